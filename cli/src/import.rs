@@ -3,6 +3,7 @@
 mod affiliate;
 mod affiliates;
 mod batches;
+mod elements;
 mod mapping;
 mod recorder;
 mod records;
@@ -17,6 +18,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{Args, Subcommand};
 use compliance_api::{
     MAX_ID,
+    csv_cell::Escape,
     v1::{OpenCaseRequest, UrlObservation},
 };
 use runtime::Signals;
@@ -30,6 +32,7 @@ use self::{
     recorder::Recorder,
     report::Report,
     source::{Encoding, InputFormat, Source},
+    sync::Absent,
 };
 use crate::service::{RecordKind, Service, ServiceArgs};
 
@@ -51,7 +54,7 @@ pub(crate) struct ImportArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Affiliates from CSV or from JSON objects, one per line. Columns have the names of the interface's fields, in any
+    /// Affiliates from CSV, from JSON objects, one per line, or from a JSON list. Columns have the names of the interface's fields, in any
     /// order.
     Affiliates {
         #[command(flatten)]
@@ -59,10 +62,10 @@ enum What {
         #[command(flatten)]
         common: Box<CommonArgs>,
     },
-    /// URLs with their infractions: one JSON object per line, as `export urls` writes them. A URL that the company has
+    /// URLs with their infractions, from NDJSON or CSV as `export urls` writes them. A URL that the company has
     /// already takes the values of the line.
     Urls(Box<CommonArgs>),
-    /// Cases with their incidents: one JSON object per line, as `export cases` writes them. A case whose `request_id` the
+    /// Cases with their incidents, from NDJSON or CSV as `export cases` writes them. A case whose `request_id` the
     /// company has already is skipped if it was opened with the same content.
     Cases(Box<CommonArgs>),
 }
@@ -81,13 +84,13 @@ struct AffiliateArgs {
     /// the row 0.
     #[arg(long, requires = "sync", value_name = "report|STATUS", value_parser = sync::absent)]
     absent: Option<String>,
+    /// How many affiliates may get the status of --absent [default: a tenth of those that have another status, at least 10]. If more
+    /// would, nothing is imported: a file that was cut off lacks most affiliates.
+    #[arg(long, requires = "absent", value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
+    max_absent: Option<i64>,
     /// Field of a column with another name. An empty field ignores the column.
     #[arg(long, value_name = "HEADER=field", value_parser = pair)]
     map: Vec<(String, String)>,
-    /// Format of the file [default: by its name or its first character].
-    // The log has a format, too, and IDs are unique.
-    #[arg(id = "record_format", long = "format", value_enum)]
-    format: Option<InputFormat>,
 }
 
 /// Arguments that all imports share.
@@ -95,6 +98,14 @@ struct AffiliateArgs {
 struct CommonArgs {
     /// File to import.
     file: PathBuf,
+    /// Format of the file [default: by its name or its first characters].
+    // The log has a format, too, and IDs are unique.
+    #[arg(id = "record_format", long = "format", value_enum)]
+    format: Option<InputFormat>,
+    /// Read the texts of CSV as they are. By default the apostrophe is taken away that an export puts before a text that a spreadsheet
+    /// would run as a formula.
+    #[arg(long)]
+    no_csv_escape: bool,
     /// Check the rows without writing them. Only the report of invalid rows is written.
     #[arg(long)]
     dry_run: bool,
@@ -115,10 +126,9 @@ struct CommonArgs {
     service: ServiceArgs,
 }
 
-enum Rows {
+enum Rows<'a> {
     Affiliates(Batches<Affiliate>, OnDuplicate),
-    /// With what is done with absent affiliates.
-    Roster(Batches<Affiliate>, Option<String>),
+    Roster(Batches<Affiliate>, &'a AffiliateArgs),
     Urls(Batches<UrlObservation>),
     Cases(Batches<OpenCaseRequest>),
 }
@@ -140,13 +150,13 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     let (source, report) = signals.or(async { opened.await? }).await?;
     let rows = match what {
         What::Affiliates { affiliates, .. } if affiliates.sync => {
-            Rows::Roster(affiliates.read(&source, args)?, affiliates.absent.clone())
+            Rows::Roster(affiliates.read(&source, args)?, affiliates)
         }
         What::Affiliates { affiliates, .. } => {
             Rows::Affiliates(affiliates.read(&source, args)?, affiliates.on_duplicate)
         }
-        What::Urls(_) => Rows::Urls(records::batches(&source)?),
-        What::Cases(_) => Rows::Cases(records::batches(&source)?),
+        What::Urls(_) => Rows::Urls(records::batches(&source, args.format(&source)?, args.escape())?),
+        What::Cases(_) => Rows::Cases(records::batches(&source, args.format(&source)?, args.escape())?),
     };
     // Only the service knows how a roster differs.
     let service = if args.dry_run && !matches!(rows, Rows::Roster(..)) {
@@ -168,7 +178,12 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
                 (Rows::Affiliates(rows, on_duplicate), None) => {
                     affiliates::check_only(rows, on_duplicate, &mut recorder).await
                 }
-                (Rows::Roster(rows, absent), Some(service)) => {
+                (Rows::Roster(mut rows, affiliates), Some(service)) => {
+                    let absent = Absent::new(affiliates.absent.as_deref(), affiliates.max_absent);
+                    if absent.status.is_some() && !args.dry_run {
+                        sync::check_absent(rows, &absent, service).await?;
+                        rows = affiliates.read(&source, args)?;
+                    }
                     sync::send(rows, absent, args.dry_run, service, &mut recorder).await
                 }
                 // It is always opened.
@@ -196,9 +211,21 @@ impl AffiliateArgs {
             // Only a new affiliate needs a name.
             mapping.required = &[sync::IDENTIFIER];
         }
-        match self.format.map_or_else(|| source.format(&args.file), Ok)? {
-            InputFormat::Csv => Ok(Batches::read(BATCH, table::rows(source, &mapping)?)),
-            InputFormat::Ndjson => Batches::of_lines(BATCH, source, move |line| affiliate::parse(line, &mapping)),
+        let format = args.format(source)?;
+        if format == InputFormat::Csv {
+            return Ok(Batches::read(BATCH, table::rows(source, &mapping, args.escape())?));
         }
+        let is_list = format == InputFormat::Json;
+        Batches::of_objects(BATCH, source, is_list, move |object| affiliate::parse(object, &mapping))
+    }
+}
+
+impl CommonArgs {
+    fn format(&self, source: &Source) -> anyhow::Result<InputFormat> {
+        self.format.map_or_else(|| source.format(&self.file), Ok)
+    }
+
+    fn escape(&self) -> Escape {
+        if self.no_csv_escape { Escape::None } else { Escape::Formulas }
     }
 }

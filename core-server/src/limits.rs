@@ -91,6 +91,12 @@ pub(crate) const MAX_CONFLICTS: i64 = 10;
 pub(crate) const ROSTER_IDENTIFIER: usize = 56;
 /// Affiliates that are read at once to find those that a roster does not have.
 pub(crate) const ABSENT_PAGE: i64 = 1000;
+/// The same, to count them before they get a status.
+pub(crate) const ABSENT_COUNTED: i64 = 10_000;
+/// Of so many affiliates, one may get a status because a roster lacks it, unless the caller sets another limit.
+pub(crate) const MIN_PRESENT_PER_ABSENT: i64 = 10;
+/// So many may in any case: of a few affiliates, a tenth is hardly one.
+pub(crate) const MIN_ABSENT: i64 = 10;
 /// Affiliates that a roster does not have, in one response.
 pub(crate) const REPORTED_ABSENT: usize = 1000;
 

@@ -149,6 +149,15 @@ impl Error {
         Self::new(Reason::FailedPrecondition, ERASURE_TOO_LARGE).with("affiliate_id", id)
     }
 
+    /// `absent` affiliates that a roster lacks would get a status, and `max_absent` may.
+    pub fn too_many_absent(absent: i64, max_absent: i64, status: &str) -> Self {
+        let message = format!(
+            "The roster lacks {absent} affiliates that would be set to {status}, and at most {max_absent} may be. None was \
+             changed. If the roster is complete, set max_absent to {absent}."
+        );
+        Self::new(Reason::FailedPrecondition, message).with("absent", absent).with("max_absent", max_absent)
+    }
+
     /// The token lacks a scope.
     pub fn scope_missing(scope: &str) -> Self {
         let message = format!("The operation needs a token with the scope {scope}.");

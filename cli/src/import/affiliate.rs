@@ -31,6 +31,13 @@ impl Affiliate {
         AffiliateSync { affiliate: Some(self.input.clone()), update_mask: Some(self.given.to_mask()) }
     }
 
+    /// An item of a roster that changes nothing: the identifier alone.
+    pub(super) fn identified(&self) -> AffiliateSync {
+        let client_affiliate_id = self.input.client_affiliate_id.clone();
+        let affiliate = AffiliateInput { client_affiliate_id, ..AffiliateInput::default() };
+        AffiliateSync { affiliate: Some(affiliate), update_mask: None }
+    }
+
     /// An error of a field, with its value.
     pub(super) fn error(&self, field: &str, reason: &str) -> RowError {
         let value = AffiliateInput::field(field).and_then(|field| field.written(&self.input));
@@ -80,8 +87,16 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
         Ok(_) => return Err(RowError::of_row("The line is no JSON object.")),
         Err(error) => return Err(RowError::of_row(format!("The line is no JSON: {error}."))),
     };
+    mapping.report_read_only(&object.keys().map(String::as_str).collect::<Vec<_>>());
     let mut draft = Draft::default();
     for (key, value) in object {
+        if let Some(Target::Field(field)) = mapping.target(&key)
+            && draft.affiliate.given.contains(field)
+        {
+            let reason = format!("The line has the field {} twice, under another name.", field.name);
+            draft.errors.push(RowError::new(&key, "", reason));
+            continue;
+        }
         match (mapping.target(&key), value) {
             (Some(Target::Nothing), _) => {}
             (Some(Target::Field(field)), Value::Null) => draft.set(field, None),

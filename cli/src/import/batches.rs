@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::{
+    elements::Elements,
     recorder::Recorder,
     row::{Parsed, Position, RowError},
     source::Source,
@@ -39,7 +40,7 @@ impl<R: Send + 'static> Batches<R> {
     }
 
     /// Reads the lines of an NDJSON file that are not blank.
-    pub(super) fn of_lines(
+    fn of_lines(
         size: usize,
         source: &Source,
         parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
@@ -65,11 +66,43 @@ impl<R: Send + 'static> Batches<R> {
         Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
     }
 
+    /// Reads the records of a JSON list.
+    fn of_elements(
+        size: usize,
+        source: &Source,
+        parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let mut elements = Elements::new(source.text().context("the file cannot be read")?);
+        let (bytes, mut row) = (Arc::clone(&source.row), 0);
+        let mut next = move || {
+            let element = elements.next().with_context(|| format!("record {} cannot be read", row + 1))?;
+            bytes.store(0, Ordering::Relaxed);
+            row += 1;
+            Ok(element.map(|element| (Position { row, line: elements.line }, parse(&element))))
+        };
+        Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
+    }
+
+    /// Reads JSON objects: the elements of a list, or one a line.
+    pub(super) fn of_objects(
+        size: usize,
+        source: &Source,
+        is_list: bool,
+        parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        if is_list { Self::of_elements(size, source, parse) } else { Self::of_lines(size, source, parse) }
+    }
+
+    /// The next batch; `None` after the last. Nothing is recorded.
+    pub(super) async fn next_unrecorded(&mut self) -> anyhow::Result<Option<Vec<Parsed<R>>>> {
+        self.0.recv().await.transpose()
+    }
+
     /// The valid rows of the next batch that has some; `None` after the last. Writes what was recorded, and records the others.
     pub(super) async fn next(&mut self, recorder: &mut Recorder<'_>) -> anyhow::Result<Option<Vec<(Position, R)>>> {
         loop {
             recorder.flush().await?;
-            let Some(batch) = self.0.recv().await.transpose()? else { return Ok(None) };
+            let Some(batch) = self.next_unrecorded().await? else { return Ok(None) };
             recorder.tally.rows += batch.len() as u64;
             let mut valid = Vec::with_capacity(batch.len());
             for (position, row) in batch {

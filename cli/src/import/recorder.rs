@@ -36,6 +36,9 @@ pub(super) struct Tally {
     /// Affiliates that a roster does not have, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent: Option<u64>,
+    /// Those of them that got the status, or would get it, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) absent_changed: Option<u64>,
     /// Invalid rows, which the report lists.
     pub(super) bad: u64,
 }
@@ -52,6 +55,8 @@ struct Summary {
 
 pub(super) struct Recorder<'s> {
     pub(super) tally: Tally,
+    /// The status that absent affiliates are to get.
+    pub(super) absent_status: Option<String>,
     report: Output<Entry>,
     /// What the report will list.
     listed: Vec<Entry>,
@@ -63,7 +68,15 @@ pub(super) struct Recorder<'s> {
 impl<'s> Recorder<'s> {
     pub(super) fn new(kind: RecordKind, source: &'s Source, report: Output<Entry>) -> Self {
         let progress = Progress::start(kind.name(), Some(source.size));
-        Self { tally: Tally::default(), report, listed: Vec::new(), progress, source, started: Instant::now() }
+        Self {
+            tally: Tally::default(),
+            absent_status: None,
+            report,
+            listed: Vec::new(),
+            progress,
+            source,
+            started: Instant::now(),
+        }
     }
 
     pub(super) fn reject(&mut self, position: Position, errors: Vec<RowError>) {
@@ -94,7 +107,7 @@ impl<'s> Recorder<'s> {
         report: PathBuf,
         sent: anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let (tally, started) = (self.tally, self.started);
+        let (tally, started, absent_status) = (self.tally, self.started, self.absent_status.take());
         let reported = async {
             self.flush().await?;
             self.progress.end();
@@ -112,7 +125,7 @@ impl<'s> Recorder<'s> {
             let seconds = (seconds * 1000.0).round() / 1000.0;
             serde_json::to_string(&Summary { tally, dry_run, seconds, rows_per_second, report })?
         } else {
-            let Tally { rows, created, updated, skipped, absent, bad } = tally;
+            let Tally { rows, created, updated, skipped, absent, absent_changed, bad } = tally;
             let what = if dry_run {
                 let updated = if updated > 0 { format!(", {updated} to be updated") } else { String::new() };
                 format!("{rows} rows checked, nothing written: {created} good{updated}")
@@ -123,7 +136,11 @@ impl<'s> Recorder<'s> {
                 0 => String::new(),
                 unknown => format!(", {unknown} without a result"),
             };
-            let absent = absent.map(|absent| format!(", {absent} absent")).unwrap_or_default();
+            let mut absent = absent.map(|absent| format!(", {absent} absent")).unwrap_or_default();
+            if let (Some(status), Some(changed)) = (absent_status, absent_changed) {
+                let set = if dry_run { "would be set" } else { "set" };
+                absent += &format!(" ({changed} {set} to {status})");
+            }
             let report = report
                 .map(|report| format!("; the report {} lists the invalid rows", report.display()))
                 .unwrap_or_default();

@@ -1,13 +1,13 @@
 //! Sends affiliates as a roster, which the service compares with what the company has.
 
 use compliance_api::{
-    error::Error,
+    error::{Error, Reason},
     rules::Check as _,
     v1::{AffiliateInput, AffiliateSyncResult, ResultCode, SyncAffiliatesRequest, SyncAffiliatesResponse, SyncOutcome},
 };
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
+use tonic::{Status, Streaming};
 
 use super::{
     affiliate::Affiliate,
@@ -30,52 +30,130 @@ pub(super) fn absent(text: &str) -> Result<String, String> {
     Err(format!("expected {REPORT} or a status: {}", statuses.join(", ")))
 }
 
-/// Sends the rows. `absent` is `report`, or the status that absent affiliates get.
+/// What is done with affiliates that the file does not have.
+pub(super) struct Absent {
+    is_reported: bool,
+    pub(super) status: Option<String>,
+    max: Option<i64>,
+}
+
+impl Absent {
+    /// `absent` is `report`, or the status that they get.
+    pub(super) fn new(absent: Option<&str>, max: Option<i64>) -> Self {
+        let status = absent.filter(|absent| *absent != REPORT).map(str::to_owned);
+        Self { is_reported: absent.is_some(), status, max }
+    }
+
+    /// The last message of a roster.
+    fn request(&self, validate_only: bool) -> SyncAffiliatesRequest {
+        let (absent_status, max_absent) = (self.status.clone(), self.max);
+        SyncAffiliatesRequest { affiliates: Vec::new(), report_absent: true, absent_status, validate_only, max_absent }
+    }
+}
+
+/// A stream of chunks to the service, and its responses.
+struct Stream {
+    requests: Option<mpsc::Sender<SyncAffiliatesRequest>>,
+    responses: Streaming<SyncAffiliatesResponse>,
+}
+
+impl Stream {
+    async fn open(service: &Service) -> anyhow::Result<Self> {
+        let (requests, received) = mpsc::channel(1);
+        let responses = service.rosters().sync_affiliates(ReceiverStream::new(received)).await;
+        let responses = responses.map_err(|status| failed(&status))?.into_inner();
+        Ok(Self { requests: Some(requests), responses })
+    }
+
+    async fn send(&self, request: SyncAffiliatesRequest) {
+        if let Some(requests) = &self.requests {
+            // If this fails, the service has ended the stream: its next message says why.
+            let _ = requests.send(request).await;
+        }
+    }
+
+    /// The next response of the service.
+    async fn next(&mut self) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
+        self.responses.message().await.map_err(|status| failed(&status))
+    }
+}
+
+fn failed(status: &Status) -> anyhow::Error {
+    let error = Error::from(status);
+    match error.reason {
+        Reason::FailedPrecondition => {
+            refused(&error).context("too many affiliates are absent (--max-absent allows more)")
+        }
+        _ => refused(&error),
+    }
+}
+
+/// Fails if more affiliates would get the status than may, before anything is written. Reads the rows to their end.
+pub(super) async fn check_absent(
+    mut batches: Batches<Affiliate>,
+    absent: &Absent,
+    service: &Service,
+) -> anyhow::Result<()> {
+    let mut stream = Stream::open(service).await?;
+    let mut are_all_valid = true;
+    while let Some(batch) = batches.next_unrecorded().await? {
+        are_all_valid &= batch.iter().all(|(_, row)| row.is_ok());
+        if are_all_valid {
+            let affiliates = batch.iter().filter_map(|(_, row)| row.as_ref().ok()).map(Affiliate::identified).collect();
+            let request = SyncAffiliatesRequest { affiliates, validate_only: true, ..SyncAffiliatesRequest::default() };
+            stream.send(request).await;
+            stream.next().await?;
+        }
+    }
+    if are_all_valid {
+        stream.send(absent.request(true)).await;
+        stream.requests = None;
+        while stream.next().await?.is_some() {}
+    }
+    Ok(())
+}
+
+/// Sends the rows.
 pub(super) async fn send(
     mut batches: Batches<Affiliate>,
-    absent: Option<String>,
+    mut absent: Absent,
     dry_run: bool,
     service: &Service,
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
-    let (requests, received) = mpsc::channel(1);
-    let results = service.rosters().sync_affiliates(ReceiverStream::new(received)).await;
-    let mut results = results.map_err(|status| refused(&Error::from(&status)))?.into_inner();
+    let mut stream = Stream::open(service).await?;
     // The rows of the items, by their positions in the roster.
     let mut rows: Vec<u64> = Vec::new();
     while let Some(batch) = batches.next(recorder).await? {
         rows.extend(batch.iter().map(|(position, _)| position.row));
         let affiliates = batch.iter().map(|(_, affiliate)| affiliate.to_item()).collect();
         let request = SyncAffiliatesRequest { affiliates, validate_only: dry_run, ..SyncAffiliatesRequest::default() };
-        // If this fails, the service has ended the stream: its next message says why.
-        let _ = requests.send(request).await;
-        record(next(&mut results).await?, batch, &rows, recorder);
+        stream.send(request).await;
+        record(stream.next().await?, batch, &rows, recorder);
     }
+    if !absent.is_reported {
+        return Ok(());
+    }
+    recorder.tally.absent = Some(0);
+    recorder.tally.absent_changed = absent.status.as_ref().map(|_| 0);
+    recorder.absent_status.clone_from(&absent.status);
     // An affiliate of a row that was not sent is in the file.
-    let are_all_sent = rows.len() as u64 == recorder.tally.rows;
-    let is_absent_wanted = absent.is_some();
-    let mut status = absent.filter(|absent| absent != REPORT);
-    if status.is_some() && !are_all_sent {
+    if absent.status.is_some() && rows.len() as u64 != recorder.tally.rows {
         tracing::warn!("affiliates that the file does not have keep their status, since some rows are not valid");
-        status = None;
+        absent.status = None;
     }
-    if is_absent_wanted {
-        recorder.tally.absent = Some(0);
-        // Only now is the roster known to be whole.
-        let request = SyncAffiliatesRequest {
-            report_absent: true,
-            absent_status: status.clone(),
-            validate_only: dry_run,
-            ..SyncAffiliatesRequest::default()
-        };
-        let _ = requests.send(request).await;
-    }
-    drop(requests);
-    while let Some(message) = next(&mut results).await? {
-        *recorder.tally.absent.get_or_insert(0) += message.absent.len() as u64;
+    // Only now is the roster known to be whole.
+    stream.send(absent.request(dry_run)).await;
+    stream.requests = None;
+    while let Some(message) = stream.next().await? {
         for affiliate in message.absent {
+            let tally = &mut recorder.tally;
+            *tally.absent.get_or_insert(0) += 1;
+            if let Some(changed) = &mut tally.absent_changed {
+                *changed += u64::from(affiliate.changed);
+            }
             let before = affiliate.status.as_deref().unwrap_or("none");
-            let after = match &status {
+            let after = match &absent.status {
                 Some(status) if affiliate.changed => format!("{before} becomes {status}"),
                 _ => format!("is {before}"),
             };
@@ -87,11 +165,6 @@ pub(super) async fn send(
         recorder.flush().await?;
     }
     Ok(())
-}
-
-/// The next response of the service.
-async fn next(results: &mut Streaming<SyncAffiliatesResponse>) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
-    results.message().await.map_err(|status| refused(&Error::from(&status)))
 }
 
 /// Records the results of rows, which the response has.

@@ -311,7 +311,25 @@ fn an_export_imported_into_another_company_reads_the_same() {
     };
     let original = everything(1);
     assert_eq!(original.len(), 120 + 1500 + 160);
-    for company in [2, 3] {
+    // As CSV, with escapes and without.
+    for (company, options) in [("4", &[][..]), ("5", &["--no-csv-escape"])] {
+        for what in ["affiliates", "urls", "cases"] {
+            let path = data.path().join(format!("{what}-{company}.csv")).to_str().unwrap().to_owned();
+            let export = ["export", what, "--company", "1", "--core-url", &core, "--output", &path];
+            let (status, _, log) = output(compliance(&data).args(export).args(options));
+            assert!(status.success(), "{log}");
+            let import = ["import", what, &path, "--company", company, "--core-url", &core];
+            for is_first in [true, false] {
+                let (status, tally, log) = json_of(&data, &[&import[..], options].concat());
+                assert!(status.success(), "{tally} {log}");
+                assert_eq!(tally["created"] == tally["rows"], is_first, "{tally} {log}");
+            }
+        }
+    }
+    let unknown = file(&data, "unknown.csv", b"url,shoe size\nhttps://new.example/,44\n");
+    let (status, _, log) = json_of(&data, &["import", "urls", &unknown, "--company", "2"]);
+    assert!(status.code() == Some(1) && log.contains("\"shoe size\""), "{log}");
+    for company in [2, 3, 4, 5] {
         for (copy, original) in everything(company).iter().zip(&original) {
             assert_eq!(copy, original);
         }
@@ -339,6 +357,51 @@ fn an_export_imported_into_another_company_reads_the_same() {
     }
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
+}
+
+/// A file that was cut at a line would terminate all others. A dry run, the first run and a repetition say what becomes of them.
+#[test]
+fn a_cut_roster_is_refused_and_its_result_named() {
+    let data = DataDir::new();
+    let service = start(&data, &["serve"]);
+    let token = token(&data, 7);
+    let roster = |count: usize| {
+        let rows = (0..count).map(|number| format!("N{number},Name {number}\n"));
+        format!("client_affiliate_id,affiliate_name\n{}", rows.collect::<String>())
+    };
+    let whole = file(&data, "whole.csv", roster(200).as_bytes());
+    let import = |path: &str, options: &[&str]| {
+        let arguments = ["import", "affiliates", path, "--company", "7", "--sync"];
+        output(compliance(&data).args(arguments).args(options))
+    };
+    assert!(import(&whole, &[]).0.success());
+    let before = read(&service, &token, "affiliates");
+    let cut = format!("{}N199,Renamed\nX,New\n", roster(2));
+    let cut = file(&data, "cut.csv", cut.as_bytes());
+    for options in [&["--dry-run"][..], &[], &["--max-absent", "196"], &["--max-absent", "0", "--json"]] {
+        let (status, stdout, log) = import(&cut, &[&["--absent", "terminated"], options].concat());
+        assert_eq!(status.code(), Some(1), "{stdout} {log}");
+        assert!(log.contains("lacks 197 affiliates") && log.contains("--max-absent"), "{log}");
+        assert_eq!(read(&service, &token, "affiliates"), before);
+    }
+    let part = file(&data, "part.csv", roster(188).as_bytes());
+    let runs = [
+        (&["--dry-run"][..], "12 absent (12 would be set to terminated)"),
+        (&[], "12 absent (12 set to terminated)"),
+        (&[], "12 absent (0 set to terminated)"),
+        (&["--dry-run"], "12 absent (0 would be set to terminated)"),
+    ];
+    for (options, expected) in runs {
+        let (status, stdout, log) = import(&part, &[&["--absent", "terminated"], options].concat());
+        assert!(status.success() && stdout.contains(expected), "{stdout} {log}");
+    }
+    let (status, made, log) = json_of(
+        &data,
+        &["import", "affiliates", &cut, "--company", "7", "--sync", "--absent", "terminated", "--max-absent", "186"],
+    );
+    assert!(status.success(), "{log}");
+    let counts = ["created", "updated", "absent", "absent_changed"].map(|name| made[name].as_i64().unwrap());
+    assert_eq!(counts, [1, 1, 197, 186], "{made}");
 }
 
 /// A roster identifies affiliates by the client's own identifier, so their names can change. Sent once more, it changes nothing.

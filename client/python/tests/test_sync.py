@@ -4,6 +4,7 @@
 """
 
 import csv
+import io
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import unittest
 import uuid
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 from affiliate_compliance import AFFILIATE_FIELDS, NUMERIC, Client, Unavailable
 from affiliate_compliance.sync import NotReadable, Summary, sync
@@ -254,6 +256,73 @@ class Failures(SyncTest):
         stopped = self.command("--token-file", str(self.folder / "nonsense"))
         self.assertEqual((stopped.returncode, stopped.stdout), (2, ""))
         self.assertRegex(stopped.stderr, r"^401: The bearer token is invalid\. \(request ID \S+\)")
+
+
+class Absent(SyncTest):
+    def setUp(self) -> None:
+        super().setUp()
+        # Of the other tests' affiliates, none may get a status here: all are in the file, under identifiers that differ.
+        others = list(self.service.affiliates())
+        self.service.update_affiliates([{"id": one["id"], "client_affiliate_id": f"other-{one['id']}"} for one in others])
+        self.others = [self.row(0, client_affiliate_id=f"other-{one['id']}", affiliate_name=str(one["distributor_name"])) for one in others]
+
+    def test_a_cut_file_changes_nothing(self) -> None:
+        rows = [self.row(number, status="active") for number in range(200)]
+        self.expect(rows, created=200)
+        before = self.stored()
+        rows[1]["affiliate_name"] += " renamed"
+        self.write([*self.others, *rows[:3]])
+        count = 197
+        for options in (["--dry-run"], [], ["--max-absent", str(count - 1)]):
+            done = self.command("--absent-status", "terminated", *options)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(f"lacks {count} affiliates", done.stderr)
+            self.assertIn("--max-absent", done.stderr)
+            self.assertEqual(self.stored(), before)
+
+    def test_every_run_says_what_became_of_absent_affiliates(self) -> None:
+        rows = [self.row(number, status="active") for number in range(5)]
+        self.expect(rows, created=5)
+        self.write([*self.others, *rows[:3]])
+        for options, line, is_done in (
+            (["--dry-run"], "2 absent: would set 2 to terminated, 0 already terminated", False),
+            ([], "2 absent: set 2 to terminated, 0 already terminated", False),
+            ([], "2 absent: set 0 to terminated, 2 already terminated", True),
+            (["--dry-run"], "2 absent: would set 0 to terminated, 2 already terminated", True),
+        ):
+            done = self.command("--absent-status", "terminated", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(line, done.stdout.splitlines())
+            self.assertEqual("everything is up to date" in done.stdout, is_done, done.stdout)
+
+
+class RoundTrip(SyncTest):
+    NASTY = ("@handle", "+49 30 1", "=1+1", "-5", "'=1", "''+1", "'t Hooft", "'", " =1", " both ", '"quoted", and', "a\r\nb", "\ttab", "\ufeffmark", "a,b;c")
+
+    def test_lists_can_be_sent_back(self) -> None:
+        rows = [self.row(number, notes=f"n{number}", country="DE") for number, _ in enumerate(self.NASTY)]
+        self.expect(rows, created=len(rows))
+        roster: Any = [{"client_affiliate_id": row["client_affiliate_id"], "notes": text, "twitter": text}
+                       for row, text in zip(rows, self.NASTY)]
+        self.service.sync_affiliates(roster)
+        before = self.stored()
+        for accept, options in (("text/csv", []), ("text/csv; escape=none", ["--no-csv-escape"])):
+            headers = {"Authorization": f"Bearer {TOKEN}", "Accept": accept}
+            with urlopen(Request(f"{BASE}/api/affiliates", headers=headers)) as response:
+                header, *lines = csv.reader(io.StringIO(response.read().decode(), newline=""))
+            own = [line for line in lines if line[header.index("client_distributor_id")].startswith(self.prefix)]
+            with self.path.open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([header, *own])
+            done = self.command(*options)
+            unchanged = f"0 created, 0 changed, {len(rows)} unchanged, 0 refused"
+            self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, unchanged), done.stderr)
+            self.assertIn("left out, since the service assigns them: id, client_id", done.stderr)
+            self.assertEqual(self.stored(), before)
+
+    def test_a_field_under_both_names_is_refused(self) -> None:
+        self.path.write_text("client_affiliate_id,affiliate_name,distributor_name\nA,B,C\n")
+        with self.assertRaisesRegex(NotReadable, "twice: affiliate_name, distributor_name"):
+            sync(self.client, str(self.path))
 
 
 if __name__ == "__main__":

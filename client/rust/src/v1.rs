@@ -289,6 +289,7 @@ pub enum Reason {
     /// request for reflection names does not exist.
     ReferenceNotFound = 19,
     /// The record is not in a state that allows the change (monitoring operations), or has too many records or changes to be erased.
+    /// A roster lacks more affiliates than may get its `absent_status`: `absent` and `max_absent` have the numbers.
     FailedPrecondition = 20,
     /// The request does not name exactly one host.
     HostInvalid = 21,
@@ -1377,6 +1378,10 @@ pub struct BatchSyncAffiliatesRequest {
     /// Whether to return the result that the request would have, and to write nothing.
     #[prost(bool, tag = "4")]
     pub validate_only: bool,
+    /// How many affiliates may get `absent_status`. If more would, the whole request is refused (FAILED_PRECONDITION) and nothing is
+    /// changed. By default a tenth of the company's affiliates that have another status, and at least 10.
+    #[prost(int64, optional, tag = "5")]
+    pub max_absent: ::core::option::Option<i64>,
 }
 /// What became of a roster.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1390,6 +1395,9 @@ pub struct BatchSyncAffiliatesResponse {
     /// How many there are in all; 0 if they were not asked for.
     #[prost(int64, tag = "3")]
     pub absent_total: i64,
+    /// How many of them got `absent_status`, or would get it. The others have it already.
+    #[prost(int64, tag = "4")]
+    pub absent_changed: i64,
 }
 /// A chunk of a roster.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1408,6 +1416,10 @@ pub struct SyncAffiliatesRequest {
     /// Whether to return the result that the stream would have, and to write nothing. That of the first message counts.
     #[prost(bool, tag = "4")]
     pub validate_only: bool,
+    /// How many affiliates may get `absent_status`, as in `BatchSyncAffiliatesRequest`. If more would, the stream ends with
+    /// FAILED_PRECONDITION, and none gets it. Chunks that were acknowledged stay saved. That of the last message counts.
+    #[prost(int64, optional, tag = "5")]
+    pub max_absent: ::core::option::Option<i64>,
 }
 /// What became of a chunk, or affiliates that the roster does not have.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3063,11 +3075,15 @@ pub mod audit_service_client {
     }
 }
 /// A request to erase an affiliate.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EraseAffiliateRequest {
     /// ID of the affiliate.
     #[prost(int64, tag = "1")]
     pub id: i64,
+    /// The `etag` that the affiliate must have, or several, separated by commas, of which it must have one; any if it is empty. With
+    /// another one, nothing is erased: ABORTED.
+    #[prost(string, tag = "2")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// How many records were erased, besides the affiliate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -15,6 +15,11 @@ export interface SyncOptions {
   reportAbsent?: boolean;
   /** Gives them this status. */
   absentStatus?: string | null;
+  /**
+   * How many may get it. If more would, nothing is changed: `Refused`, with the status 409. By default a tenth of those that have another
+   * status, and at least 10.
+   */
+  maxAbsent?: number | null;
   /** Writes nothing. */
   validateOnly?: boolean;
 }
@@ -148,8 +153,14 @@ export class Client {
    * results; they refuse no others. Null clears a field. With `validateOnly`, nothing is written.
    */
   async syncAffiliates(roster: readonly AffiliateRosterItem[], options: SyncOptions = {}): Promise<SyncedAffiliates> {
-    const { reportAbsent = false, absentStatus = null, validateOnly = false } = options;
-    const body = { affiliates: roster, report_absent: reportAbsent, absent_status: absentStatus, validate_only: validateOnly };
+    const { reportAbsent = false, absentStatus = null, maxAbsent = null, validateOnly = false } = options;
+    const body = {
+      affiliates: roster,
+      report_absent: reportAbsent,
+      absent_status: absentStatus,
+      max_absent: maxAbsent,
+      validate_only: validateOnly,
+    };
     return ((await this.call("POST", "/api/affiliates:sync", { body })) as { data: SyncedAffiliates }).data;
   }
 

@@ -95,6 +95,9 @@ impl Roster {
         let validate_only = *self.validate_only.get_or_insert(request.validate_only);
         self.options = SyncAffiliatesRequest { validate_only, ..request };
         let mut results = self.identify(&items)?;
+        if self.is_one_batch {
+            self.check_absent().await?;
+        }
         for _ in 0..MAX_TRIES {
             let pending: Vec<usize> = (0..items.len()).filter(|index| results[*index].is_none()).collect();
             if pending.is_empty() {

@@ -114,11 +114,13 @@ pub(crate) fn sync(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<
     let report_absent = document.flag("report_absent", 2);
     let absent_status = document.text("absent_status", 3);
     let validate_only = document.flag("validate_only", 4);
+    let max_absent = document.integer("max_absent", 5);
     document.into_batch(ignored, |affiliates| BatchSyncAffiliatesRequest {
         affiliates,
         report_absent,
         absent_status,
         validate_only,
+        max_absent,
     })
 }
 

@@ -18,7 +18,7 @@ use crate::ignored::Ignored;
 
 const VALIDATE_ONLY: &str = "validate_only";
 /// What a body may have next to its list.
-const OPTIONS: [&str; 3] = [VALIDATE_ONLY, "report_absent", "absent_status"];
+const OPTIONS: [&str; 4] = [VALIDATE_ONLY, "report_absent", "absent_status", "max_absent"];
 
 /// The object that a violation is in.
 #[derive(Clone, Copy)]
@@ -135,6 +135,16 @@ impl<O: Object, M> Document<O, M> {
             _ => At::Body.must(&mut self.violations, option, number, "must be true or false"),
         }
         false
+    }
+
+    /// An option that is an integer.
+    pub(super) fn integer(&mut self, option: &str, number: u32) -> Option<i64> {
+        match self.options.remove(option).unwrap_or_default() {
+            Value::Integer(integer) => return Some(integer),
+            Value::Null => {}
+            _ => At::Body.must(&mut self.violations, option, number, "must be an integer"),
+        }
+        None
     }
 
     /// An option that is a text.

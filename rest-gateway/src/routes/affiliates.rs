@@ -3,7 +3,10 @@
 use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{AffiliateResult, CreateAffiliateRequest, EraseAffiliateRequest, GetAffiliateRequest, UpdateAffiliateRequest},
+    v1::{
+        AffiliateResult, BatchSyncAffiliatesResponse, CreateAffiliateRequest, GetAffiliateRequest,
+        UpdateAffiliateRequest,
+    },
 };
 use http::{
     HeaderValue, StatusCode,
@@ -186,23 +189,35 @@ async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Resu
 /// swap theirs. An identifier that several affiliates have, or several items, is refused. The same roster once more changes nothing.
 ///
 /// The affiliates that the roster does not have stay as they are. `report_absent` reports them, `absent_status` gives them a status.
+/// If more than `max_absent` would get it, the whole request is refused with 409: a roster that was cut off lacks most affiliates.
 /// With `validate_only`, the response is the same, and nothing is written.
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
 /// - 200: `AffiliatesSynced`. Every affiliate of the roster is as it says; one result per item, in the order sent.
 /// - 207: `AffiliatesPartlySynced`. Some or all items were refused.
+/// - Refused: `FailedPrecondition`
 pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(affiliates::sync).await?;
+    let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
+    let is_dry = request.validate_only;
     let result = body.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await;
     let (synced, rate_limit) = body.with_all_violations(result, affiliates::sync)?;
     let saved = i32::from(ResultCode::Saved);
     let refused = synced.results.iter().filter(|result| result.code != saved).count();
-    let (status, code, msg) = match refused {
-        0 => (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned()),
+    let (status, code, mut msg) = match refused {
+        0 if synced.absent_changed == 0 => {
+            (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
+        }
+        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the roster is up to date.".to_owned()),
         1 => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, "1 item was refused.".to_owned()),
         _ => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, format!("{refused} items were refused.")),
     };
+    if let Some(absent_status) = absent_status {
+        let BatchSyncAffiliatesResponse { absent_total, absent_changed, .. } = synced;
+        let set = if is_dry { "to be set" } else { "set" };
+        msg += &format!(" Absent affiliates {set} to {absent_status}: {absent_changed} of {absent_total}.");
+    }
     let response = body.compute(|| respond(status, rate_limit, &Envelope::written(code, &msg, &synced)));
     Ok(body.respond(response))
 }
@@ -211,14 +226,15 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
 ///
 /// Removes an affiliate for good, with its URLs, its cases, and their infractions and incidents, and its personal data from the changes,
 /// which keep IDs, dates and statuses. A token needs the scope `erase`. An affiliate with too many records or changes is not
-/// erased: the operator of the service can erase it.
+/// erased: the operator of the service can erase it. With `If-Match`, it is erased only if it has one of these tags.
 ///
 /// - Operation: `eraseAffiliate`
 /// - Path: of the affiliate
+/// - Header: `If-Match`
 /// - 200: `AffiliateErased`. How many records were erased with it.
-/// - Refused: `ScopeMissing`, `AffiliateNotFound`, `FailedPrecondition`
-pub(crate) async fn erase(caller: Caller, path: PathId) -> Result<Response, Refusal> {
-    let request = EraseAffiliateRequest { id: caller.accept(path.record_id(Error::affiliate_not_found)).await? };
+/// - Refused: `ScopeMissing`, `AffiliateNotFound`, `EtagMismatch`, `FailedPrecondition`
+pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Result<Response, Refusal> {
+    let request = caller.accept(if_match.erasure(path)).await?;
     let (erased, rate_limit, _) = caller.call(request, |core, request| core.erasures.erase_affiliate(request)).await?;
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
 }

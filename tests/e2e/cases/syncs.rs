@@ -19,6 +19,8 @@ tests![
     a_roster_in_chunks,
     a_roster_in_chunks_without_writing,
     absent_affiliates_need_a_whole_roster,
+    a_cut_roster_is_refused_as_a_whole,
+    a_tenth_or_ten_may_be_absent,
 ];
 
 /// What all rows of a company are, in a text. A row that was written has another version.
@@ -52,6 +54,7 @@ fn message(body: &Value) -> BatchSyncAffiliatesRequest {
         report_absent: body["report_absent"] == true,
         absent_status: body["absent_status"].as_str().map(str::to_owned),
         validate_only: body["validate_only"] == true,
+        max_absent: body["max_absent"].as_i64(),
     }
 }
 
@@ -72,11 +75,17 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
         let json = response.json();
         let refused =
             json["data"]["results"].as_array().unwrap().iter().filter(|result| result["outcome"] == "refused").count();
-        let msg = match refused {
+        let mut msg = match refused {
+            0 if json["data"]["absent_changed"] != 0 => "Every affiliate of the roster is up to date.".to_owned(),
             0 => "The affiliates are up to date.".to_owned(),
             1 => "1 item was refused.".to_owned(),
             _ => format!("{refused} items were refused."),
         };
+        if let Some(status) = body["absent_status"].as_str() {
+            let set = if body["validate_only"] == true { "to be set" } else { "set" };
+            let (changed, total) = (&json["data"]["absent_changed"], &json["data"]["absent_total"]);
+            msg += &format!(" Absent affiliates {set} to {status}: {changed} of {total}.");
+        }
         let (status, code, word) = if refused == 0 { (200, "1020", "ok") } else { (207, "1021", "error") };
         assert_eq!(response.status, status, "{}", response.text);
         assert_eq!(
@@ -274,7 +283,9 @@ async fn absent_affiliates() {
         let status = service.rest(company).get("/affiliates/102").await.with_status(200);
         assert_eq!(status["data"]["distributor_status"], "terminated");
         let before = rows(&service, company).await;
-        assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("no", "terminated"));
+        let data = sync(&service, company, layer, &body).await;
+        assert_eq!(data["absent"], absent("no", "terminated"));
+        assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(1), &json!(0)));
         // An item without an identifier may be the absent one.
         body["affiliates"].as_array_mut().unwrap().push(json!({"affiliate_name": "b"}));
         body["absent_status"] = json!("suspended");
@@ -322,6 +333,11 @@ async fn bodies_that_are_refused() {
                 r#"{"affiliates":[{"client_affiliate_id":"A"}],"absent_status":"gone","validate_only":1}"#,
                 vec!["absent_status", "validate_only"],
             ),
+            (
+                r#"{"affiliates":[{"client_affiliate_id":"A"}],"absent_status":"terminated","max_absent":"1"}"#,
+                vec!["max_absent"],
+            ),
+            (r#"{"affiliates":[{"client_affiliate_id":"A"}],"max_absent":-1}"#, vec!["max_absent"]),
             (r#"{"affiliates":[{"client_affiliate_id":"A","absent_status":"gone"},7]}"#, vec!["affiliates.1"]),
         ];
         for (body, paths) in cases {
@@ -351,7 +367,7 @@ async fn stream(
 fn chunk(items: &[Value], validate_only: bool) -> SyncAffiliatesRequest {
     let affiliates = items.iter().map(item).collect();
     let absent_status = Some("inactive".to_owned());
-    SyncAffiliatesRequest { affiliates, report_absent: true, absent_status, validate_only }
+    SyncAffiliatesRequest { affiliates, report_absent: true, absent_status, validate_only, max_absent: None }
 }
 
 fn new(range: std::ops::Range<usize>) -> Vec<Value> {
@@ -433,4 +449,104 @@ async fn a_roster_in_chunks_without_writing() {
     assert_eq!(outcomes(&dry), [(1020, 2), (1020, 1), (1023, 4), (1023, 4)]);
     assert_eq!(outcomes(&done), outcomes(&dry));
     assert_eq!(dry.last().unwrap().absent, done.last().unwrap().absent);
+}
+
+/// Gives a company active affiliates with the identifiers N0, N1, ….
+async fn given_many(service: &TestService, company: i64, count: i64) {
+    let insert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, status)
+        select $1, 100 + n, 'N' || n, 'Name ' || n, 'active' from generate_series(0, $2 - 1) n";
+    sqlx::query(insert).bind(company).bind(count).execute(&service.pool).await.unwrap();
+}
+
+/// The reason why a roster is refused, if it is.
+async fn refusal(service: &TestService, company: i64, layer: Layer, body: &Value) -> Option<String> {
+    let rest = match layer {
+        Layer::Rest => service.rest(company),
+        Layer::RestRemote => service.rest_remote(company),
+        Layer::Grpc => {
+            let synced = service.grpc(company).await.syncs.batch_sync_affiliates(message(body)).await;
+            let status = synced.err()?;
+            assert_eq!(status.code(), tonic::Code::FailedPrecondition, "{status}");
+            return Some(status.message().to_owned());
+        }
+    };
+    let response = rest.post("/affiliates:sync", body.to_string()).await;
+    if response.status == 200 {
+        return None;
+    }
+    let json = response.json();
+    assert_eq!((response.status, &json["code"], &json["status"]), (409, &json!("1021"), &json!("error")), "{json}");
+    Some(json["detail"]["msg"].as_str().unwrap().to_owned())
+}
+
+async fn a_cut_roster_is_refused_as_a_whole() {
+    let service = TestService::start().await;
+    for layer in LAYERS {
+        let company = new_company();
+        given_many(&service, company, 200).await;
+        let before = rows(&service, company).await;
+        let mut cut = new(0..2);
+        cut.push(json!({"client_affiliate_id": "N2", "city": "Bonn"}));
+        cut.push(json!({"client_affiliate_id": "X", "affiliate_name": "New"}));
+        let mut body = json!({"affiliates": cut, "absent_status": "terminated"});
+        for validate_only in [true, false] {
+            body["validate_only"] = json!(validate_only);
+            for (max_absent, limit) in [(Value::Null, 20), (json!(0), 0), (json!(196), 196)] {
+                body["max_absent"] = max_absent;
+                let reason = refusal(&service, company, layer, &body).await.expect("it is refused");
+                assert_eq!(
+                    reason,
+                    format!(
+                        "The roster lacks 197 affiliates that would be set to terminated, and at most {limit} may be. \
+                         None was changed. If the roster is complete, set max_absent to 197."
+                    )
+                );
+                assert_eq!(rows(&service, company).await, before);
+            }
+        }
+        // To be told of them needs no limit.
+        let reported = json!({"affiliates": new(0..3), "report_absent": true, "max_absent": 0});
+        assert_eq!(sync(&service, company, layer, &reported).await["absent_total"], 197);
+        body["max_absent"] = json!(197);
+        for changed in [197, 0] {
+            let data = sync(&service, company, layer, &body).await;
+            assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(197), &json!(changed)));
+        }
+        // What has the status already does not count.
+        body["max_absent"] = Value::Null;
+        assert_eq!(refusal(&service, company, layer, &body).await, None);
+    }
+    // Of a stream, the chunks are saved, and no absent affiliate is changed.
+    for validate_only in [true, false] {
+        let company = new_company();
+        given_many(&service, company, 200).await;
+        let mut grpc = service.grpc(company).await;
+        let last = SyncAffiliatesRequest { max_absent: Some(196), ..chunk(&[], validate_only) };
+        let chunks = vec![chunk(&new(0..3), validate_only), last.clone()];
+        let mut responses = grpc.rosters.sync_affiliates(futures::stream::iter(chunks)).await.unwrap().into_inner();
+        assert_eq!(responses.message().await.unwrap().unwrap().results.len(), 3);
+        assert_eq!(responses.message().await.unwrap().unwrap().results.len(), 0);
+        let status = responses.message().await.unwrap_err();
+        assert_eq!(status.code(), tonic::Code::FailedPrecondition);
+        assert!(status.message().contains("lacks 197 affiliates"), "{status}");
+        let inactive = "select count(*) from affiliates where company_id = $1 and status = 'inactive'";
+        let inactive = sqlx::query_scalar::<_, i64>(inactive).bind(company);
+        assert_eq!(inactive.fetch_one(&service.pool).await.unwrap(), 0);
+        let chunks = vec![chunk(&new(0..3), validate_only), SyncAffiliatesRequest { max_absent: Some(197), ..last }];
+        let absent = stream(&service, company, chunks).await.into_iter().flat_map(|response| response.absent);
+        assert_eq!(absent.filter(|affiliate| affiliate.changed).count(), 197);
+    }
+}
+
+async fn a_tenth_or_ten_may_be_absent() {
+    let service = TestService::start().await;
+    for (count, absent, is_allowed) in
+        [(11, 10, true), (12, 11, false), (119, 11, true), (109, 11, false), (200, 20, true), (200, 21, false)]
+    {
+        let company = new_company();
+        given_many(&service, company, count).await;
+        let body = json!({"affiliates": new(absent..count as usize), "absent_status": "inactive"});
+        let refused = refusal(&service, company, Layer::Rest, &body).await;
+        assert_eq!(refused.is_none(), is_allowed, "{absent} of {count}: {refused:?}");
+    }
 }

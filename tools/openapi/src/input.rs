@@ -63,6 +63,7 @@ fn roster() -> Json {
     for field in fields.iter().filter(|field| !field.is_list) {
         let schema = match field.kind {
             Kind::Flag => any_of([object! { "type": "boolean" }, null()]),
+            Kind::Integer(_) => any_of([object! { "type": "integer", "minimum": 0 }, null()]),
             _ => any_of([choice(field.one_of), object! { "type": "string", "const": "" }, null()]),
         };
         body.at("properties").entries_mut().insert(field.name.to_owned(), schema.with("description", field.doc));

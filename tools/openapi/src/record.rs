@@ -85,7 +85,7 @@ fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64,
     match (message, name) {
         ("ListChangesResponse" | "Webhook" | "WebhookDelivery" | "TestWebhookResponse", _)
         | ("SearchChangesResponse", "dropped_position")
-        | (_, "total" | "absent_total" | "conflicting_positions") => (0, MAX_ID),
+        | (_, "total" | "absent_total" | "absent_changed" | "conflicting_positions") => (0, MAX_ID),
         ("PageMeta", "per_page") => (1, 200),
         _ if COUNTS.contains(&message) => (0, if bits == 32 { i32::MAX.into() } else { MAX_ID }),
         _ if column.is_some_and(|column| column.form == StoredAs::CountryNumber) => (1, 999),

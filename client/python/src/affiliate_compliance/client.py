@@ -133,11 +133,18 @@ class Client:
         *,
         report_absent: bool = False,
         absent_status: str | None = None,
+        max_absent: int | None = None,
         validate_only: bool = False,
     ) -> BatchSyncAffiliatesResponse:
         """Brings the affiliates up to date with a roster, which identifies them by `client_affiliate_id`. Items that are refused are
-        among the results; they refuse no others. None clears a field. With `validate_only`, nothing is written."""
-        options = {"report_absent": report_absent, "absent_status": absent_status, "validate_only": validate_only}
+        among the results; they refuse no others. None clears a field. With `validate_only`, nothing is written. If more than `max_absent`
+        affiliates (by default a tenth, at least 10) would get `absent_status`, nothing is changed: `Refused`, with the status 409."""
+        options = {
+            "report_absent": report_absent,
+            "absent_status": absent_status,
+            "max_absent": max_absent,
+            "validate_only": validate_only,
+        }
         body = {"affiliates": roster, **options}
         synced: BatchSyncAffiliatesResponse = self.call("POST", "/api/affiliates:sync", body=body)["data"]
         return synced

@@ -751,6 +751,8 @@ class BatchSyncAffiliatesResponse(TypedDict):
     """The affiliates that the roster does not have, by ID, at most 1,000."""
     absent_total: int
     """How many there are in all; 0 if they were not asked for."""
+    absent_changed: int
+    """How many of them got `absent_status`, or would get it. The others have it already."""
 
 
 class UrlFilters(TypedDict):

@@ -11,7 +11,7 @@ use crate::{
     affiliates::{in_order::Applied, input::Input, update::update_known},
     database::{self, Connections},
     error::from_database,
-    limits::ABSENT_PAGE,
+    limits::{ABSENT_COUNTED, ABSENT_PAGE, MIN_ABSENT, MIN_PRESENT_PER_ABSENT},
 };
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.
@@ -28,14 +28,42 @@ struct Row {
 }
 
 impl Roster {
+    /// Refuses the roster if more affiliates would get the requested status than may. A roster that was cut lacks most of them.
+    pub(super) async fn check_absent(&mut self) -> Result<(), Error> {
+        let Some(status) = self.absent_status().map(str::to_owned).filter(|_| !self.is_absent_checked) else {
+            return Ok(());
+        };
+        let (mut others, mut absent, mut after) = (0, 0, 0);
+        loop {
+            let rows = self.page(after, ABSENT_COUNTED).await?;
+            let Some(last) = rows.last() else { break };
+            after = last.affiliate_id;
+            for row in rows.iter().filter(|row| row.status.as_deref() != Some(&*status)) {
+                others += 1;
+                absent += i64::from(!self.has(&row.client_affiliate_id));
+            }
+        }
+        let max_absent = self.options.max_absent.unwrap_or_else(|| MIN_ABSENT.max(others / MIN_PRESENT_PER_ABSENT));
+        if absent > max_absent {
+            return Err(Error::too_many_absent(absent, max_absent, &status));
+        }
+        self.is_absent_checked = true;
+        Ok(())
+    }
+
+    async fn page(&self, after: i64, limit: i64) -> Result<Vec<Row>, Error> {
+        let company_id = self.company_id;
+        let read = async |pool: Connections| {
+            sqlx::query_as(PAGE).bind(company_id).bind(after).bind(limit).fetch_all(&pool).await
+        };
+        database::read(&self.backend.pool, read).await.map_err(from_database)
+    }
+
     /// The next affiliates that the roster does not have. They get the status that is requested. None if there are no others.
     pub(super) async fn next_absent(&mut self) -> Result<Vec<AbsentAffiliate>, Error> {
+        self.check_absent().await?;
         loop {
-            let (company_id, after) = (self.company_id, self.after);
-            let read = async |pool: Connections| {
-                sqlx::query_as(PAGE).bind(company_id).bind(after).bind(ABSENT_PAGE).fetch_all(&pool).await
-            };
-            let mut rows: Vec<Row> = database::read(&self.backend.pool, read).await.map_err(from_database)?;
+            let mut rows = self.page(self.after, ABSENT_PAGE).await?;
             let Some(last) = rows.last() else { return Ok(Vec::new()) };
             self.after = last.affiliate_id;
             rows.retain(|row| !self.has(&row.client_affiliate_id));

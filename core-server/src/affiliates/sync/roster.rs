@@ -29,6 +29,10 @@ pub(super) struct Roster {
     pub(super) first: i64,
     /// The ID after which absent affiliates are to be reported.
     pub(super) after: i64,
+    /// Whether as many affiliates are absent as may get a status.
+    pub(super) is_absent_checked: bool,
+    /// Whether the first batch is the whole roster, so that nothing of it is written if too many are absent.
+    pub(super) is_one_batch: bool,
     /// Holds what identifiers and names take.
     memory: Reservation,
 }
@@ -45,6 +49,8 @@ impl Roster {
             is_identified: true,
             first: 0,
             after: 0,
+            is_absent_checked: false,
+            is_one_batch: false,
             memory: backend.shares.memory.reservation(Some(company_id)),
         }
     }

@@ -29,9 +29,11 @@ impl AffiliateSyncService for Syncs {
         request: Request<BatchSyncAffiliatesRequest>,
     ) -> Served<BatchSyncAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
-        let BatchSyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only } = request;
-        let request = SyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only };
+        let BatchSyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only, max_absent } =
+            request;
+        let request = SyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only, max_absent };
         let mut roster = Roster::new(&self.0, company_id);
+        roster.is_one_batch = true;
         let results = roster.sync(request).await?;
         let mut response = BatchSyncAffiliatesResponse { results, ..BatchSyncAffiliatesResponse::default() };
         while roster.wants_absent() {
@@ -40,6 +42,7 @@ impl AffiliateSyncService for Syncs {
                 break;
             }
             response.absent_total += absent.len() as i64;
+            response.absent_changed += absent.iter().filter(|affiliate| affiliate.changed).count() as i64;
             let room = REPORTED_ABSENT - response.absent.len();
             response.absent.extend(absent.into_iter().take(room));
         }

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..client import Client
 from ..errors import Refused
-from .file import Problem, Row, read
+from .file import IDENTIFIER, Problem, Row, read
 
 # Items of a request.
 BATCH = 5000
@@ -26,6 +26,8 @@ class Summary:
     absent: list[str] = field(default_factory=list)
     """Identifiers of affiliates that are not in the file, if they are asked for: the first 1,000."""
     absent_total: int = 0
+    absent_changed: int = 0
+    """How many of them got the status, or would get it. The others have it already."""
     problems: list[Problem] = field(default_factory=list)
     """Why the others were refused. A row may have several problems."""
 
@@ -43,12 +45,20 @@ def sync(
     batch: int = BATCH,
     report_absent: bool = False,
     absent_status: str | None = None,
+    max_absent: int | None = None,
+    csv_escape: bool = True,
 ) -> Summary:
     """Brings the affiliates up to date with a file. When it returns, every row that no problem names agrees with the service. With
     `dry_run`, the service compares, and writes nothing: exactly for files of up to 100,000 rows. Affiliates that are not in the file are
-    reported, or get a status, if no row has a problem and the file has no more rows than that."""
-    file = read(path, ignored)
+    reported, or get a status, if no row has a problem and the file has no more rows than that. If more than `max_absent` would get it (by
+    default a tenth, at least 10), nothing is changed: `Refused`, with the status 409. Without `csv_escape`, cells are the texts: then an
+    apostrophe before a formula is a part of them."""
+    file = read(path, ignored, csv_escape)
     summary = Summary(problems=list(file.problems))
+    absent: Any = {"report_absent": True, "absent_status": absent_status, "max_absent": max_absent}
+    if absent_status and not dry_run and not summary.problems and len(file.rows) <= LONGEST_ROSTER:
+        # A file that was cut off is refused before its rows are sent.
+        client.sync_affiliates([{IDENTIFIER: row.identifier} for row in file.rows], **absent, validate_only=True)
     # Names change at once within a request.
     rows, size = file.rows, LONGEST_ROSTER if dry_run else batch
     while rows:
@@ -66,10 +76,9 @@ def sync(
             summary.problems.append(Problem(1, None, f"absent affiliates need a file of at most {LONGEST_ROSTER} rows"))
         else:
             # All rows agree with the service by now, unless this is a dry run.
-            options: Any = {"report_absent": True, "absent_status": absent_status, "validate_only": dry_run}
-            answer = client.sync_affiliates([item(row) for row in file.rows], **options)
+            answer = client.sync_affiliates([item(row) for row in file.rows], **absent, validate_only=dry_run)
             summary.absent = [affiliate["client_affiliate_id"] for affiliate in answer["absent"]]
-            summary.absent_total = answer["absent_total"]
+            summary.absent_total, summary.absent_changed = answer["absent_total"], answer["absent_changed"]
     summary.problems.sort(key=lambda problem: (problem.line, problem.field or "", problem.reason))
     return summary
 

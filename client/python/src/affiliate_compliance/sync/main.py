@@ -2,9 +2,11 @@
 
     compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
 
-The first line of the file names the fields of its columns, as in the interface. `client_affiliate_id` identifies an affiliate, so that
+The first line of the file names the fields of its columns, as in the interface: as they are written, or as lists have them, so that every CSV
+of the service can be sent back. `client_affiliate_id` identifies an affiliate, so that
 `affiliate_name` can change. Fields without a column stay as they are; an empty cell clears a field. Affiliates that are not in the file
-stay as they are, unless `--absent-status` gives them a status. The file is in UTF-8; its cells are separated by commas, semicolons or tabs.
+stay as they are, unless `--absent-status` gives them a status: at most `--max-absent` of them, since a file that was cut off lacks most
+affiliates. If more are absent, nothing is changed. The file is in UTF-8; its cells are separated by commas, semicolons or tabs.
 
 Rows that cannot be applied are named with their line, field and reason; all others are applied. The job can be repeated at any time, also
 after it was interrupted.
@@ -18,9 +20,12 @@ import sys
 from pathlib import Path
 
 from ..client import Client
-from ..errors import ComplianceError
+from ..errors import ComplianceError, Refused
 from .file import NotReadable
 from .job import Summary, sync
+
+# The status of a request whose roster lacks too many affiliates.
+TOO_MANY_ABSENT = 409
 
 
 def main() -> int:
@@ -39,6 +44,8 @@ def main() -> int:
                 dry_run=arguments.dry_run,
                 report_absent=arguments.report_absent,
                 absent_status=arguments.absent_status,
+                max_absent=arguments.max_absent,
+                csv_escape=not arguments.no_csv_escape,
             )
     except KeyboardInterrupt:
         print("interrupted: run it again to go on", file=sys.stderr)
@@ -46,10 +53,14 @@ def main() -> int:
     except (NotReadable, OSError) as error:
         print(error, file=sys.stderr)
         return 2
+    except Refused as error:
+        again = "use --max-absent if the file is complete" if error.status == TOO_MANY_ABSENT else "run it again to go on"
+        print(f"{error}{request_id(error)}: {again}", file=sys.stderr)
+        return 2
     except ComplianceError as error:
         print(f"{error}{request_id(error)}: run it again to go on", file=sys.stderr)
         return 2
-    return report(summary, arguments.file, arguments.dry_run)
+    return report(summary, arguments.file, arguments.dry_run, arguments.absent_status)
 
 
 def parse() -> argparse.Namespace:
@@ -61,9 +72,20 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--base-url", default="http://127.0.0.1:8080", help="address of the service (default: %(default)s)")
     parser.add_argument("--token-file", required=True, metavar="PATH", help="file that holds the token")
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="leave out a column; can be repeated")
+    parser.add_argument(
+        "--no-csv-escape",
+        action="store_true",
+        help="the cells are the texts; by default an apostrophe that exports put before a formula, as in '+49, is taken away",
+    )
     parser.add_argument("--dry-run", action="store_true", help="compare only, and send no changes")
     parser.add_argument("--report-absent", action="store_true", help="name affiliates that are not in the file")
     parser.add_argument("--absent-status", metavar="STATUS", help="give affiliates that are not in the file this status")
+    parser.add_argument(
+        "--max-absent",
+        type=int,
+        metavar="N",
+        help="how many may get it (default: a tenth of those that have another status, at least 10)",
+    )
     return parser.parse_args()
 
 
@@ -72,19 +94,23 @@ def request_id(error: Exception) -> str:
     return f" (request ID {found})" if found else ""
 
 
-def report(summary: Summary, path: str, dry_run: bool) -> int:
+def report(summary: Summary, path: str, dry_run: bool, absent_status: str | None) -> int:
     for problem in summary.problems:
         print(f"{path}:{problem}", file=sys.stderr)
     for identifier in summary.absent:
         print(f"{path}: absent: {identifier}", file=sys.stderr)
-    if summary.absent_total:
+    if absent_status:
+        kept = summary.absent_total - summary.absent_changed
+        what = "would set" if dry_run else "set"
+        print(f"{summary.absent_total} absent: {what} {summary.absent_changed} to {absent_status}, {kept} already {absent_status}")
+    elif summary.absent_total:
         print(f"{summary.absent_total} absent")
     verb = "to create" if dry_run else "created"
     other = "to change" if dry_run else "changed"
     print(f"{summary.created} {verb}, {summary.changed} {other}, {summary.unchanged} unchanged, {summary.refused} refused")
     if summary.problems:
         return 1
-    if not dry_run or summary.created + summary.changed == 0:
+    if summary.absent_changed == 0 and (not dry_run or summary.created + summary.changed == 0):
         print("everything is up to date")
     return 0
 
