@@ -44,7 +44,7 @@ enum Command {
     Token(token::TokenArgs),
     Migrate(migrate::MigrateArgs),
     DemoData(demo_data::DemoDataArgs),
-    Doctor(doctor::DoctorArgs),
+    Doctor(Box<doctor::DoctorArgs>),
     Audit(audit::AuditArgs),
     Erase(erase::EraseArgs),
     Health(health::HealthArgs),

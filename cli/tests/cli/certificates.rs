@@ -249,7 +249,7 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = format!("https://localhost:{}", nobody.port());
     // Its address, its settings, the reason of the gateway, that of the core, and what `doctor` recommends.
-    let cases: [(&str, &[(&str, &str)], &str, &str, &str); 4] = [
+    let cases: [(&str, Settings<'_>, &str, &str, &str); 4] = [
         (&https, &[trust], "peer_needs_certificate", "certificate_missing", "--core-tls-cert"),
         (
             &https,
@@ -305,6 +305,9 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     let (_, printed, _) = doctor(folder, &https, &right, &forged);
     assert!(printed.contains("it refuses the token"), "{printed}");
 }
+
+/// Flags and their values.
+type Settings<'s> = &'s [(&'s str, &'s str)];
 
 /// What `doctor` prints about a gateway with these settings.
 fn doctor(folder: &Path, core_url: &str, settings: &[(&str, &str)], token: &str) -> (Option<i32>, String, String) {

@@ -50,7 +50,8 @@ fn a_full_disk_is_named_and_passes_when_there_is_space() {
 
     let filler = data.path().join("filler");
     let mut file = File::create(&filler).unwrap();
-    while file.write_all(&[1; 64 << 10]).is_ok() {}
+    let block = vec![1; 64 << 10];
+    while file.write_all(&block).is_ok() {}
     drop(file);
     let mut round = 0;
     let mut add = || {

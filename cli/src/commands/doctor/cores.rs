@@ -90,13 +90,15 @@ impl Core {
                 Finding::new(CHECK, State::Ok, format!("{} serves", self.name), "")
             }
             Ok(_) => self.problem("it is not ready", "see its log: it waits for its database"),
-            Err(status) => match ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                Some((failure, error)) => self.insecure(failure, &error),
-                None => {
+            Err(status) => {
+                let ended = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some((failure, error)) = ended {
+                    self.insecure(failure, &error)
+                } else {
                     let next_step = "see whether it is a core, and speaks TLS if --core-url says https";
                     self.problem(&format!("it does not respond: {}", status.message()), next_step)
                 }
-            },
+            }
         }];
         if findings[0].state == State::Ok
             && let Some(token) = token
