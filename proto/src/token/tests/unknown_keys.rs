@@ -93,7 +93,7 @@ async fn a_load_that_takes_long_or_fails_keeps_the_known_keys() {
     file.write(&json!([]));
     let start = Instant::now();
     assert!(!accepts(&verifier, &stranger.good_token(Some("new"))).await);
-    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert_eq!(start.elapsed().as_secs(), 5);
     sleep(Duration::from_secs(60)).await;
     assert_eq!(loads.load(Ordering::Relaxed), 1);
     assert!(verifier.verify(&known.good_token(Some("known")), NOW).is_ok());
@@ -107,7 +107,8 @@ async fn forged_tokens_of_known_keys_ask_for_nothing() {
     let verifier = Verifier::new(source, None).await.unwrap();
     let forged = stranger.good_token(Some("known"));
     assert_eq!(verifier.verify(&forged, NOW), Err(TokenError::Invalid));
-    for token in [&*forged, &Signer::Secret(vec![2; 32]).good_token(None), "a.b.c", ""] {
+    let of_other_secret = Signer::Secret(vec![2; 32]).good_token(None);
+    for token in [forged.as_str(), of_other_secret.as_str(), "a.b.c", ""] {
         assert!(!verifier.has_unknown_key(Some(&header(token))), "{token}");
     }
     assert!(!verifier.has_unknown_key(None));
