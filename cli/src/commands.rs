@@ -10,6 +10,7 @@ mod health;
 mod migrate;
 #[cfg(test)]
 mod reference;
+mod restored;
 mod serve;
 mod token;
 
@@ -47,6 +48,7 @@ enum Command {
     Doctor(Box<doctor::DoctorArgs>),
     Audit(audit::AuditArgs),
     Erase(erase::EraseArgs),
+    Restored(restored::RestoredArgs),
     Health(health::HealthArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
@@ -93,6 +95,7 @@ impl Cli {
             Some(Command::Doctor(args)) => doctor::run(&args, &self.configuration),
             Some(Command::Audit(args)) => audit::run(&args),
             Some(Command::Erase(args)) => erase::run(&args),
+            Some(Command::Restored(args)) => restored::run(&args),
             Some(Command::Health(args)) => health::run(&args),
             Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),

@@ -38,6 +38,12 @@ pub enum Broken {
         /// The position of the checkpoint.
         position: i64,
     },
+    /// A restore has passed over the position of a checkpoint.
+    #[error("change {position} is lost since a backup was restored, so the checkpoint cannot be compared")]
+    Lost {
+        /// The position of the checkpoint.
+        position: i64,
+    },
     /// The row that a checkpoint is of is no longer kept.
     #[error("change {position} is no longer kept, so the checkpoint cannot be compared")]
     NotKept {
@@ -82,19 +88,47 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
 /// # Errors
 ///
 /// If the database does not respond, or has no record.
-pub async fn compare(executor: impl PgExecutor<'_>, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
+pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
     let Checkpoint { company_id, position, ref hash } = *checkpoint;
     let row = "
         select encode(coalesce(c.hash, case when p.dropped_position = $2 then coalesce(p.dropped_hash, '') end), 'hex'), p.dropped_position
         from (select dropped_position, dropped_hash from change_positions where company_id = $1) p
         left join (select hash from changes where company_id = $1 and position = $2) c on true";
     let row: Option<(Option<String>, i64)> =
-        sqlx::query_as(row).bind(company_id).bind(position).fetch_optional(executor).await?;
+        sqlx::query_as(row).bind(company_id).bind(position).fetch_optional(&mut *connection).await?;
+    let restores = restores(connection, company_id).await?;
+    let is_lost = restores.iter().any(|restore| (restore.first..restore.last).contains(&position));
     Ok(match row {
+        Some((None, _)) if is_lost => Some(Broken::Lost { position }),
         Some((Some(found), _)) if found == *hash => None,
         Some((None, dropped)) if dropped >= position => Some(Broken::NotKept { position }),
         _ => Some(Broken::Rewritten { position }),
     })
+}
+
+/// Positions of a company's record that a restore has passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Restore {
+    /// The first of them.
+    pub first: i64,
+    /// The last one, which is that of the entry of the restore.
+    pub last: i64,
+    /// When it was noticed.
+    pub time: time::OffsetDateTime,
+}
+
+/// The restores of a company's record, by position.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Restore>, sqlx::Error> {
+    let restores = "
+        select position_before(resource, operation, position, ids, records) + 1 as first, position as last, changed_at as time
+        from changes
+        where company_id = $1 and resource = 0 and operation = 2 and cardinality(ids) = 1 and ids[1] = $1
+        order by position";
+    sqlx::query_as(restores).bind(company_id).fetch_all(executor).await
 }
 
 /// How many rows of a company's record are erased.
@@ -146,7 +180,7 @@ const VERIFY: &str = r#"
         ) e
         order by e.position, e.erased_at desc
     ), chain as (
-        select c.position, cardinality(c.ids)::bigint as entries, c.hash, lag(c.position, 1, p.dropped_position) over w as previous,
+        select c.position, c.position - position_before(c.resource, c.operation, c.position, c.ids, c.records) as entries, c.hash, lag(c.position, 1, p.dropped_position) over w as previous,
             change_hash(lag(c.hash, 1, p.dropped_hash) over w, case
                 when c.is_set_back is null then coalesce(c.erased_digest, d.digest)
                 else placed_digest(coalesce(c.erased_digest, d.digest), c.company_id, c.parents)
@@ -178,7 +212,7 @@ const VERIFY: &str = r#"
             select coalesce(l.position, p.dropped_position) as position, l.entries, coalesce(l.hash, p.dropped_hash) as hash
             from change_positions p
             left join (
-                select c.position, cardinality(c.ids)::bigint as entries, c.hash from changes c
+                select c.position, c.position - position_before(c.resource, c.operation, c.position, c.ids, c.records) as entries, c.hash from changes c
                 where c.company_id = $1 order by c.position desc limit 1
             ) l on true
             where p.company_id = $1

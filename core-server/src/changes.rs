@@ -5,6 +5,7 @@ mod changed;
 mod feed;
 mod hub;
 mod keep;
+mod kept;
 mod search;
 mod service;
 mod watch;

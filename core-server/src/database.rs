@@ -12,6 +12,7 @@ mod probe;
 mod published;
 mod replicas;
 mod reserve;
+pub(crate) mod restores;
 mod roles;
 mod session;
 mod steps;
@@ -26,6 +27,7 @@ pub(crate) use lease::Lease;
 pub(crate) use probe::probe;
 pub(crate) use replicas::probe_replica;
 pub use replicas::{ReadTarget, replica_states};
+pub use restores::{Jump, jump_ahead};
 pub use roles::{grant, warn_if_owner};
 pub use target::{HostState, Target};
 pub use url::target;
@@ -41,7 +43,7 @@ use sqlx::{
 use tokio::time::timeout;
 
 use crate::{
-    error::{is_disconnected, is_in_the_way, is_lock_timeout, is_moved},
+    error::{is_disconnected, is_in_the_way, is_lock_timeout, is_moved, is_stale},
     gauges::{RETRY_CONNECTION, RETRY_LOCK, RETRY_REPLICA, RETRY_SILENCE, count_read, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, LOCK_WAIT, MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, POOLER_CHECK_TIMEOUT, SHORT_READ_TIMEOUT,
@@ -371,7 +373,7 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
 ) -> Result<T, sqlx::Error> {
     let has_others = from.has_other_servers();
     let mut other = if has_others { Box::pin(from.server_for_read()).await } else { None };
-    let (mut disconnected, start) = (false, Instant::now());
+    let (mut disconnected, mut stale, start) = (false, false, Instant::now());
     loop {
         let result = run(other.as_ref().unwrap_or(from).clone()).await;
         let Err(error) = result else {
@@ -387,6 +389,9 @@ pub(crate) async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
         } else if is_disconnected(&error) && !disconnected {
             count_retry(RETRY_CONNECTION);
             disconnected = true;
+        } else if is_stale(&error) && !stale {
+            count_retry(RETRY_CONNECTION);
+            stale = true;
         } else if (is_lock_timeout(&error) || is_moved(&error)) && start.elapsed() < LOCK_WAIT {
             count_retry(RETRY_LOCK);
         } else {

@@ -1,5 +1,9 @@
 //! Checks of the stored data that no constraint can make, and repairs.
 
+mod stored;
+
+pub use self::stored::{BehindSequence, ViolatingRow, check_sequences, check_values};
+
 use sqlx::{Acquire as _, AssertSqlSafe, PgConnection};
 
 use crate::{

@@ -1,7 +1,7 @@
 //! Errors of the database: the text goes to the log, the meaning to the caller.
 
 use batcher::BatchError;
-use compliance_api::error::Error;
+use compliance_api::error::{Error, Reason};
 
 use crate::{
     database::Unavailable,
@@ -12,6 +12,10 @@ use crate::{
 
 /// `read_only_sql_transaction`: the server has become a standby, or an operator has set it so.
 const READ_ONLY: &str = "25006";
+
+/// The sentence for a record that has an infinite date, or another value that requests cannot have.
+const OUT_OF_RANGE: &str =
+    "The record has a value that is out of range. Ask the operator of the service to correct it.";
 
 /// The error that a caller sees for an error of the database.
 pub(crate) fn from_database(error: sqlx::Error) -> Error {
@@ -29,6 +33,14 @@ pub(crate) fn from_database(error: sqlx::Error) -> Error {
                 count_exhausted(reason);
                 tracing::error!(code, reason, "the database has run out of {}: {error}", what(reason));
                 Error::database_unavailable()
+            }
+            // check_violation: what requests have is checked before, so the record had such a value already.
+            Some("23514") => {
+                tracing::error!(
+                    constraint = database.constraint(),
+                    "a record has a value that no write may have (`compliance doctor --counts` names it): {error}"
+                );
+                Error::new(Reason::FailedPrecondition, OUT_OF_RANGE)
             }
             Some(code) if is_unavailable(code) => {
                 if code == READ_ONLY {
@@ -107,6 +119,21 @@ pub(crate) fn is_of_other_node(error: &sqlx::Error) -> bool {
     has_code(error, &["08000", "08001", "08003", "08006"])
 }
 
+/// Whether the statement names what the database does not have: `undefined_table`, `undefined_function`, `undefined_object`,
+/// `invalid_schema_name`. It changed nothing.
+pub(crate) fn is_missing_object(error: &sqlx::Error) -> bool {
+    has_code(error, &["42P01", "42883", "42704", "3F000"])
+}
+
+/// Whether a connection knows types, tables or statements that the database no longer has, as after a restore while it was open. The
+/// statement changed nothing, unless it was a part of a transaction. PostgreSQL has no code of its own for a type that is gone
+/// (`internal_error`, which also has other causes), nor for a plan whose columns are others (`feature_not_supported`).
+pub(crate) fn is_stale(error: &sqlx::Error) -> bool {
+    let is_lookup =
+        || error.as_database_error().is_some_and(|error| error.message().starts_with("cache lookup failed"));
+    is_missing_object(error) || has_code(error, &["0A000", "26000"]) || has_code(error, &["XX000"]) && is_lookup()
+}
+
 /// Whether the records of the company have moved to another node of Citus, which knows where the next statement goes. It changed
 /// nothing.
 pub(crate) fn is_moved(error: &sqlx::Error) -> bool {
@@ -143,7 +170,8 @@ fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     database.code().is_some_and(|code| codes.contains(&&*code))
 }
 
-/// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes.
+/// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes; or whose database is being
+/// replaced, and so has another name (`invalid_catalog_name`) or takes no connections (`object_not_in_prerequisite_state`).
 fn is_unavailable(code: &str) -> bool {
-    code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | READ_ONLY)
+    code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | READ_ONLY | "3D000" | "55000")
 }

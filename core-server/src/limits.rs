@@ -259,6 +259,11 @@ pub(crate) const WEBHOOK_TESTS: usize = 32;
 /// See [`WEBHOOK_TESTS`].
 pub(crate) const WEBHOOK_COMPANY_TESTS: usize = 4;
 
+/// How far positions jump when a database was restored: `restore_distance` of the schema.
+pub(crate) const RESTORE_DISTANCE: i64 = 1 << 40;
+/// How long that may take, for all companies.
+pub(crate) const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
+
 // Statements and connections.
 /// How often a write is tried that conflicts with another one.
 pub(crate) const MAX_TRIES: u32 = 5;

@@ -47,7 +47,7 @@ use crate::{
     backend::Backend,
     cases::ComplianceCases,
     changes::{self, Changes},
-    database::{Connections, Database, probe_replica, watch_nodes},
+    database::{Connections, Database, probe_replica, restores, watch_nodes},
     erasure::Erasures,
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
@@ -79,6 +79,11 @@ pub enum StartError {
     /// Reflection cannot be offered.
     #[error("reflection cannot be offered: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
+    /// The database was restored, and its positions could not jump ahead.
+    #[error(
+        "cannot tell whether the database was restored, and let its positions jump ahead: run `compliance restored` as its owner: {0}"
+    )]
+    Restored(sqlx::Error),
     /// Webhooks cannot be delivered.
     #[error("the file of --webhook-ca cannot be used: {0}")]
     WebhookAuthorities(String),
@@ -104,6 +109,7 @@ impl Core {
         settings: &CoreSettings,
     ) -> Result<Self, StartError> {
         let database = database.into();
+        restores::start(&database.pool).await.map_err(StartError::Restored)?;
         let connections = Connections::open(&database, schema::expected()).await?;
         let reads = connections.with_replicas(&database);
         let (reporter, _) = tonic_health::server::health_reporter();

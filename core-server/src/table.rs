@@ -6,6 +6,7 @@ mod attribute;
 mod batch;
 mod copy;
 mod expected;
+mod instant;
 mod reader;
 mod sql;
 
@@ -14,5 +15,6 @@ pub(crate) use batch::{Composite, Layouts};
 pub(crate) use copy::Rows;
 pub use expected::SchemaError;
 pub(crate) use expected::{Expected, Inputs};
+pub(crate) use instant::{Shown, shown_date};
 pub(crate) use reader::{Read, Reader, read_all, timestamp};
 pub(crate) use sql::{differs, merged, names, replacements, selection, values};

@@ -1,11 +1,20 @@
 //! The counts of the lists are checked and repaired, while writers go on.
 
-use compliance_api::v1::{AddComplianceUrlsRequest, CaseInput, ListComplianceUrlsRequest, OpenCaseRequest, UrlInput};
-use core_server::doctor::{Difference, check_counts};
-use sqlx::PgPool;
-use test_support::{GrpcClients, TestCore, new_company, tests};
+use compliance_api::v1::{
+    AddComplianceUrlsRequest, CaseInput, GetAffiliateRequest, GetOverviewRequest, ListAffiliatesRequest,
+    ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, OpenCaseRequest, UrlInput,
+};
+use core_server::doctor::{Difference, check_counts, check_sequences, check_values};
+use sqlx::{AssertSqlSafe, PgPool};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
 
-tests![wrong_counts_are_found_and_repaired, writers_go_on_during_a_repair];
+tests![
+    wrong_counts_are_found_and_repaired,
+    writers_go_on_during_a_repair,
+    sequences_that_are_behind_are_found_and_repaired,
+    a_creation_that_meets_an_id_that_is_taken_advances_the_sequence,
+    dates_that_no_text_shows_are_null_and_are_named,
+];
 
 async fn check(pool: &PgPool, repair: bool) -> Vec<Difference> {
     let mut found = Vec::new();
@@ -95,4 +104,159 @@ async fn writers_go_on_during_a_repair() {
         assert_eq!(check(&core.pool, false).await, []);
     }
     assert_eq!(total(&mut clients).await, 300 + 3 * 10 * 20);
+}
+
+/// A record of each kind that has a sequence.
+const RECORDS: &str = "
+    insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ({company}, 'A', 'A');
+    insert into compliance_cases (company_id, affiliate_id) select company_id, id from affiliates;
+    insert into compliance_urls (company_id, url, url_hash, domain) values ({company}, 'https://a.example/', '1', 'a.example');
+    insert into infractions (company_id, url_id, infraction_type_id) select company_id, id, 1 from compliance_urls;
+    insert into incidents (company_id, case_id, incident_type, url_id)
+        select c.company_id, c.id, 1, u.id from compliance_cases c join compliance_urls u on u.company_id = c.company_id;
+    insert into vocabulary_entries (company_id, vocabulary, name) values ({company}, 1, 'A');
+    insert into webhooks (company_id, url, types, secret, position) values ({company}, 'https://a.example/', '{}', 's', 0)";
+
+async fn fill_all(pool: &PgPool, company: i64) {
+    let statement = RECORDS.replace("{company}", &company.to_string());
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
+}
+
+/// As after a copy of the records without their sequences.
+const BEHIND: &str = "
+    do $$ declare s record; begin
+        for s in select * from id_sequences() loop
+            execute format('select setval(%L, (select min(%I) from %s), false)', s.id_sequence, s.of_column, s.of_table);
+        end loop;
+    end $$";
+
+async fn sequences_that_are_behind_are_found_and_repaired() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    fill_all(&core.pool, new_company()).await;
+    let mut connection = core.pool.acquire().await.unwrap();
+    assert_eq!(check_sequences(&mut connection, false).await.unwrap(), []);
+    run(&core.pool, BEHIND).await;
+    let behind = check_sequences(&mut connection, false).await.unwrap();
+    let tables: Vec<&str> = behind.iter().map(|sequence| &*sequence.table).collect();
+    let every = [
+        "affiliates",
+        "compliance_cases",
+        "compliance_urls",
+        "incidents",
+        "infractions",
+        "vocabulary_entries",
+        "webhooks",
+    ];
+    assert_eq!(tables, every);
+    assert!(behind.iter().all(|sequence| sequence.last_id + 1 == sequence.greatest_id), "{behind:?}");
+    assert_eq!(check_sequences(&mut connection, true).await.unwrap(), behind);
+    assert_eq!(check_sequences(&mut connection, false).await.unwrap(), []);
+}
+
+async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    for _ in 0..20 {
+        // More IDs are taken than a write is tried.
+        sqlx::raw_sql("insert into affiliates (company_id, client_affiliate_id, affiliate_name) select 1, 'x', gen_random_uuid()::text")
+            .execute(&core.pool)
+            .await
+            .unwrap();
+    }
+    fill(&mut clients).await;
+    // Their own records, so that the IDs are taken in this company.
+    let taken = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
+        select $1, id, client_affiliate_id, affiliate_name from affiliates where company_id = 1";
+    sqlx::query(taken).bind(company).execute(&core.pool).await.unwrap();
+    run(&core.pool, BEHIND).await;
+    let id = clients.affiliate("New").await;
+    assert!(id > 20, "{id}");
+    run(&core.pool, BEHIND).await;
+    add_urls(&mut clients, "after", 3).await;
+    run(&core.pool, BEHIND).await;
+    let case = CaseInput { affiliate_id: Some(id), ..CaseInput::default() };
+    clients
+        .open(OpenCaseRequest { request_id: Some("new".into()), case: Some(case), ..OpenCaseRequest::default() })
+        .await;
+}
+
+/// Every date of every record is one that no text of the interface shows.
+const DATES: &str = "
+    do $$
+    declare
+        of_table text; dates text; of_constraint record; again text[] := '{}'; statement text;
+    begin
+        for of_constraint in select conrelid::regclass as t, conname, pg_get_constraintdef(oid) as definition from pg_constraint
+            where conname like '%_dates_check' and connamespace = current_schema()::regnamespace loop
+            again := again || format('alter table %s add constraint %I %s not valid', of_constraint.t, of_constraint.conname,
+                replace(of_constraint.definition, ' NOT VALID', ''));
+            execute format('alter table %s drop constraint %I', of_constraint.t, of_constraint.conname);
+        end loop;
+        foreach of_table in array array['affiliates', 'compliance_urls', 'compliance_cases', 'infractions'] loop
+            select string_agg(format('%I = %L', attname, '{value}'), ', ') into dates from pg_attribute
+            where attrelid = of_table::regclass and attnum > 0 and atttypid in ('date'::regtype, 'timestamptz'::regtype);
+            execute format('update %I set %s', of_table, dates);
+        end loop;
+        foreach statement in array again loop
+            execute statement;
+        end loop;
+    end $$";
+
+async fn dates_that_no_text_shows_are_null_and_are_named() {
+    for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
+        let core = TestCore::over(fresh_database().await.options, 4).await;
+        let company = new_company();
+        let mut clients = core.company(company);
+        fill_all(&core.pool, company).await;
+        run_owned(&core.pool, DATES.replace("{value}", value)).await;
+
+        let mut affiliates =
+            clients.affiliates.list_affiliates(ListAffiliatesRequest::default()).await.unwrap().into_inner();
+        let page = affiliates.message().await.unwrap().unwrap();
+        assert_eq!(page.affiliates[0].start_date, None, "{value}");
+        let id = page.affiliates[0].id;
+        let affiliate =
+            clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+        assert_eq!(affiliate.start_date, None, "{value}");
+        for sort_by in 1..=4 {
+            let request = ListComplianceUrlsRequest { sort_by, ..ListComplianceUrlsRequest::default() };
+            let urls = clients.urls.list_compliance_urls(request).await.unwrap().into_inner().urls;
+            let url = &urls[0];
+            let dates = [url.discovery_date, url.last_review_date, url.last_crawl_date, url.last_seen];
+            assert_eq!((dates, url.infractions[0].created_date), ([None; 4], None), "{value}");
+        }
+        let cases = clients
+            .cases
+            .list_compliance_cases(ListComplianceCasesRequest::default())
+            .await
+            .unwrap()
+            .into_inner()
+            .cases;
+        let case = &cases[0];
+        assert_eq!((case.created_date, case.follow_up_date, case.start_date.as_deref()), (None, None, None), "{value}");
+        clients.overview.get_overview(GetOverviewRequest {}).await.unwrap();
+        let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
+        let changes = clients.changes.list_changes(request).await.unwrap().into_inner().changes;
+        let shown = changes.iter().flat_map(|change| &change.fields).filter(|field| field.field.ends_with("_date"));
+        for field in shown {
+            assert!(field.after.as_ref().is_none_or(|text| text.len() == 19), "{value}: {field:?}");
+        }
+
+        let mut connection = core.pool.acquire().await.unwrap();
+        let named = check_values(&mut connection, 20).await.unwrap();
+        let tables: Vec<&str> = named.iter().map(|row| &*row.table).collect();
+        assert_eq!(tables, ["affiliates", "compliance_cases", "compliance_urls", "infractions"], "{value}");
+        assert!(named.iter().all(|row| row.company_id == company && row.id.is_some()), "{named:?}");
+        // New ones are refused, and so is a change of such a record.
+        let refused = sqlx::query(
+            "insert into affiliates (company_id, client_affiliate_id, affiliate_name, start_date) values ($1, 'N', 'N', $2::text::date)",
+        );
+        let error = refused.bind(company).bind(value).execute(&core.pool).await.unwrap_err();
+        assert_eq!(error.as_database_error().unwrap().constraint(), Some("affiliates_dates_check"));
+    }
+}
+
+async fn run_owned(pool: &PgPool, statement: String) {
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }

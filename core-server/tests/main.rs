@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         changes::owners::tests(),
         changes::past::tests(),
         changes::replay::tests(),
+        changes::restores::tests(),
         changes::watch::tests(),
         citus::tests(),
         doctor::tests(),

@@ -36,6 +36,7 @@ tests![
     a_core_that_dies_loses_nothing,
     what_is_not_committed_is_not_sent,
     a_webhook_goes_on_at_the_oldest_change_that_is_kept,
+    a_restore_is_said_by_the_next_message,
     the_log_is_bounded,
     a_company_has_no_more_webhooks_than_it_may_however_they_are_created,
 ];
@@ -492,4 +493,47 @@ async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
     let refused: Vec<String> = created.await.into_iter().flatten().collect();
     // One was there before.
     assert_eq!(refused, vec!["FAILED_PRECONDITION"; 30 - 19]);
+}
+
+async fn a_restore_is_said_by_the_next_message() {
+    const DISTANCE: i64 = 1 << 40;
+    for types in [&[][..], &["affiliate"]] {
+        let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
+        let core = core(&database, receiver.settings()).await;
+        let company = new_company();
+        let mut clients = core.company(company);
+        let (id, _) = create(&mut clients, receiver.url(), types).await;
+        let position = async |position: i64| {
+            let mut clients = core.company(company);
+            let waiting = async {
+                loop {
+                    let webhook = clients.webhooks.get_webhook(GetWebhookRequest { id }).await.unwrap().into_inner();
+                    if webhook.position >= position {
+                        return;
+                    }
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            timeout(PATIENCE, waiting).await.unwrap();
+        };
+        run(&core.pool, &affiliates(company, 1, 5)).await;
+        position(5).await;
+        let before = receiver.received().len();
+        run(&core.pool, "select from jump_ahead()").await;
+        let last = 5 + DISTANCE;
+        for number in [1, 2] {
+            run(&core.pool, &affiliates(company, 5 + number, 1)).await;
+            position(last + number).await;
+        }
+        let messages = receiver.received();
+        let restored = |message: &Received| message.json()["data"]["restored"].as_i64();
+        // The first message after it says which positions are lost, and no other does.
+        let all: Vec<_> = messages.iter().map(restored).collect();
+        assert_eq!((all[before], all.iter().flatten().count()), (Some(6), 1), "{types:?}: {all:?}");
+        assert_eq!(messages[before].json()["data"]["after"], 5);
+        // A receiver that ignores positions up to the last one ignores nothing new.
+        let positions = positions(&messages);
+        assert!(positions.windows(2).all(|pair| pair[0] < pair[1]), "{positions:?}");
+        assert_eq!(positions.last(), Some(&(last + 2)));
+    }
 }

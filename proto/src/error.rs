@@ -37,7 +37,7 @@ pub const fn meaning(reason: Reason) -> Meaning {
         Reason::AffiliateNameExists | Reason::RequestIdReused => {
             (Grpc::AlreadyExists, Http::CONFLICT, ResultCode::Duplicate)
         }
-        Reason::PositionGone => (Grpc::OutOfRange, Http::GONE, ResultCode::Gone),
+        Reason::PositionGone | Reason::PositionRestored => (Grpc::OutOfRange, Http::GONE, ResultCode::Gone),
         Reason::EtagMismatch => (Grpc::Aborted, Http::PRECONDITION_FAILED, ResultCode::PreconditionFailed),
         Reason::FailedPrecondition => (Grpc::FailedPrecondition, Http::CONFLICT, ResultCode::UpdateFailed),
         Reason::HostInvalid | Reason::RequestMalformed => {
@@ -144,6 +144,20 @@ impl Error {
         Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }
 
+    /// The position was lost by a restore: there are those up to `kept`, and those after `restored`.
+    pub fn position_restored(position: i64, kept: i64, restored: i64) -> Self {
+        let message = format!(
+            "Position {position} is lost: the database was restored from a backup. Read all records again, and then the changes after \
+             {restored}."
+        );
+        Self::new(Reason::PositionRestored, message).with("kept_position", kept).with(RESTORED_POSITION, restored)
+    }
+
+    /// Whether a reader of changes cannot go on from its position.
+    pub fn is_of_position(&self) -> bool {
+        matches!(self.reason, Reason::PositionGone | Reason::PositionRestored)
+    }
+
     /// The affiliate has too many records or changes to be erased by a request.
     pub fn erasure_too_large(id: i64) -> Self {
         Self::new(Reason::FailedPrecondition, ERASURE_TOO_LARGE).with("affiliate_id", id)
@@ -225,6 +239,9 @@ impl Error {
             .retry_after(Duration::from_secs(1))
     }
 }
+
+/// The metadata with the position after which changes follow that a restored database has.
+pub const RESTORED_POSITION: &str = "restored_position";
 
 /// The fixed sentence of a server error.
 pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the server administrator.";

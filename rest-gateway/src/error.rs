@@ -1,7 +1,7 @@
 //! Errors as HTTP responses. What a reason means is the contract's table; nothing here knows a status of its own.
 
 use axum::response::{IntoResponse, Response};
-use compliance_api::error::{Error, Reason, meaning};
+use compliance_api::error::{Error, RESTORED_POSITION, Reason, meaning};
 use http::{
     HeaderValue,
     header::{RETRY_AFTER, WWW_AUTHENTICATE},
@@ -47,7 +47,9 @@ impl IntoResponse for Refusal {
         // The only metadata that is documented as part of an error's body.
         let id = error.metadata.iter().find(|(name, _)| *name == "client_affiliate_id");
         let client_affiliate_id = id.filter(|_| error.reason == Reason::AffiliateNameExists).map(|(_, id)| id.as_str());
-        let detail = Detail { client_affiliate_id, msg: &error.message, ..Detail::default() };
+        let restored = error.metadata.iter().find(|(name, _)| *name == RESTORED_POSITION);
+        let restored_position = restored.and_then(|(_, position)| position.parse().ok());
+        let detail = Detail { client_affiliate_id, restored_position, msg: &error.message, ..Detail::default() };
         let mut response = respond(meaning.http, rate_limit, &Envelope::result(meaning.result, detail));
         if let Some(challenge) = challenge(error.reason) {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -4,10 +4,13 @@ use std::process::Command;
 
 use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest, OpenCaseRequest, UrlObservation};
 use embedded_postgres::{Installation, OWNER_ROLE};
+use serde_json::Value;
 use sqlx::{ConnectOptions as _, Connection as _};
-use test_support::{Options, TestService, fresh_database, new_company, output, tests};
+use test_support::{
+    Options, RestClient, RestResponse, TestDatabase, TestService, fresh_database, new_company, output, tests,
+};
 
-tests![a_restored_database_gives_the_same_answers];
+tests![a_restored_database_gives_the_same_answers, what_was_handed_out_after_a_backup_is_recognisably_gone,];
 
 /// Fills a company through every kind of record.
 async fn fill(service: &TestService, company: i64) {
@@ -65,17 +68,8 @@ async fn answers(service: &TestService, company: i64) -> Vec<(String, String)> {
     answers
 }
 
-async fn a_restored_database_gives_the_same_answers() {
-    let (database, restored) = (fresh_database().await, fresh_database().await);
-    let companies = [new_company(), new_company()];
-    let service = TestService::over(database.options.clone(), Options::default()).await;
-    let mut before = Vec::new();
-    for company in companies {
-        fill(&service, company).await;
-        before.push(answers(&service, company).await);
-    }
-    assert!(before[0].len() > 180, "{}", before[0].len());
-
+/// Restores a dump of one database into another one.
+async fn dump_and_restore(database: &TestDatabase, restored: &TestDatabase) {
     let programs = Installation::find(None).await.unwrap();
     let dump = std::env::temp_dir().join(format!("compliance-test-dump-{:016x}", rand::random::<u64>()));
     let name = |options: &sqlx::postgres::PgConnectOptions| options.get_database().unwrap().to_owned();
@@ -102,13 +96,101 @@ async fn a_restored_database_gives_the_same_answers() {
     .await
     .unwrap();
     std::fs::remove_file(&dump).unwrap();
+}
+
+async fn a_restored_database_gives_the_same_answers() {
+    let (database, restored) = (fresh_database().await, fresh_database().await);
+    let companies = [new_company(), new_company()];
+    let service = TestService::over(database.options.clone(), Options::default()).await;
+    let mut before = Vec::new();
+    for company in companies {
+        fill(&service, company).await;
+        before.push(answers(&service, company).await);
+    }
+    assert!(before[0].len() > 180, "{}", before[0].len());
+
+    dump_and_restore(&database, &restored).await;
 
     let service = TestService::over(restored.options, Options::default()).await;
     for (company, before) in companies.into_iter().zip(before) {
         for (before, after) in before.into_iter().zip(answers(&service, company).await) {
             assert_eq!(before, after);
         }
-        // IDs go on where they were.
         service.grpc(company).await.affiliate("After the restore").await;
     }
+}
+
+async fn create(rest: &RestClient, name: &str) -> i64 {
+    let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
+    rest.post("/affiliates", body).await.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap()
+}
+
+fn positions(changes: &Value) -> Vec<i64> {
+    changes["data"]["changes"].as_array().unwrap().iter().map(|change| change["position"].as_i64().unwrap()).collect()
+}
+
+async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
+    const DISTANCE: i64 = 1 << 40;
+    let (database, restored) = (fresh_database().await, fresh_database().await);
+    let (company, later) = (new_company(), new_company());
+    let service = TestService::over(database.options.clone(), Options::default()).await;
+    let rest = service.rest(company);
+    let mut first = 0;
+    for number in 1..=5 {
+        first = create(&rest, &format!("kept {number}")).await;
+    }
+    dump_and_restore(&database, &restored).await;
+    let mut lost_ids = Vec::new();
+    for number in 1..=4 {
+        lost_ids.push(create(&rest, &format!("lost {number}")).await);
+    }
+    let update = |city: &str| format!(r#"{{"id":{first},"city":"{city}"}}"#);
+    rest.put(&format!("/affiliates/{first}"), update("lost")).await.with_status(200);
+    let lost_etag = rest.get(&format!("/affiliates/{first}")).await.header("etag").unwrap().to_owned();
+    // A company of which the backup has nothing.
+    create(&service.rest(later), "lost").await;
+    create(&service.rest(later), "lost, too").await;
+    drop(service);
+
+    let service = TestService::over(restored.options, Options::default()).await;
+    let at = 5 + DISTANCE;
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        for path in ["/changes?after=10", "/changes?after=6&types=url", "/affiliates?changed_after=9"] {
+            let gone = rest.get(path).await;
+            assert_eq!(gone.with_status(410)["detail"]["restored_position"], at, "{path}: {}", gone.text);
+        }
+        let events =
+            rest.request("GET", "/changes").header("Accept", "text/event-stream").header("Last-Event-ID", "10");
+        let gone = RestResponse::of(events).await;
+        assert_eq!(gone.with_status(410)["detail"]["restored_position"], at, "{}", gone.text);
+    }
+    let rest = service.rest(company);
+    for number in 1..=8 {
+        let id = create(&rest, &format!("new {number}")).await;
+        assert!(id > DISTANCE && !lost_ids.contains(&id), "{id}");
+    }
+    // Still, and those who had read no further than the backup has go on.
+    rest.get("/changes?after=10").await.with_status(410);
+    let kept = rest.get("/changes?after=5").await.with_status(200);
+    assert_eq!(positions(&kept), (at..=at + 8).collect::<Vec<_>>());
+    assert_eq!(
+        (&kept["data"]["changes"][0]["operation"], &kept["data"]["changes"][0]["resource"]),
+        (&"restored".into(), &"company".into())
+    );
+    let changed = rest.get("/affiliates?changed_after=5").await.with_status(200);
+    // With a restore in between, records that have not changed are sent as well.
+    assert!(changed["data"].as_array().unwrap().len() >= 8);
+    for id in lost_ids {
+        rest.get(&format!("/affiliates/{id}")).await.with_status(404);
+    }
+    // The etag of a lost version is that of no version that comes.
+    rest.put(&format!("/affiliates/{first}"), update("new")).await.with_status(200);
+    let request = rest.request("PUT", &format!("/affiliates/{first}")).header("If-Match", lost_etag);
+    let refused = RestResponse::of(request.body(update("by an old form"))).await;
+    refused.with_status(412);
+
+    let rest = service.rest(later);
+    create(&rest, "new").await;
+    assert_eq!(rest.get("/changes?after=1").await.with_status(410)["detail"]["restored_position"], DISTANCE);
+    assert_eq!(positions(&rest.get(&format!("/changes?after={DISTANCE}")).await.with_status(200)), [DISTANCE + 1]);
 }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
-use core_server::audit::{self, Checkpoint};
+use core_server::audit::{self, Checkpoint, Restore};
 use runtime::DatabaseUrlArgs;
 use sqlx::PgConnection;
 
@@ -80,6 +80,11 @@ async fn verify(
     let companies = companies(company, connection).await?;
     for &each in &companies {
         erased += audit::erased(&mut *connection, each).await?;
+        for Restore { first, last, time } in audit::restores(&mut *connection, each).await? {
+            print(&format!(
+                "company {each}: positions {first} to {last} are lost by a restore that was noticed at {time}"
+            ))?;
+        }
         if let Some(found) = audit::verify(connection, each).await? {
             report(each, found)?;
         } else if company.is_some() && audit::checkpoint(&mut *connection, each).await?.is_none() {

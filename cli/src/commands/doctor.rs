@@ -11,7 +11,7 @@ use std::{ffi::OsString, fs, io::Write as _, net::SocketAddr, path::PathBuf, pro
 use anyhow::Context as _;
 use clap::{Args, CommandFactory as _};
 use compliance_api::PrivateUrl;
-use core_server::doctor::{Difference, check_counts};
+use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
 use runtime::{
     ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse,
     units::listen_address, unix_now,
@@ -22,6 +22,9 @@ pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use self::checks::{Finding, State};
 use super::{Cli, Command};
 use crate::{data_dir::DataDirArgs, database::run_as_owner, secret};
+
+/// Rows of each constraint that are named.
+const VIOLATING_ROWS: i64 = 20;
 
 /// The exit status if something is wrong and was not repaired.
 const WRONG: u8 = 3;
@@ -40,10 +43,11 @@ const WRONG: u8 = 3;
   compliance doctor --config /etc/compliance/compliance.toml --cores 2
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
-    /// Compare the counts of the lists with the records, for every company.
+    /// Compare the counts of the lists with the records, for every company, and the sequences of IDs with the tables; name rows with values
+    /// that are out of range.
     #[arg(long)]
     counts: bool,
-    /// Repair counts that are wrong.
+    /// Repair counts that are wrong, and sequences that are behind.
     #[arg(long, requires = "counts")]
     repair: bool,
     /// Print findings as JSON, one object per line.
@@ -246,16 +250,45 @@ fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         // Nobody may be reading.
         let _ = writeln!(std::io::stdout(), "{line}");
     };
-    let wrong = run_as_owner(&args.database, &args.data_dir, async |connection| {
-        Ok(check_counts(connection, args.repair, print).await?)
+    let (wrong, behind, violating) = run_as_owner(&args.database, &args.data_dir, async |connection| {
+        let wrong = check_counts(connection, args.repair, print).await?;
+        let behind = check_sequences(connection, args.repair).await?;
+        Ok((wrong, behind, check_values(connection, VIOLATING_ROWS).await?))
     })?;
-    let is_repaired = args.repair && wrong > 0;
-    let result = match wrong {
-        _ if args.json => serde_json::json!({ "wrong": wrong, "repaired": is_repaired }).to_string(),
-        0 => "nothing is wrong".to_owned(),
-        _ if is_repaired => format!("{wrong} counts were wrong and are repaired"),
-        _ => format!("{wrong} counts are wrong; `--repair` repairs them"),
+    let mut out = std::io::stdout();
+    for BehindSequence { sequence, table, last_id, greatest_id } in &behind {
+        let line = if args.json {
+            serde_json::json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id })
+                .to_string()
+        } else {
+            format!(
+                "the sequence {sequence} is at {last_id}, and {table} has the ID {greatest_id}: new records meet IDs that are taken"
+            )
+        };
+        writeln!(out, "{line}")?;
+    }
+    for ViolatingRow { table, constraint, company_id, id } in &violating {
+        let line = if args.json {
+            serde_json::json!({ "company": company_id, "table": table, "id": id, "constraint": constraint }).to_string()
+        } else {
+            let id = id.map(|id| format!(", ID {id}")).unwrap_or_default();
+            format!("company {company_id}: a row of {table}{id} violates {constraint}: correct it by hand")
+        };
+        writeln!(out, "{line}")?;
+    }
+    let is_repaired = args.repair && (wrong > 0 || !behind.is_empty());
+    let (sequences, rows) = (behind.len(), violating.len());
+    let result = match (wrong, sequences, rows) {
+        _ if args.json => serde_json::json!({
+            "wrong": wrong, "repaired": is_repaired, "sequences": sequences, "violating": rows
+        })
+        .to_string(),
+        (0, 0, 0) => "nothing is wrong".to_owned(),
+        (0, 0, _) => format!("{rows} rows have values that are out of range"),
+        _ if is_repaired => format!("{wrong} counts and {sequences} sequences were wrong and are repaired"),
+        _ => format!("{wrong} counts and {sequences} sequences are wrong; `--repair` repairs them"),
     };
-    writeln!(std::io::stdout(), "{result}")?;
-    Ok(if wrong == 0 || is_repaired { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
+    writeln!(out, "{result}")?;
+    let is_right = (wrong == 0 && behind.is_empty() || is_repaired) && violating.is_empty();
+    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }

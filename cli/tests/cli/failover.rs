@@ -170,3 +170,43 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
     let lost: Vec<_> = acknowledged.difference(&there).collect();
     assert!(lost.is_empty(), "{lost:?} of {}", acknowledged.len());
 }
+
+/// A standby that lacks the last writes takes over: their positions and IDs are not given out again.
+#[test]
+fn what_an_asynchronous_standby_lost_is_said_to_be_lost() {
+    const DISTANCE: i64 = 1 << 40;
+    let runtime = Runtime::new().unwrap();
+    let mut primary = set_up(&runtime, "password");
+    let standby = runtime.block_on(primary.standby());
+    let data = DataDir::new();
+    let url = format!("postgres://service:password@{},{}/given?connect_timeout=5", primary.address, standby.address);
+    let service = Service::start_as(compliance(&data).args(["serve", "--rate-limit", "off"]).env("DATABASE_URL", url));
+    let token = token(&data, 7);
+    for number in 1..=5 {
+        assert_eq!(create(&service, &token, &format!("kept {number}")), 201);
+    }
+    runtime.block_on(async {
+        let caught_up =
+            "select exists (select from pg_stat_replication where replay_lsn >= pg_current_wal_flush_lsn())";
+        primary.wait_for(caught_up).await;
+        standby.execute("postgres", "alter system set primary_conninfo = ''; select pg_reload_conf()").await;
+        primary.wait_for("select not exists (select from pg_stat_replication)").await;
+    });
+    for number in 1..=5 {
+        assert_eq!(create(&service, &token, &format!("lost {number}")), 201);
+    }
+    let changes = |after: i64| service.request("GET", &format!("/api/changes?after={after}"), &token, "");
+    assert_eq!(changes(10).0, 200);
+    primary.kill();
+    runtime.block_on(standby.execute("postgres", "select pg_promote()"));
+    service.wait_for_log("positions and IDs have jumped ahead");
+    wait_until("the service serves again", || ready(&service));
+    for number in 1..=8 {
+        assert_eq!(create(&service, &token, &format!("new {number}")), 201);
+    }
+    let (status, lost) = changes(10);
+    assert_eq!((status, lost["detail"]["restored_position"].as_i64()), (410, Some(5 + DISTANCE)), "{lost}");
+    let (status, kept) = changes(5);
+    let kept = kept["data"]["changes"].as_array().unwrap();
+    assert_eq!((status, kept.len(), kept[8]["position"].as_i64()), (200, 9, Some(13 + DISTANCE)));
+}

@@ -3,6 +3,7 @@
 
 mod alerts;
 mod audit;
+mod backups;
 mod calls;
 mod cancelled;
 mod certificates;

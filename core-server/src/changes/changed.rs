@@ -6,6 +6,7 @@ use admission::{MEMORY_WAIT, Reservation};
 use compliance_api::error::Error;
 use sqlx::Row as _;
 
+use super::kept::Kept;
 use crate::{
     backend::Backend,
     database::{self, Connections},
@@ -39,18 +40,11 @@ impl Changed {
         let read = async |pool: Connections| {
             let query = sqlx::query(STATEMENT.0).bind(company_id).bind(position).bind(resource);
             let row = query.bind(CHANGED_ROWS).bind(CHANGED_ENTRIES).fetch_one(&pool).await?;
-            Ok::<(i64, i64, bool, Vec<i64>), _>((
-                row.try_get("dropped_position")?,
-                row.try_get("last_position")?,
-                row.try_get("is_complete")?,
-                row.try_get("ids")?,
-            ))
+            Ok::<(Kept, bool, Vec<i64>), _>((Kept::of(&row)?, row.try_get("is_complete")?, row.try_get("ids")?))
         };
-        let (dropped, last, is_complete, ids) =
+        let (kept, is_complete, ids) =
             backend.in_slot(company_id, async { database::read(&pool, read).await.map_err(from_database) }).await?;
-        if !(dropped..=last).contains(&position) {
-            return Err(Error::position_gone(position, dropped, last));
-        }
+        kept.check(position)?;
         memory.shrink_to(size_of_val(&*ids));
         Ok(is_complete.then(|| Arc::new(Self { ids, _memory: memory })))
     }

@@ -21,5 +21,11 @@ select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position
     cross join lateral unnest(c.ids, c.parents, c.records) with ordinality e (id, parent, record, number)
     where f.is_complete and (c.is_record or c.is_part) and c.before + e.number > $2
     order by 1
-) as ids
-from state s cross join found f
+) as ids,
+    position_before(n.resource, n.operation, n.position, n.ids, n.records) as kept_position, n.position as restored_position
+from state s
+cross join found f
+-- The position $2 is lost if a restore has passed over it.
+left join (
+    select c.* from changes c where c.company_id = $1 and c.position > (select $2) order by c.position limit 1
+) n on n.resource = 0 and n.operation = 2

@@ -17,13 +17,13 @@ use sqlx::{
 };
 use time::OffsetDateTime;
 
-use super::STATEMENT;
+use super::{STATEMENT, kept::Kept};
 use crate::{
     database::{self, Connections, End},
     error::from_database,
     limits::{CHANGE_ROWS, DEFAULT_CHANGES},
     lists::Source,
-    table::timestamp,
+    table::{shown_date, timestamp},
 };
 
 /// The kinds of records, by the numbers of their tables.
@@ -31,8 +31,13 @@ const RESOURCES: [&str; 6] = ["affiliate", "url", "infraction", "case", "inciden
 /// What is erased as a whole has the number 0.
 const COMPANY: &str = "company";
 const OPERATIONS: [&str; 4] = ["created", "updated", "deleted", "erased"];
+/// What happened to a company that was updated: the database was restored, and its positions jumped ahead.
+const RESTORED: &str = "restored";
 /// Columns that are no fields: of every record, or for the service alone.
 const HIDDEN: [&str; 5] = ["company_id", "id", "url_hash", "opened_with", "request_id"];
+
+/// The columns with dates.
+const DATES: [&str; 1] = ["start_date"];
 
 /// The columns with timestamps.
 static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -53,12 +58,9 @@ pub(super) async fn list(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<(ListChangesResponse, Reservation), Error> {
-    let (response, memory) = read(source, request).await?;
-    let (dropped, last) = (response.dropped_position, response.last_position);
-    match request.after {
-        Some(after) if !(dropped..=last).contains(&after) => Err(Error::position_gone(after, dropped, last)),
-        _ => Ok((response, memory)),
-    }
+    let ((response, kept), memory) = read_kept(source, request).await?;
+    request.after.map_or(Ok(()), |after| kept.check(after))?;
+    Ok((response, memory))
 }
 
 /// The changes that follow a position, as far as they are kept, with the memory that they take.
@@ -66,6 +68,14 @@ pub(crate) async fn read(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<(ListChangesResponse, Reservation), Error> {
+    let ((response, _), memory) = read_kept(source, request).await?;
+    Ok((response, memory))
+}
+
+async fn read_kept(
+    source: Source,
+    request: &ListChangesRequest,
+) -> Result<((ListChangesResponse, Kept), Reservation), Error> {
     let types = request.types.iter().filter_map(|name| resource_number(name)).collect();
     let types = Some(types).filter(|types: &Vec<i16>| !types.is_empty());
     let query = || {
@@ -73,14 +83,15 @@ pub(crate) async fn read(
         query.bind(request.limit.unwrap_or(DEFAULT_CHANGES)).bind(CHANGE_ROWS)
     };
     entries(&source, query, |first, changes, is_complete| {
-        let (last_position, dropped_position) = (first.try_get("last_position")?, first.try_get("dropped_position")?);
+        let kept = Kept::of(first)?;
+        let (last_position, dropped_position) = (kept.last, kept.dropped);
         let is_full = !is_complete || changes.len() as i64 >= request.limit.unwrap_or(DEFAULT_CHANGES);
         let position = match changes.last() {
             Some(last) if is_full => last.position,
             _ if request.after.is_none() => last_position,
             _ => first.try_get("scanned_position")?,
         };
-        Ok(ListChangesResponse { changes, position, last_position, dropped_position })
+        Ok((ListChangesResponse { changes, position, last_position, dropped_position }, kept))
     })
     .await
 }
@@ -113,11 +124,12 @@ fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
         let number = row.try_get::<i16, _>(column)? as usize;
         Ok::<_, sqlx::Error>(names.get(number.wrapping_sub(1)).copied().unwrap_or(zero))
     };
-    let operation = name(&OPERATIONS, "operation", "")?;
+    let (resource, operation) = (name(&RESOURCES, "resource", COMPANY)?, name(&OPERATIONS, "operation", "")?);
+    let operation = if (resource, operation) == (COMPANY, "updated") { RESTORED } else { operation };
     Ok(Change {
         position: row.try_get("position")?,
         time: Some(timestamp(row.try_get::<OffsetDateTime, _>("changed_at")?)),
-        resource: name(&RESOURCES, "resource", COMPANY)?.to_owned(),
+        resource: resource.to_owned(),
         id: row.try_get("id")?,
         operation: operation.to_owned(),
         fields: fields(operation, row.try_get("fields")?).map_err(|error| sqlx::Error::Decode(error.into()))?,
@@ -133,7 +145,7 @@ fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json:
     let field = |(column, value): (String, Value)| {
         let text = |value| text(&column, value);
         let (before, after) = match (operation, value) {
-            ("updated", Value::Array(both)) => {
+            ("updated" | RESTORED, Value::Array(both)) => {
                 let mut both = both.into_iter().map(text);
                 (both.next().flatten(), both.next().flatten())
             }
@@ -152,8 +164,10 @@ fn text(column: &str, value: Value) -> Option<String> {
         Value::Null => None,
         Value::Bool(flag) => Some(if flag { "yes" } else { "no" }.to_owned()),
         Value::String(text) if TIMESTAMPS.contains(column) => {
-            Some(timestamp_of_text(&text).and_then(|instant| datetime_text(&instant)).unwrap_or(text))
+            timestamp_of_text(&text).and_then(|instant| datetime_text(&instant))
         }
+        // Those that no text shows, as `infinity`, are absent in records as well.
+        Value::String(text) if DATES.contains(&column) => shown_date(text),
         Value::String(text) => Some(text),
         value => Some(value.to_string()),
     }

@@ -14,7 +14,7 @@ use std::{
 
 use admission::Reservation;
 use compliance_api::{
-    error::{Error, Reason},
+    error::Error,
     v1::{ListChangesRequest, ListChangesResponse},
 };
 use tokio::{
@@ -184,7 +184,7 @@ impl Hub {
             _ => {}
         }
         let read = self.read(company.id, after, &[]).await.map(Arc::new);
-        if read.as_ref().err().is_none_or(|error| error.reason != Reason::PositionGone) {
+        if !read.as_ref().is_err_and(Error::is_of_position) {
             *last = Some((Instant::now(), read.clone()));
         }
         read

@@ -25,6 +25,9 @@
     limit $4
 ), reached as (
     select case when (select count(*) from scanned) < $5 then s.last_position else (select max(position) from scanned) end
-        as scanned_position
+        as scanned_position,
+        -- Of the position $2, if a restore has passed over it.
+        position_before(f.resource, f.operation, f.position, f.ids, f.records) as kept_position, f.position as restored_position
     from state s
+    left join (select * from scanned order by position limit 1) f on f.resource = 0 and f.operation = 2
 )

@@ -4,7 +4,8 @@ with state as materialized (
     select
         coalesce((select p.position from change_positions p where p.company_id = $1), 0) as last_position,
         (
-            select greatest(c.position - cardinality(c.ids), (select p.dropped_position from change_positions p where p.company_id = $1))
+            select greatest(position_before(c.resource, c.operation, c.position, c.ids, c.records),
+                (select p.dropped_position from change_positions p where p.company_id = $1))
             from changes c where c.company_id = $1 order by c.position limit 1
         ) as dropped,
         array(

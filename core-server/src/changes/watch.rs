@@ -141,7 +141,7 @@ impl Watcher {
             };
             page = match read {
                 Ok(page) => Some(page),
-                Err(error) if !is_up_to_date || error.reason == Reason::PositionGone => return error,
+                Err(error) if !is_up_to_date || error.is_of_position() => return error,
                 Err(_) => {
                     sleep(LONGEST_WATCH_INTERVAL).await;
                     None

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{current::Current, replicas::Position};
 use crate::{
-    error::is_disconnected,
+    error::{is_disconnected, is_missing_object},
     limits::{CONNECTION_LIFETIME, LATE_ERRORS, LOCK_TIMEOUT},
 };
 
@@ -53,6 +53,8 @@ pub(crate) enum Unavailable {
     Hung,
     #[error("the database takes no writes")]
     ReadOnly,
+    #[error("the database was restored, and is not ready")]
+    Restored,
     #[error("the server is no standby")]
     NoStandby,
     #[error("the replica belongs to another cluster, or follows another timeline than the primary")]
@@ -78,6 +80,10 @@ impl From<Unavailable> for sqlx::Error {
 /// The process of the server, and whether it takes writes.
 const OPENED: &str = "select pg_backend_pid(),
     not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
+/// The same of a primary, and whether it is the database that was served last.
+const OPENED_PRIMARY: &str = "select pg_backend_pid(),
+    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
+    exists (select from database_identity i where i.identity = current_identity())";
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -98,10 +104,16 @@ impl Connection {
     /// Its statements wait for locks for [`LOCK_TIMEOUT`]. A server that takes no writes, as after a fail-over, serves as a replica only.
     pub(super) async fn open(current: &Current, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
         let mut raw = current.connect().await?;
-        let found = sqlx::raw_sql(OPENED).fetch_one(&mut raw).await?;
+        let is_checked = current.notices_restores();
+        let opened = sqlx::raw_sql(if is_checked { OPENED_PRIMARY } else { OPENED }).fetch_one(&mut raw).await;
+        let found =
+            opened.map_err(|error| if is_missing_object(&error) { Unavailable::Restored.into() } else { error })?;
         let backend = found.try_get(0)?;
         if current.follower.is_none() && !found.try_get::<bool, _>(1)? {
             return Err(Unavailable::ReadOnly.into());
+        }
+        if is_checked && !found.try_get::<bool, _>(2)? {
+            return Err(Unavailable::Restored.into());
         }
         let now = Instant::now();
         let lock_timeout = Some(LOCK_TIMEOUT);

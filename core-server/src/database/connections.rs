@@ -28,12 +28,12 @@ use super::{
 };
 use crate::{
     deadline::check_caller,
-    error::is_disconnected,
+    error::{is_disconnected, is_unique_violation},
     gauges::{RETRY_CONFLICT, RETRY_CONNECTION, count_retry},
     limits::{
         ACQUIRE_TIMEOUT, CONNECTION_UNCHECKED, COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES, NOT_BORROWED,
     },
-    statement::{self, ConnectionWait},
+    statement::{self, ConnectionWait, Purpose},
     table::{Expected, Inputs, Layouts, Rows, SchemaError},
 };
 
@@ -171,11 +171,33 @@ impl Connections {
             && Unavailable::of(error).is_none()
             && (can_retry(error) || self.inner.inputs.changed(error).await);
         if may_retry {
+            self.advance_ids(error).await;
             count_retry(if is_disconnected(error) { RETRY_CONNECTION } else { RETRY_CONFLICT });
             tracing::debug!("a write is retried: {error}");
             *tries += 1;
         }
         may_retry
+    }
+
+    /// Lets the IDs of a table go on after the greatest of them, if a new record had one that is taken: its sequence is behind, as after a
+    /// copy of the records alone.
+    async fn advance_ids(&self, error: &sqlx::Error) {
+        let Some(database) = error.as_database_error().filter(|_| is_unique_violation(error)) else { return };
+        let Some(table) = database.table().filter(|table| database.constraint() == Some(&format!("{table}_pkey")))
+        else {
+            return;
+        };
+        let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
+        match Purpose::of("IDs").run(advance).await {
+            Ok(true) => {
+                tracing::warn!(table, "the sequence of IDs was behind the table, and goes on after its greatest ID")
+            }
+            Ok(false) => {}
+            Err(error) => tracing::error!(
+                table,
+                "a new ID is taken, and the sequence cannot be advanced: run `compliance doctor --counts --repair`: {error}"
+            ),
+        }
     }
 
     /// The rows of a statement, as long as they take no more than `most` bytes; the first one in any case. What they take is

@@ -40,6 +40,11 @@ impl Current {
         Self { pool, sessions, on_citus, follower, found: Mutex::new(Found { target, logged: None }) }
     }
 
+    /// Whether it is noticed that the database was restored: on Citus only at start, on its coordinator.
+    pub(super) fn notices_restores(&self) -> bool {
+        self.follower.is_none() && !self.on_citus
+    }
+
     /// The host of new connections, for people.
     pub(super) fn host(&self) -> String {
         name(&self.pool.connect_options())

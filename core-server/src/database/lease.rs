@@ -16,7 +16,7 @@ use super::{
     replicas::Position,
 };
 use crate::{
-    error::{is_disconnected, is_of_other_node},
+    error::{is_disconnected, is_of_other_node, is_stale},
     limits::{CANCEL_INTERVAL, CLEANUP_TIMEOUT},
     statement::{self, ConnectionWait, milliseconds},
 };
@@ -107,6 +107,12 @@ impl Lease {
         }
         match &result {
             Err(error) if is_disconnected(error) && !is_of_other_node(error) => {
+                self.connections.drop_idle();
+                self.connections.check_soon.notify_one();
+            }
+            // All connections that are open know the same, so the next statement is sent on a new one.
+            Err(error) if is_stale(error) => {
+                connection.generation.record_response();
                 self.connections.drop_idle();
                 self.connections.check_soon.notify_one();
             }

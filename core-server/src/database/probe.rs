@@ -35,6 +35,12 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections) {
         if matches!(result, Ok(true) | Err(None)) {
             suspect(&connections, others_have_responses);
         }
+        if serves && connections.current.notices_restores() && connections.reserve.is_restored().await {
+            // Connections that are open know types and tables that may be gone. No new one is made until positions have jumped.
+            connections.responds.send_replace(false);
+            suspect(&connections, false);
+            serves = connections.reserve.notice_restore().await && connections.inputs.reread().await;
+        }
         if connections.responds.send_if_modified(|before| mem::replace(before, serves) != serves) {
             if serves {
                 tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");

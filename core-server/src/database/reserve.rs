@@ -12,9 +12,10 @@ use super::{
     connection::Unavailable,
     current::Current,
     replicas::{Follower, Position},
+    restores::{is_restored, notice_if_ready},
 };
 use crate::{
-    error::is_disconnected,
+    error::{is_disconnected, is_missing_object},
     limits::{CANCEL_TIMEOUT, CHECK_TIMEOUT, HEDGE_DELAY},
 };
 
@@ -106,6 +107,28 @@ impl Reserve {
             }
         };
         timeout(CHECK_TIMEOUT, asked).await.map_err(|_| None)?.map_err(Some)
+    }
+
+    /// Whether the database was restored since it was served last.
+    pub(super) async fn is_restored(&self) -> bool {
+        let mut reserve = self.connection.lock().await;
+        let Some(mut connection) = reserve.take() else { return false };
+        match timeout(CHECK_TIMEOUT, is_restored(&mut connection)).await {
+            Ok(Ok(is_restored)) => {
+                *reserve = Some(connection);
+                is_restored
+            }
+            Ok(Err(error)) => is_missing_object(&error),
+            Err(_) => false,
+        }
+    }
+
+    /// Lets positions and IDs jump ahead, which may take long. Returns whether the database can be served now.
+    pub(super) async fn notice_restore(&self) -> bool {
+        let mut reserve = self.connection.lock().await;
+        reserve.take();
+        let noticed = async { notice_if_ready(&mut self.current.connect().await?).await };
+        noticed.await.is_ok()
     }
 
     /// Waits until the replica has replayed what is required.

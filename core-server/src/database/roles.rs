@@ -12,7 +12,7 @@ const GRANTS: &str = "
         'grant connect on database %3$I to %2$I',
         'grant usage on schema %1$I to %2$I',
         'grant select, insert, update, delete on all tables in schema %1$I to %2$I',
-        'revoke insert, update, delete on _sqlx_migrations from %2$I',
+        'revoke insert, update, delete on _sqlx_migrations, database_identity from %2$I',
         'grant usage, select on all sequences in schema %1$I to %2$I',
         'grant execute on all functions in schema %1$I to %2$I',
         'alter default privileges in schema %1$I grant select, insert, update, delete on tables to %2$I',

@@ -73,7 +73,7 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
         }
     }
     let next = "select array(
-        select position from changes where company_id = $1 and position > $2 and operation <> 4 order by position limit $3)";
+        select position from changes where company_id = $1 and position > $2 and operation <> 4 and resource <> 0 order by position limit $3)";
     let mut position = 0;
     loop {
         let next = sqlx::query_scalar(next).bind(company_id).bind(position).bind(ERASED_CHANGES);

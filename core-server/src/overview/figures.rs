@@ -15,7 +15,7 @@ use time::{Date, Duration, OffsetDateTime};
 use crate::{
     database::{self, Connections},
     error::from_database,
-    table::timestamp,
+    table::{Shown, timestamp},
     vocabulary::name,
 };
 
@@ -30,7 +30,7 @@ pub(super) struct Figures {
     open_by_risk: Vec<i64>,
     overdue: i64,
     overdue_ids: Vec<i64>,
-    follow_up_dates: Vec<OffsetDateTime>,
+    follow_up_dates: Vec<Shown>,
     overdue_risk_level_ids: Vec<Option<i32>>,
     overdue_own_risk_levels: Vec<Option<String>>,
     overdue_status_ids: Vec<i32>,
@@ -110,7 +110,7 @@ impl Figures {
             cases.zip(risk_levels).zip(statuses).zip(affiliates).map(|(((case, risk_level), status), affiliate)| {
                 OverdueCase {
                     case_id: *case.0,
-                    follow_up_date: Some(timestamp(*case.1)),
+                    follow_up_date: case.1.0.map(timestamp),
                     risk_level: name(RiskLevel, *risk_level.0, risk_level.1.clone()),
                     case_status: name(CaseStatus, Some(*status.0), status.1.clone()),
                     affiliate_name: affiliate.0.clone(),

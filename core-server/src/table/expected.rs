@@ -10,6 +10,7 @@ use compliance_api::record::Record;
 use sqlx::{PgPool, postgres::types::Oid};
 
 use super::{Composite, Layouts, batch::Layout};
+use crate::error::is_stale;
 
 /// The tables and input types that the service expects.
 #[derive(Clone, Debug, Default)]
@@ -130,13 +131,15 @@ impl Inputs {
         Arc::clone(&self.layouts.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the layouts again if `error` says that a value has other attributes than its type (`datatype_mismatch`).
-    /// Returns whether it did: then nothing was written, and the write can run again.
+    /// Reads the layouts again if `error` says that a value has other attributes than its type (`datatype_mismatch`), or that its type
+    /// is gone. Returns whether it did: then nothing was written, and the write can run again.
     pub(crate) async fn changed(&self, error: &sqlx::Error) -> bool {
         let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
-        if code.is_none_or(|code| code != "42804") {
-            return false;
-        }
+        (code.is_some_and(|code| code == "42804") || is_stale(error)) && self.reread().await
+    }
+
+    /// Reads the layouts again. Returns whether the database has what is expected.
+    pub(crate) async fn reread(&self) -> bool {
         tracing::info!("the database's input types have changed; their attributes are read again");
         match self.expected.check(&self.pool).await {
             Ok(layouts) => {

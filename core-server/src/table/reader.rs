@@ -11,7 +11,10 @@ use sqlx::{
 };
 use time::OffsetDateTime;
 
-use super::sql::own_name_column;
+use super::{
+    instant::{Shown, shown_date},
+    sql::own_name_column,
+};
 use crate::vocabulary;
 
 pub(crate) struct Reader<R: Record> {
@@ -99,7 +102,9 @@ impl<R> ReadColumn<R> {
             Access::Text { set, .. } => set(record, self.text(row)?),
             Access::Integer { set, .. } => set(record, self.integer(row)?),
             Access::Boolean { set, .. } => set(record, self.value(row)?),
-            Access::Timestamp { set, .. } => set(record, self.value(row)?.map(timestamp)),
+            Access::Timestamp { set, .. } => {
+                set(record, self.value(row)?.and_then(|Shown(instant)| instant).map(timestamp))
+            }
             Access::Texts { set, .. } => set(record, self.value(row)?.unwrap_or_default()),
         }
         Ok(())
@@ -110,7 +115,8 @@ impl<R> ReadColumn<R> {
             self.value::<i16>(row).map(|code| code.and_then(of).map(str::to_owned))
         };
         match self.field.column.form {
-            StoredAs::Plain | StoredAs::Date | StoredAs::CountryNumber => self.value(row),
+            StoredAs::Plain | StoredAs::CountryNumber => self.value(row),
+            StoredAs::Date => Ok(self.value(row)?.and_then(shown_date)),
             StoredAs::Revision => Ok(self.value::<i64>(row)?.map(|revision| revision.to_string())),
             StoredAs::CountryCode => country(country::alpha2),
             StoredAs::CountryName => country(country::name),

@@ -5,11 +5,10 @@ use compliance_api::{
     v1::{ComplianceUrl, Infraction},
 };
 use sqlx::{Row as _, postgres::PgRow};
-use time::OffsetDateTime;
 
 use crate::{
     infraction_lists,
-    table::{Reader, selection, timestamp},
+    table::{Reader, Shown, selection, timestamp},
 };
 
 /// A query for a form of the URL of a company, which is given as SQL, and of the ID `p.id`.
@@ -38,12 +37,12 @@ pub(crate) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<Compli
 
 /// Reads the infractions of a row of [`query`].
 pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
-    let dates = row.try_get::<Option<Vec<OffsetDateTime>>, _>("infraction_dates")?.unwrap_or_default();
+    let dates = row.try_get::<Option<Vec<Shown>>, _>("infraction_dates")?.unwrap_or_default();
     let infractions = infraction_lists::read(row)?.zip(dates);
     let infractions = infractions.map(|((infraction_type, infraction_name), date)| Infraction {
         infraction_type,
         infraction_name,
-        created_date: Some(timestamp(date)),
+        created_date: date.0.map(timestamp),
     });
     Ok(infractions.collect())
 }

@@ -21,16 +21,16 @@ use super::{
     endpoint::Endpoint,
     message::{Message, new_id},
     send::{Attempt, Sender},
-    statements::{CLAIM, COMPANIES, DUE, FINISH, FIX, PASS},
+    statements::{CLAIM, COMPANIES, DUE, FINISH, FIX, PASS, RESTORED},
 };
 use crate::{
     backend::Backend,
     changes,
     error::from_database,
     limits::{
-        WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CANDIDATES, WEBHOOK_CHANGES, WEBHOOK_COMPANY_SLOTS, WEBHOOK_GIVE_UP,
-        WEBHOOK_INTERVAL, WEBHOOK_LEASE, WEBHOOK_LOG, WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES, WEBHOOK_SLOTS,
-        WEBHOOK_SLOW, WEBHOOK_TIMEOUT,
+        RESTORE_DISTANCE, WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CANDIDATES, WEBHOOK_CHANGES, WEBHOOK_COMPANY_SLOTS,
+        WEBHOOK_GIVE_UP, WEBHOOK_INTERVAL, WEBHOOK_LEASE, WEBHOOK_LOG, WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES,
+        WEBHOOK_SLOTS, WEBHOOK_SLOW, WEBHOOK_TIMEOUT,
     },
     lists::Source,
     statement::Purpose,
@@ -177,9 +177,19 @@ impl Delivery {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }
 
+    /// The first position that is lost between two, if there is one.
+    async fn restored(&self, after: i64, position: i64) -> Result<Option<i64>, Error> {
+        if position - after < RESTORE_DISTANCE {
+            return Ok(None);
+        }
+        let find = sqlx::query_scalar(RESTORED).bind(self.company_id).bind(after).bind(position);
+        find.fetch_one(&self.backend.pool).await.map_err(from_database)
+    }
+
     async fn send(&self, endpoint: &Endpoint, position: i64, changes: &[Change]) -> Result<bool, Error> {
         let message_id = endpoint.message_id.clone().unwrap_or_default();
-        let message = Message::of_changes(message_id, endpoint.message_after, position, changes);
+        let restored = self.restored(endpoint.message_after, position).await?;
+        let message = Message::of_changes(message_id, endpoint.message_after, position, restored, changes);
         let message = message.map_err(|_| Error::internal())?;
         let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
         let is_delivered = attempt.error.is_none();

@@ -29,6 +29,9 @@ struct Body<D> {
 struct Page<'c> {
     after: i64,
     position: i64,
+    /// The first position that a restore has passed over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restored: Option<i64>,
     changes: &'c [Change],
 }
 
@@ -38,10 +41,11 @@ impl Message {
         id: String,
         after: i64,
         position: i64,
+        restored: Option<i64>,
         changes: &[Change],
     ) -> Result<Self, serde_json::Error> {
         let time = changes.last().and_then(|change| change.time).unwrap_or_default();
-        let data = Page { after, position, changes };
+        let data = Page { after, position, restored, changes };
         let body = Body { r#type: "changes", timestamp: time.to_string(), data };
         Ok(Self { id, body: serde_json::to_string(&body)? })
     }

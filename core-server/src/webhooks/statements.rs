@@ -151,8 +151,15 @@ pub(super) const FINISH: &str = "with finished as (
     )
     select id from finished";
 
+/// The first position that a restore has passed over, between $2 and $3.
+pub(super) const RESTORED: &str =
+    "select min(position_before(c.resource, c.operation, c.position, c.ids, c.records)) + 1
+    from changes c
+    where c.company_id = $1 and c.resource = 0 and c.operation = 2 and cardinality(c.ids) = 1 and c.ids[1] = $1
+        and c.position > $2 and c.position <= $3";
+
 /// Those of one company that are no part of a transaction, with the types of their parameters.
-pub(crate) const STATEMENTS: [(&str, &str); 9] = [
+pub(crate) const STATEMENTS: [(&str, &str); 10] = [
     (READ, "bigint, bigint"),
     (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text"),
     (DELETE, "bigint, bigint"),
@@ -160,6 +167,7 @@ pub(crate) const STATEMENTS: [(&str, &str); 9] = [
     (DELIVERIES, "bigint, bigint, bigint"),
     (CLAIM, "bigint, bigint, double precision, text"),
     (FIX, "bigint, bigint, timestamptz, text, bigint"),
+    (RESTORED, "bigint, bigint, bigint"),
     (PASS, "bigint, bigint, timestamptz, text, bigint, boolean"),
     (
         FINISH,

@@ -9,6 +9,7 @@ pub(crate) mod order;
 pub(crate) mod owners;
 pub(crate) mod past;
 pub(crate) mod replay;
+pub(crate) mod restores;
 pub(crate) mod watch;
 
 use std::collections::BTreeMap;
@@ -40,11 +41,12 @@ tests![
 ];
 
 /// Tables without records of companies: counts, the record itself, the history of the schema.
-const NOT_RECORDED: [&str; 7] = [
+const NOT_RECORDED: [&str; 8] = [
     "change_positions",
     "changes",
     "compliance_case_counts",
     "compliance_url_counts",
+    "database_identity",
     "webhook_deliveries",
     "webhooks",
     "_sqlx_migrations",

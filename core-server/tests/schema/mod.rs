@@ -24,6 +24,7 @@ tests![
     urls_and_cases_are_read_by_name,
     a_database_that_differs_is_refused_by_name,
     a_type_may_gain_an_attribute_while_the_service_runs,
+    types_and_tables_may_be_made_again_while_the_service_runs,
     values_of_every_kind_survive_their_columns,
     a_migration_that_waits_for_a_lock_holds_up_no_reader,
 ];
@@ -219,6 +220,45 @@ async fn a_type_may_gain_an_attribute_while_the_service_runs() {
         BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.rev().collect(), validate_only: false };
     let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
+}
+
+/// As by a restore that drops them first.
+async fn types_and_tables_may_be_made_again_while_the_service_runs() {
+    const AGAIN: &str = "
+        do $$ declare t record; begin
+            for t in
+                select c.relname, string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' order by attnum) as attributes
+                from pg_class c join pg_attribute a on a.attrelid = c.oid and attnum > 0 and not attisdropped
+                where c.relkind = 'c' and c.relname like '%\\_input' and c.relnamespace = current_schema()::regnamespace
+                    and not exists (select from pg_attribute u join pg_type t on t.typarray = u.atttypid where t.typrelid = c.oid)
+                group by c.relname
+            loop
+                execute format('drop type %I', t.relname);
+                execute format('create type %I as (%s)', t.relname, t.attributes);
+            end loop;
+        end $$";
+    let (pool, options) = prepared(&[]).await;
+    let core = TestCore::over(options, 4).await;
+    let mut clients = core.company(1);
+    round_trip(&mut clients, "Before").await;
+    for name in ["One", "Two"] {
+        clients.affiliate(name).await;
+        clients
+            .observe_one(UrlObservation { url: some(&format!("https://{name}.example/")), ..UrlObservation::default() })
+            .await;
+        run(&pool, AGAIN).await;
+        // The first write on each of the connections.
+        for number in 0..5 {
+            clients.affiliate(&format!("After {name} {number}")).await;
+        }
+        round_trip(&mut clients, &format!("After{name}")).await;
+        clients
+            .observe_one(UrlObservation {
+                url: some(&format!("https://{name}.example/2")),
+                ..UrlObservation::default()
+            })
+            .await;
+    }
 }
 
 async fn values_of_every_kind_survive_their_columns() {

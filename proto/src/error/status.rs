@@ -5,7 +5,7 @@ use std::{collections::HashMap, error::Error as _};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
-use super::{Error, Reason, SERVER_ERROR};
+use super::{Error, RESTORED_POSITION, Reason, SERVER_ERROR};
 
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
@@ -61,8 +61,11 @@ impl From<&Status> for Error {
         }
         let total = details.error_info().and_then(|info| info.metadata.get(VIOLATIONS_TOTAL)?.parse().ok());
         error.violations.total = total.unwrap_or(error.violations.len());
-        if let Some(id) = details.error_info().and_then(|info| info.metadata.get("client_affiliate_id")) {
-            error.metadata.push(("client_affiliate_id", id.clone()));
+        // Those that partners receive.
+        for name in ["client_affiliate_id", RESTORED_POSITION] {
+            if let Some(value) = details.error_info().and_then(|info| info.metadata.get(name)) {
+                error.metadata.push((name, value.clone()));
+            }
         }
         error.retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
         error

@@ -43,7 +43,7 @@ const FOUND: &str = "Affiliates found";
 /// - Operation: `listAffiliates`
 /// - Query: `ListAffiliatesRequest`
 /// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The affiliates; an empty list if there are none.
-/// - Refused: `PositionGone`
+/// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.request()).await?;
     let (caller, deadline) = caller.for_list();

@@ -32,7 +32,7 @@ const FOUND: &str = "Cases found";
 /// - Operation: `listCases`
 /// - Query: `ListComplianceCasesRequest`, `ListAllComplianceCasesRequest.changed_after`
 /// - 200: `CaseList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
-/// - Refused: `PositionGone`
+/// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
     let response = match format {
         Format::Json => list_page(caller, &query).await?,

@@ -35,7 +35,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 /// - Query: `ListChangesRequest`
 /// - Header: `Last-Event-ID`
 /// - 200: `ChangesFound`, `text/event-stream`. The changes.
-/// - Refused: `PositionGone`
+/// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Result<Response, Refusal> {
     // What is no text is no position.
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));

@@ -39,7 +39,7 @@ const FOUND: &str = "URLs found";
 /// - Operation: `listUrls`
 /// - Query: `ListComplianceUrlsRequest`, `ListAllComplianceUrlsRequest.changed_after`
 /// - 200: `UrlList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
-/// - Refused: `PositionGone`
+/// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
     let response = match format {
         Format::Json => list_page(caller, &query).await?,

@@ -118,8 +118,12 @@ fn example(reason: Reason) -> Json {
         let errors = error.violations.into_iter().map(|violation| (violation.path, [violation.message]));
         object! { "message": error.message, "errors": Json::object(errors) }
     } else {
-        let id = error.metadata.into_iter().filter(|(name, _)| *name == "client_affiliate_id");
-        let detail = Json::object(id).with("msg", error.message);
+        let documented = error.metadata.into_iter().filter_map(|(name, value)| match name {
+            "client_affiliate_id" => Some((name, Json::from(value))),
+            RESTORED_POSITION => Some((name, Json::from(value.parse::<i64>().unwrap()))),
+            _ => None,
+        });
+        let detail = Json::object(documented).with("msg", error.message);
         object! { "code": code(reason), "status": "error", "detail": detail }
     };
     object! { "summary": description::reason(reason), "value": body }
@@ -141,6 +145,7 @@ fn sample(reason: Reason) -> Error {
         Reason::FailedPrecondition => Error::erasure_too_large(7),
         Reason::WebhookNotFound => Error::webhook_not_found(7),
         Reason::PositionGone => Error::position_gone(7, 12, 345),
+        Reason::PositionRestored => Error::position_restored(7, 5, 1_099_511_627_781),
         Reason::EtagMismatch => Error::etag_mismatch("affiliate_id", 7, "2"),
         Reason::HostInvalid => Error::host_invalid(),
         Reason::ExpectationFailed => Error::expectation_failed(),

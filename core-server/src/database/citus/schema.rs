@@ -93,6 +93,8 @@ mod tests {
     fn every_table_is_distributed() {
         let lines = MIGRATIONS.iter().flat_map(|step| step.sql.as_str().lines());
         let made = lines.filter_map(|line| line.strip_prefix("create table ")?.split([' ', '(']).next());
-        assert_eq!(made.collect::<BTreeSet<_>>(), BTreeSet::from(TABLES));
+        // The identity of the database is that of its coordinator.
+        let made: BTreeSet<_> = made.filter(|table| *table != "database_identity").collect();
+        assert_eq!(made, BTreeSet::from(TABLES));
     }
 }

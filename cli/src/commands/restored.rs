@@ -1,0 +1,39 @@
+//! `compliance restored`: says that a backup was restored, or that a fail-over lost something.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use core_server::database::{Jump, jump_ahead};
+use runtime::DatabaseUrlArgs;
+
+use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
+
+/// Let positions and IDs jump ahead after a backup was restored, or after a fail-over that lost changes. Readers of lost changes then get
+/// 410, receivers of webhooks learn of it, and no position, ID or etag is given out a second time. A service notices most restores
+/// when it starts; run this command if it cannot, as after a copy of the data folder or a snapshot. Run again, it jumps again: that does
+/// no harm, up to 2,000 times.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  compliance restored
+  compliance restored --database-url postgres://owner:…@db/compliance")]
+pub(crate) struct RestoredArgs {
+    #[command(flatten)]
+    database: DatabaseUrlArgs,
+    #[command(flatten)]
+    data_dir: DataDirArgs,
+}
+
+pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<ExitCode> {
+    let jumps = run_as_owner(&args.database, &args.data_dir, async |connection| Ok(jump_ahead(connection).await?))?;
+    for Jump { kind, name, before, after } in &jumps {
+        if kind == "company" {
+            print(&format!("company {name}: positions {} to {after} are lost", before + 1))?;
+        } else {
+            print(&format!("{name}: IDs go on after {after}, and were at {before}"))?;
+        }
+    }
+    let companies = jumps.iter().filter(|jump| jump.kind == "company").count();
+    let sequences = jumps.len() - companies;
+    print(&format!("positions of {companies} companies and IDs of {sequences} kinds have jumped ahead"))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,130 @@
+//! The commands of the page about backups, as they are written there.
+
+use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
+
+use embedded_postgres::Installation;
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::common::{DataDir, Service, output, program, start, token, wait_until};
+
+const PAGE: &str = include_str!("../../../docs/operations.md");
+/// The data folder of the page.
+const FOLDER: &str = "/var/lib/compliance";
+const DISTANCE: i64 = 1 << 40;
+
+/// A folder in which the commands run, and the data folder that they name.
+struct Shell {
+    data: DataDir,
+    folder: DataDir,
+    path: String,
+}
+
+impl Shell {
+    fn new() -> Self {
+        let (data, folder) = (DataDir::new(), DataDir::new());
+        fs::create_dir_all(folder.path()).unwrap();
+        symlink(program(), folder.path().join("compliance")).unwrap();
+        let programs: PathBuf = Runtime::new().unwrap().block_on(Installation::find(None)).unwrap().bin_dir;
+        let path = format!("{}:{}:/usr/bin:/bin", folder.path().display(), programs.display());
+        Self { data, folder, path }
+    }
+
+    /// Runs a block of the page, and returns what it prints.
+    fn paste(&self, name: &str) -> String {
+        let begin = format!("```sh {name}\n");
+        let (_, block) = PAGE.split_once(&begin).unwrap_or_else(|| panic!("the page has no block {name}"));
+        let block = block.split("```").next().unwrap().replace(FOLDER, self.data.path().to_str().unwrap());
+        let mut shell = Command::new("bash");
+        shell.args(["-euo", "pipefail", "-c", &block]).current_dir(self.folder.path()).env_clear();
+        shell.env("PATH", &self.path).env("COMPLIANCE_DATA_DIR", self.data.path());
+        let (status, printed, log) = output(&mut shell);
+        assert!(status.success(), "{block}: {printed} {log}");
+        printed
+    }
+
+    fn psql(&self, statement: &str) {
+        let host = self.data.path().join("postgres");
+        let mut psql = Command::new("psql");
+        psql.env("PATH", &self.path).args(["-U", "postgres", "-d", "postgres", "-c", statement, "-h"]).arg(host);
+        let (status, printed, log) = output(&mut psql);
+        assert!(status.success(), "{printed} {log}");
+    }
+}
+
+fn create(service: &Service, token: &str, name: &str) -> u16 {
+    let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
+    service.request("POST", "/api/affiliates", token, &body).0
+}
+
+fn names(service: &Service, token: &str) -> Vec<String> {
+    let affiliates = service.get("/api/affiliates", token);
+    let names = affiliates["data"].as_array().unwrap().iter();
+    names.map(|affiliate| affiliate["distributor_name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn changes(service: &Service, token: &str, after: i64) -> (u16, Value) {
+    service.request("GET", &format!("/api/changes?after={after}&limit=1000"), token, "")
+}
+
+/// Writes until the service has the database that was restored.
+fn wait_for(service: &Service, token: &str, name: &str) {
+    service.wait_for_log("positions and IDs have jumped ahead");
+    wait_until("a write succeeds", || match create(service, token, name) {
+        201 => true,
+        503 => false,
+        status => panic!("{status}"),
+    });
+}
+
+#[test]
+fn the_commands_of_the_page_restore_a_database_that_is_served() {
+    let shell = Shell::new();
+    let service = start(&shell.data, &["serve", "--rate-limit", "off"]);
+    let token = token(&shell.data, 7);
+    for number in 1..=5 {
+        assert_eq!(create(&service, &token, &format!("kept {number}")), 201);
+    }
+    shell.paste("backup");
+    for number in 1..=5 {
+        assert_eq!(create(&service, &token, &format!("lost {number}")), 201);
+    }
+    assert_eq!(changes(&service, &token, 10).0, 200);
+
+    shell.paste("restore");
+    assert!(shell.paste("swap").trim_end().ends_with("nothing is wrong"));
+    wait_for(&service, &token, "new 1");
+    let (status, lost) = changes(&service, &token, 10);
+    assert_eq!((status, lost["detail"]["restored_position"].as_i64()), (410, Some(5 + DISTANCE)), "{lost}");
+    for number in 2..=8 {
+        assert_eq!(create(&service, &token, &format!("new {number}")), 201);
+    }
+    // Still, and for a reader who asks for the first time now.
+    assert_eq!(changes(&service, &token, 10).0, 410);
+    let (status, kept) = changes(&service, &token, 5);
+    let positions: Vec<_> =
+        kept["data"]["changes"].as_array().unwrap().iter().map(|it| it["position"].as_i64().unwrap()).collect();
+    assert_eq!((status, positions), (200, (5 + DISTANCE..=13 + DISTANCE).collect()));
+    let expected: Vec<_> = (1..=5).map(|n| format!("kept {n}")).chain((1..=8).map(|n| format!("new {n}"))).collect();
+    assert_eq!(names(&service, &token), expected);
+
+    // The records alone, into the schema of this version.
+    shell.psql("drop database compliance_before");
+    shell.paste("data-only");
+    let mut service = service;
+    let _ = service.take_log();
+    shell.paste("swap");
+    wait_until("a write succeeds", || create(&service, &token, "after the records alone") == 201);
+    assert_eq!(names(&service, &token).len(), 6);
+    let (status, lost) = changes(&service, &token, 13 + DISTANCE);
+    assert_eq!(status, 410, "{lost}");
+
+    // A copy that nothing can tell from what it is a copy of.
+    let printed = shell.paste("restored");
+    assert!(printed.contains("company 7: positions ") && printed.contains("positions of 1 companies"), "{printed}");
+    let (_, last) = service.request("GET", "/api/changes", &token, "");
+    let last = last["data"]["last_position"].as_i64().unwrap();
+    assert!(last > 2 * DISTANCE && last < 1 << 53, "{last}");
+    let (status, printed, log) = output(crate::common::compliance(&shell.data).args(["audit", "verify"]));
+    assert!(status.success() && printed.contains("are lost by a restore"), "{printed} {log}");
+}
