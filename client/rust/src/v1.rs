@@ -316,6 +316,9 @@ pub enum Reason {
     PositionGone = 31,
     /// The company has no webhook with this ID.
     WebhookNotFound = 32,
+    /// The position was lost: the database was restored from a backup, or its standby took over without the last changes. Read all records
+    /// again, and then the changes after `restored_position`. `kept_position` is the last position before the restore that is kept.
+    PositionRestored = 33,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -357,6 +360,7 @@ impl Reason {
             Self::RequestIdReused => "REASON_REQUEST_ID_REUSED",
             Self::PositionGone => "REASON_POSITION_GONE",
             Self::WebhookNotFound => "REASON_WEBHOOK_NOT_FOUND",
+            Self::PositionRestored => "REASON_POSITION_RESTORED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -395,6 +399,7 @@ impl Reason {
             "REASON_REQUEST_ID_REUSED" => Some(Self::RequestIdReused),
             "REASON_POSITION_GONE" => Some(Self::PositionGone),
             "REASON_WEBHOOK_NOT_FOUND" => Some(Self::WebhookNotFound),
+            "REASON_POSITION_RESTORED" => Some(Self::PositionRestored),
             _ => None,
         }
     }
@@ -2799,7 +2804,8 @@ pub struct Change {
     #[prost(int64, tag = "4")]
     pub id: i64,
     /// What was done: `created`, `updated` or `deleted`; or `erased`: the record is deleted, and of its changes only IDs, dates and statuses
-    /// are left.
+    /// are left. `restored`, of the `company`: the database was restored from a backup, and the positions between those of the field `position`
+    /// are lost.
     #[prost(string, tag = "5")]
     pub operation: ::prost::alloc::string::String,
     /// The fields that changed; of a record that is new or deleted, all that have a value.
@@ -2910,7 +2916,7 @@ pub mod change_service_client {
         }
         /// Changes in the order of their positions, which is the order in which they were committed: a caller that has read up to a position
         /// never finds a smaller one later. Changes are kept for a while. OUT_OF_RANGE with the reason POSITION_GONE if some that follow
-        /// `after` are no longer kept, or if `after` is above the last position.
+        /// `after` are no longer kept, or if `after` is above the last position; with POSITION_RESTORED if `after` was lost by a restore.
         pub async fn list_changes(
             &mut self,
             request: impl tonic::IntoRequest<super::ListChangesRequest>,

@@ -2,7 +2,7 @@
 
 use compliance_api::{
     description,
-    error::{Error, Reason, meaning},
+    error::{Error, RESTORED_POSITION, Reason, meaning},
     rules::Violations,
     token::TokenError,
 };
@@ -91,7 +91,14 @@ impl Group {
             Some(Reason::AffiliateNameExists) => reference("AffiliateDuplicate"),
             reason => {
                 let code = reason.map(|reason| code(*reason));
-                reference("Error").with("properties", object! { "code": object! { "const": code } })
+                let properties = object! { "code": object! { "const": code } };
+                let properties = if reason == Some(&Reason::PositionRestored) {
+                    properties
+                        .with("detail", object! { "properties": object! { "restored_position": restored_position() } })
+                } else {
+                    properties
+                };
+                reference("Error").with("properties", properties)
             }
         }
     }
@@ -111,6 +118,12 @@ impl Group {
     }
 }
 
+/// The field of `detail` that says where a restored database goes on.
+fn restored_position() -> Json {
+    let doc = "Only after a restore of the database: read all records again, and then the changes after this position.";
+    object! { "type": "integer", "format": "int64", "description": doc }
+}
+
 /// The body of a refusal for a reason.
 fn example(reason: Reason) -> Json {
     let error = sample(reason);
@@ -119,8 +132,8 @@ fn example(reason: Reason) -> Json {
         object! { "message": error.message, "errors": Json::object(errors) }
     } else {
         let documented = error.metadata.into_iter().filter_map(|(name, value)| match name {
-            "client_affiliate_id" => Some((name, Json::from(value))),
-            RESTORED_POSITION => Some((name, Json::from(value.parse::<i64>().unwrap()))),
+            "client_affiliate_id" => Some((name, Json::of(&value))),
+            RESTORED_POSITION => Some((name, Json::of(&value.parse::<i64>().unwrap_or_default()))),
             _ => None,
         });
         let detail = Json::object(documented).with("msg", error.message);
