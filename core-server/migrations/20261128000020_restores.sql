@@ -126,6 +126,13 @@ begin
 end
 $$;
 
+-- Whether the database is served under the same identity as the last time.
+create function is_database_known() returns boolean language plpgsql security definer as $$
+begin
+    return exists (select from database_identity i where i.identity = current_identity());
+end
+$$;
+
 -- Lets them jump ahead if the database is served under another identity than the last time. Returns whether it did.
 create function notice_restore() returns boolean language plpgsql security definer as $$
 begin
@@ -165,7 +172,9 @@ declare
     of_owner text;
 begin
     -- Nobody else's objects can shadow the tables.
-    foreach of_owner in array array['current_identity', 'id_sequences', 'id_reached', 'jump_ahead', 'notice_restore', 'advance_ids'] loop
+    foreach of_owner in array array['current_identity', 'id_sequences', 'id_reached', 'jump_ahead', 'is_database_known', 'notice_restore',
+        'advance_ids'
+    ] loop
         execute format('alter function %I set search_path = %I, pg_temp', of_owner, current_schema());
     end loop;
 end

@@ -83,7 +83,7 @@ const OPENED: &str = "select pg_backend_pid(),
 /// The same of a primary, and whether it is the database that was served last.
 const OPENED_PRIMARY: &str = "select pg_backend_pid(),
     not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
-    exists (select from database_identity i where i.identity = current_identity())";
+    is_database_known()";
 
 #[derive(Debug)]
 pub(super) struct Connection {

@@ -10,7 +10,7 @@ use crate::{error::is_missing_object, limits::RESTORE_TIMEOUT};
 /// How often this process noticed that.
 const RESTORES: &str = "compliance_database_restores_total";
 
-const IS_RESTORED: &str = "select not exists (select from database_identity i where i.identity = current_identity())";
+const IS_RESTORED: &str = "select not is_database_known()";
 /// It waits for another process that does the same.
 const BEGIN: &str = "begin; set local statement_timeout = 0; set local lock_timeout = 0";
 
