@@ -230,7 +230,7 @@ async fn types_and_tables_may_be_made_again_while_the_service_runs() {
                 select c.relname, string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' order by attnum) as attributes
                 from pg_class c join pg_attribute a on a.attrelid = c.oid and attnum > 0 and not attisdropped
                 where c.relkind = 'c' and c.relname like '%\\_input' and c.relnamespace = current_schema()::regnamespace
-                    and not exists (select from pg_attribute u join pg_type t on t.typarray = u.atttypid where t.typrelid = c.oid)
+                    and not exists (select from pg_attribute u join pg_type y on y.typarray = u.atttypid where y.typrelid = c.oid)
                 group by c.relname
             loop
                 execute format('drop type %I', t.relname);
