@@ -63,8 +63,8 @@ const LAST_STEPS: [&str; 16] = [
     "drop function compliance_case_buckets(bigint, integer)",
     "drop type compliance_case_count_change",
     "drop function count_revision cascade",
-    "alter table affiliates drop column revision",
-    "alter table compliance_cases drop column revision, drop column opened_with",
+    "alter table affiliates drop column revision cascade",
+    "alter table compliance_cases drop column revision cascade, drop column opened_with",
     "alter type affiliate_input drop attribute revisions",
     "alter type case_input drop attribute opened_with",
 ];

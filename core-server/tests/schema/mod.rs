@@ -298,8 +298,8 @@ async fn a_migration_that_waits_for_a_lock_holds_up_no_reader() {
     let last = "
         delete from _sqlx_migrations where version = 20261124000010;
         drop function count_revision cascade;
-        alter table affiliates drop column revision;
-        alter table compliance_cases drop column revision, drop column opened_with;
+        alter table affiliates drop column revision cascade;
+        alter table compliance_cases drop column revision cascade, drop column opened_with;
         alter type affiliate_input drop attribute revisions;
         alter type case_input drop attribute opened_with";
     run(&pool, last).await;
