@@ -9,6 +9,7 @@ mod kept;
 mod search;
 mod service;
 mod watch;
+mod writers;
 
 pub(crate) use as_of::{STATEMENTS as PAST, TYPES as TYPES_OF_PAST, get as get_as_of};
 pub(crate) use changed::{Changed, STATEMENT as CHANGED};
@@ -16,6 +17,7 @@ pub(crate) use feed::read;
 pub(crate) use keep::keep;
 pub(crate) use search::STATEMENT as SEARCH;
 pub(crate) use service::Changes;
+pub(crate) use writers::hide_writer;
 
 /// The statement that reads changes, with the types of its parameters.
 pub(crate) const STATEMENT: (&str, &str) = (

@@ -209,6 +209,8 @@ pub(crate) const ERASED_CHANGES: i64 = 256;
 // Webhooks.
 /// Webhooks of a company. Each is a reader of its changes.
 pub(crate) const MAX_WEBHOOKS: i64 = 20;
+/// How long a repeated request to create a webhook gets the response of the first one, with the secret.
+pub(crate) const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
 /// How often webhooks with changes to deliver are looked for: the statement reads all webhooks.
 pub(crate) const WEBHOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Webhooks that are found at once, of which some may have no slot.

@@ -2,18 +2,25 @@
 
 use std::{sync::Arc, time::Duration};
 
-use compliance_api::v1::{
-    CreateWebhookRequest, GetWebhookRequest, ListChangesRequest, ListWebhookDeliveriesRequest,
-    RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
+use compliance_api::{
+    token::Claims,
+    v1::{
+        AffiliateInput, CreateAffiliateRequest, CreateWebhookRequest, GetWebhookRequest, ListChangesRequest,
+        ListWebhookDeliveriesRequest, ListWebhooksRequest, RotateWebhookSecretRequest, TestWebhookRequest,
+        UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
+    },
 };
 use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
 use futures::future::join_all;
+use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
 use test_support::{
-    GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, reason_of, tests,
+    GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, now, reason_of, sign,
+    tests,
 };
 use tokio::{sync::Notify, time::timeout};
-use tonic::Code;
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const REFUSED: &str = "the host has no public address";
@@ -39,6 +46,8 @@ tests![
     a_restore_is_said_by_the_next_message,
     the_log_is_bounded,
     a_company_has_no_more_webhooks_than_it_may_however_they_are_created,
+    a_repeated_creation_is_one_webhook_with_one_secret,
+    messages_do_not_say_who_made_a_change,
 ];
 
 /// A core that delivers to a receiver, and a company with a webhook.
@@ -355,7 +364,7 @@ async fn an_endpoint_that_hangs_delays_no_other() {
     fixture.receiver.wait_for(1).await;
     // The other one, of the same company and behind the same address, is served meanwhile.
     fixture.receiver.react(Reaction::OK);
-    create(&mut fixture.clients, fixture.receiver.url(), &[]).await;
+    create(&mut fixture.clients, format!("{}/other", fixture.receiver.url()), &[]).await;
     fixture.change(2, 1).await;
     let received = fixture.receiver.wait_for(2).await;
     assert_eq!((received[0].positions(), received[1].positions()), (vec![1], vec![2]));
@@ -478,10 +487,11 @@ async fn the_log_is_bounded() {
 
 async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
     let fixture = Fixture::start().await;
-    let created = join_all((0..30).map(async |_| {
+    let created = join_all((0..30).map(async |number| {
         let mut clients = fixture.core.company(fixture.company);
         loop {
-            let webhook = WebhookInput { url: Some(fixture.receiver.url()), ..WebhookInput::default() };
+            let url = Some(format!("{}/{number}", fixture.receiver.url()));
+            let webhook = WebhookInput { url, ..WebhookInput::default() };
             let created = clients.webhooks.create_webhook(CreateWebhookRequest { webhook: Some(webhook) }).await;
             match created.map_err(|status| reason_of(&status)).err().as_deref() {
                 // Few names are looked up at the same time.
@@ -536,4 +546,57 @@ async fn a_restore_is_said_by_the_next_message() {
         assert!(positions.windows(2).all(|pair| pair[0] < pair[1]), "{positions:?}");
         assert_eq!(positions.last(), Some(&(last + 2)));
     }
+}
+
+/// Whoever sends it: a client that got no response, a proxy, or both at the same time through different cores.
+async fn a_repeated_creation_is_one_webhook_with_one_secret() {
+    let mut fixture = Fixture::start().await;
+    let other = core(&fixture.database, fixture.receiver.settings()).await;
+    let token = |subject: &str| {
+        let claims = Claims::new(fixture.company, now(), 3600);
+        sign(&Claims { sub: Some(subject.to_owned()), scope: Some("webhooks".to_owned()), ..claims })
+    };
+    let url = Some(format!("{}/repeated", fixture.receiver.url()));
+    let webhook = WebhookInput { url, description: Some("Ours".to_owned()), ..WebhookInput::default() };
+    let request = CreateWebhookRequest { webhook: Some(webhook) };
+    let create = async |core: &TestCore, subject| {
+        let created = core.clients(&token(subject)).webhooks.create_webhook(request.clone()).await?.into_inner();
+        Ok::<_, Status>((created.webhook.unwrap().id, created.secret))
+    };
+    let created = join_all((0..6).map(|number| create([&fixture.core, &other][number % 2], "a"))).await;
+    let created: Vec<_> = created.into_iter().map(Result::unwrap).collect();
+    assert!(created.iter().all(|(id, secret)| (id, secret) == (&created[0].0, &created[0].1)), "there are several");
+    let refused = |status: Status| {
+        let id = status.get_error_details().error_info().unwrap().metadata["webhook_id"].clone();
+        assert_eq!((reason_of(&status), id), ("FAILED_PRECONDITION".to_owned(), created[0].0.to_string()));
+    };
+    // The secret is for whoever created the webhook.
+    refused(create(&other, "b").await.unwrap_err());
+    run(&other.pool, "update webhooks set created_at = now() - interval '61 minutes'").await;
+    refused(create(&other, "a").await.unwrap_err());
+    run(&other.pool, "update webhooks set created_at = now()").await;
+    assert_eq!(create(&other, "a").await.unwrap(), created[0]);
+    let rotate = RotateWebhookSecretRequest { id: created[0].0 };
+    fixture.clients.webhooks.rotate_webhook_secret(rotate).await.unwrap();
+    refused(create(&other, "a").await.unwrap_err());
+    let listed = fixture.clients.webhooks.list_webhooks(ListWebhooksRequest {}).await.unwrap().into_inner();
+    assert_eq!(listed.webhooks.len(), 2);
+}
+
+async fn messages_do_not_say_who_made_a_change() {
+    let mut fixture = Fixture::start().await;
+    let mut request = tonic::Request::new(CreateAffiliateRequest {
+        affiliate: Some(AffiliateInput {
+            client_affiliate_id: Some("A".to_owned()),
+            affiliate_name: Some("A".to_owned()),
+            ..AffiliateInput::default()
+        }),
+    });
+    request.metadata_mut().insert("x-request-id", "private".parse().unwrap());
+    fixture.clients.affiliates.create_affiliate(request).await.unwrap();
+    let change = &fixture.receiver.wait_for(1).await[0].json()["data"]["changes"][0];
+    assert_eq!((&change["subject"], &change["request_id"]), (&Value::Null, &Value::Null));
+    let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
+    let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner().changes;
+    assert_eq!(listed[0].request_id.as_deref(), Some("private"));
 }

@@ -9,7 +9,7 @@ mod keys;
 mod tests;
 mod verifier;
 
-pub use claims::{AUDIENCE, Claims, SCOPE_MONITOR};
+pub use claims::{AUDIENCE, Claims, SCOPE_AUDIT, SCOPE_MONITOR};
 pub use keys::{Fetch, KeyError, KeySource, Secret, SecretError};
 pub use verifier::{TokenError, VerifiedToken, Verifier};
 

@@ -13,9 +13,10 @@ use compliance_api::{
     error::Error,
     token::{TokenError, VerifiedToken},
     v1::CheckAccessRequest,
+    wire::{Authorization, Operation},
 };
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION, request::Parts};
+use http::{Extensions, HeaderMap, HeaderValue, Method, header::AUTHORIZATION, request::Parts};
 use telemetry::trace;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
@@ -34,6 +35,8 @@ pub(crate) struct Caller {
     pub(crate) gateway: Arc<Gateway>,
     authorization: HeaderValue,
     token: VerifiedToken,
+    /// The scope that the operation needs, if it needs one.
+    scope: Option<&'static str>,
     request_id: Option<HeaderValue>,
     /// How long the core may take for a call.
     timeout: Duration,
@@ -78,6 +81,7 @@ impl Caller {
         Ok(Self {
             gateway: Arc::clone(gateway),
             token,
+            scope: scope_of(&parts.method, parts.uri.path()),
             authorization: first.cloned().ok_or(TokenError::Missing)?,
             request_id: headers.get(REQUEST_ID).cloned(),
             timeout: gateway.settings.request_timeout,
@@ -158,14 +162,16 @@ impl Caller {
     }
 
     /// Returns what the gateway has read of a request. If that failed, the core does not see the request, so it is asked
-    /// first whether it would have accepted the call: an exceeded rate limit comes before any violation, and is counted.
+    /// first whether it would have accepted the call: an exceeded rate limit and a missing scope come before any violation, and the
+    /// request is counted.
     pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Refusal> {
         match read {
             Ok(read) => Ok(read),
             Err(error) => {
                 let check = self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request));
                 let (_, rate_limit, _) = check.await?;
-                Err(Refusal { error, rate_limit })
+                let missing = self.scope.filter(|scope| !self.token.has_scope(scope));
+                Err(Refusal { error: missing.map_or(error, Error::scope_missing), rate_limit })
             }
         }
     }
@@ -183,6 +189,20 @@ impl Caller {
         let mut request = Request::from_parts(MetadataMap::from_headers(headers), extensions, message);
         request.set_timeout(self.timeout);
         request
+    }
+}
+
+/// The scope that the operation at a path needs. The core checks it, except for requests that the gateway refuses.
+fn scope_of(method: &Method, path: &str) -> Option<&'static str> {
+    let operation = match path.strip_prefix("/api/")?.split('/').next()? {
+        "webhooks" => Operation::CREATE_WEBHOOK,
+        "audit" => Operation::SEARCH_CHANGES,
+        "affiliates" if method == Method::DELETE => Operation::ERASE_AFFILIATE,
+        _ => return None,
+    };
+    match operation.authorization {
+        Authorization::Scope(scope) => Some(scope),
+        Authorization::Open | Authorization::Token => None,
     }
 }
 

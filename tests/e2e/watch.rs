@@ -2,14 +2,17 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use compliance_api::v1::{ListChangesResponse, WatchChangesRequest, WatchChangesResponse};
+use compliance_api::{
+    token::Claims,
+    v1::{Change, ListChangesRequest, ListChangesResponse, WatchChangesRequest, WatchChangesResponse},
+};
 use core_server::CoreSettings;
 use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{
-    Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, constant, new_company, now,
-    reason_of, tests, token, token_with_scope,
+    GrpcClients, Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, constant,
+    new_company, now, reason_of, sign, tests, token, token_with_scope,
 };
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};
@@ -19,6 +22,7 @@ tests![
     only_the_types_that_are_asked_for_arrive,
     a_watch_goes_on_where_it_ended,
     nothing_new_is_said_once_in_a_while,
+    only_audits_are_told_who_made_a_change,
     a_watch_ends_with_its_token,
     what_cannot_be_watched_is_refused,
     events_have_the_headers_that_proxies_and_caches_need,
@@ -54,7 +58,7 @@ impl Watch {
     async fn open(service: &TestService, layer: Layer, token: &str, after: Option<i64>, types: &[&str]) -> Self {
         match layer {
             Layer::Grpc => {
-                let mut grpc = test_support::GrpcClients::connect(service.grpc, token).await;
+                let mut grpc = GrpcClients::connect(service.grpc, token).await;
                 let types = types.iter().map(|&kind| kind.to_owned()).collect();
                 let watch = grpc.changes.watch_changes(WatchChangesRequest { after, types }).await.unwrap();
                 Self::Grpc(Box::new(watch.into_inner()))
@@ -142,12 +146,12 @@ fn event_message(event: &str) -> Message {
 fn page_of(data: &str) -> ListChangesResponse {
     let json: serde_json::Value = serde_json::from_str(data).unwrap();
     let number = |name: &str| json[name].as_i64().unwrap();
-    let change = |json: &serde_json::Value| compliance_api::v1::Change {
+    let change = |json: &serde_json::Value| Change {
         position: json["position"].as_i64().unwrap(),
         resource: json["resource"].as_str().unwrap().to_owned(),
         id: json["id"].as_i64().unwrap(),
         operation: json["operation"].as_str().unwrap().to_owned(),
-        ..compliance_api::v1::Change::default()
+        ..Change::default()
     };
     ListChangesResponse {
         changes: json["changes"].as_array().unwrap().iter().map(change).collect(),
@@ -273,6 +277,60 @@ async fn nothing_new_is_said_once_in_a_while() {
         assert_eq!((message.position, message.positions()), (6, vec![]));
     });
     join_all(heartbeats).await;
+}
+
+/// In lists and watches of either layer, also where watchers share a page.
+async fn only_audits_are_told_who_made_a_change() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let scopes =
+        [(None, false), (Some("monitor erase webhooks"), false), (Some("audit"), true), (Some("erase audit"), true)];
+    let tokens = scopes.map(|(scope, is_audit)| {
+        let sub = Some("reader".to_owned());
+        let scope = scope.map(str::to_owned);
+        (sign(&Claims { sub, scope, ..Claims::new(company, now(), 3600) }), is_audit)
+    });
+    let mut watches = Vec::new();
+    for (layer, (token, is_audit)) in LAYERS.iter().flat_map(|layer| tokens.iter().map(move |token| (*layer, token))) {
+        let mut watch = Watch::open(&service, layer, token, Some(0), &[]).await;
+        watch.message().await;
+        watches.push((watch, *is_audit));
+    }
+    let rest = RestClient::new(service.rest, Some(tokens[0].0.clone()));
+    for name in ["A", "B"] {
+        let body = format!(r#"{{"client_affiliate_id":"{name}","affiliate_name":"{name}"}}"#);
+        let created = rest.request("POST", "/affiliates").header("x-request-id", "private").body(body);
+        assert_eq!(RestResponse::of(created).await.status, 201);
+    }
+    let check = |changes: &[Change], is_audit: bool| {
+        let expected = is_audit.then_some(("reader", "private"));
+        let writers = changes.iter().map(|change| change.subject.as_deref().zip(change.request_id.as_deref()));
+        assert_eq!(writers.collect::<Vec<_>>(), vec![expected; changes.len()], "{changes:?}");
+        assert!(is_audit || changes.iter().all(|change| change.subject.is_none() && change.request_id.is_none()));
+    };
+    for (mut watch, is_audit) in watches {
+        let mut seen = 0;
+        while seen < 2 {
+            let page = watch.message().await.page;
+            let changes = page.map_or(Vec::new(), |page| page.changes);
+            check(&changes, is_audit);
+            seen += changes.len();
+        }
+    }
+    for (token, is_audit) in &tokens {
+        let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
+        let mut grpc = GrpcClients::connect(service.grpc, token).await;
+        let page = grpc.changes.list_changes(request).await.unwrap().into_inner();
+        assert_eq!(page.changes.len(), 2);
+        check(&page.changes, *is_audit);
+        for address in [service.rest, service.rest_remote] {
+            let rest = RestClient::new(address, Some(token.clone()));
+            let listed = RestResponse::of(rest.request("GET", "/changes?after=0")).await;
+            assert_eq!((listed.status, listed.text.contains("private")), (200, *is_audit), "{}", listed.text);
+            let refused = RestResponse::of(rest.request("GET", "/audit")).await;
+            assert_eq!(refused.status, if *is_audit { 200 } else { 403 });
+        }
+    }
 }
 
 async fn a_watch_ends_with_its_token() {

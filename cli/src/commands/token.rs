@@ -16,7 +16,8 @@ use crate::{data_dir::DataDirArgs, secret};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance token --company 7
-  compliance token --company 7 --ttl 30d --subject crawler --scope monitor")]
+  compliance token --company 7 --ttl 30d --subject crawler --scope monitor
+  compliance token --company 7 --subject auditor --scope \"audit webhooks\"")]
 pub(crate) struct TokenArgs {
     /// Company whose records the token gives access to.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
@@ -27,7 +28,7 @@ pub(crate) struct TokenArgs {
     /// Name of the bearer (`sub`).
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// Scopes for more than the partners' operations, separated by spaces, such as `monitor`.
+    /// Scopes, separated by spaces: `monitor`, `audit`, `erase`, `webhooks`. Operations that need none work without.
     #[arg(long)]
     scope: Option<String>,
     #[command(flatten)]

@@ -97,8 +97,9 @@ fn is_as_shown(shown: &Value, answer: &Value) -> bool {
 fn every_command_of(language: &str) -> usize {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
-    let erases = ["token", "--company", "1", "--scope", "erase"];
-    let (status, token, log) = output(compliance(&data).args(erases));
+    // What the guide asks for where an operation needs a scope.
+    let scopes = ["token", "--company", "1", "--scope", "erase webhooks"];
+    let (status, token, log) = output(compliance(&data).args(scopes));
     assert!(status.success(), "{log}");
     let token = token.trim();
     let blocks = blocks();

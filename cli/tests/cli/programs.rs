@@ -192,8 +192,13 @@ pub(crate) fn token_of(company: i64) -> String {
 
 /// A token of a company for the internal write side.
 pub(crate) fn monitoring_token_of(company: i64) -> String {
+    token_with(company, SCOPE_MONITOR)
+}
+
+/// A token of a company with a scope.
+pub(crate) fn token_with(company: i64, scope: &str) -> String {
     let claims = Claims::new(company, runtime::unix_now().unwrap(), 3600);
-    issue(&Secret::new(SECRET).unwrap(), &Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..claims }).unwrap()
+    issue(&Secret::new(SECRET).unwrap(), &Claims { scope: Some(scope.to_owned()), ..claims }).unwrap()
 }
 
 #[test]

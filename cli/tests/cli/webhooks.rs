@@ -9,7 +9,7 @@ use tokio::{runtime::Runtime, sync::Notify};
 
 use crate::{
     common::{Service, wait_until},
-    programs::{Programs, token_of},
+    programs::{Programs, token_with},
 };
 
 const COMPANY: i64 = 7;
@@ -21,7 +21,7 @@ fn a_core_that_is_killed_while_it_delivers_loses_nothing_and_no_log_has_the_secr
     let ca = receiver.ca();
     let arguments = ["--webhook-networks", "127.0.0.0/8", "--webhook-ca", ca.to_str().unwrap(), "--log", "trace"];
     let start = || Service::start_as(&mut programs.serve(&arguments));
-    let rest = |service: &Service| RestClient::new(service.rest, Some(token_of(COMPANY)));
+    let rest = |service: &Service| RestClient::new(service.rest, Some(token_with(COMPANY, "webhooks")));
     let create = |service: &Service, names: &[&str]| {
         let affiliates: Vec<_> =
             names.iter().map(|name| json!({"client_affiliate_id": name, "affiliate_name": name})).collect();

@@ -2811,10 +2811,12 @@ pub struct Change {
     /// The fields that changed; of a record that is new or deleted, all that have a value.
     #[prost(message, repeated, tag = "6")]
     pub fields: ::prost::alloc::vec::Vec<FieldChange>,
-    /// The subject of the token that made the change, if the token has one. A change by another program has none.
+    /// The subject of the token that made the change, if the token has one. A change by another program has none. Only callers whose own
+    /// token has the scope `audit` receive it; messages to webhooks never have it.
     #[prost(string, optional, tag = "7")]
     pub subject: ::core::option::Option<::prost::alloc::string::String>,
-    /// ID of the request that made the change, if it has one.
+    /// ID of the request that made the change, if it has one. Only callers whose token has the scope `audit` receive it; messages to
+    /// webhooks never have it.
     #[prost(string, optional, tag = "8")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -2844,7 +2846,8 @@ pub mod change_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The record of every change of the company's records, by any caller or program. The company is the one that the token names.
+    /// The record of every change of the company's records, by any caller or program. The company is the one that the token names. Who made a
+    /// change is only for tokens with the scope `audit`.
     #[derive(Debug, Clone)]
     pub struct ChangeServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -5536,7 +5539,8 @@ pub mod webhook_service_client {
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     /// Endpoints of the company that receive its changes by HTTPS, signed as Standard Webhooks says. The company is the one that the token
-    /// names. NOT_FOUND with the reason WEBHOOK_NOT_FOUND if it has no webhook with this ID.
+    /// names. The token needs the scope `webhooks`, since an endpoint receives changes long after the token has expired. NOT_FOUND with the
+    /// reason WEBHOOK_NOT_FOUND if the company has no webhook with this ID.
     #[derive(Debug, Clone)]
     pub struct WebhookServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -5606,7 +5610,9 @@ pub mod webhook_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Adds an endpoint. Its secret is in this response only. FAILED_PRECONDITION if the company has as many as it may have.
+        /// Adds an endpoint. Its secret is in this response only. The same request by the same subject gets the same response for an hour, unless
+        /// the secret was rotated. FAILED_PRECONDITION if the company already has a webhook with this URL and these types, whose ID the metadata
+        /// have as `webhook_id`, or as many webhooks as it may have.
         pub async fn create_webhook(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateWebhookRequest>,

@@ -8,7 +8,13 @@ use compliance_api::v1::{
 };
 use tonic::{Request, codegen::BoxStream};
 
-use super::{feed, hub::Hub, search, watch::watch};
+use super::{
+    feed,
+    hub::Hub,
+    search,
+    watch::watch,
+    writers::{hide_writer, sees_writers},
+};
 use crate::{
     backend::Backend,
     requests::{Served, accept, holding},
@@ -30,9 +36,13 @@ impl ChangeService for Changes {
     type WatchChangesStream = BoxStream<WatchChangesResponse>;
 
     async fn list_changes(&self, request: Request<ListChangesRequest>) -> Served<ListChangesResponse> {
+        let sees_writers = sees_writers(&request)?;
         let (company_id, request) = accept(request)?;
-        let (changes, memory) = feed::list(self.backend.source(company_id), &request).await?;
-        Ok(holding(changes, memory))
+        let (mut response, memory) = feed::list(self.backend.source(company_id), &request).await?;
+        if !sees_writers {
+            response.changes.iter_mut().for_each(hide_writer);
+        }
+        Ok(holding(response, memory))
     }
 
     async fn watch_changes(&self, request: Request<WatchChangesRequest>) -> Served<Self::WatchChangesStream> {

@@ -18,7 +18,10 @@ use tokio::{
 };
 use tonic::{Request, Response, Status, codegen::BoxStream};
 
-use super::hub::{Company, Hub, Page};
+use super::{
+    hub::{Company, Hub, Page},
+    writers::{hide_writer, sees_writers},
+};
 use crate::{
     access::{Identity, time_left},
     limits::{COPIES, LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, MESSAGE_STALLED, WATCH_HEARTBEAT, WATCH_STALLED},
@@ -35,6 +38,7 @@ pub(super) async fn watch(
     let start = Instant::now();
     let expiry = start + time_left(&Identity::of(&request)?.claims).min(WATCH_TIME);
     let deadline = start + timeout_of(&request, WATCH_TIME);
+    let sees_writers = sees_writers(&request)?;
     let (company_id, WatchChangesRequest { after, types }) = accept(request)?;
     let open = hub.backend.shares.watch(company_id)?;
     // From here on, no position is missed.
@@ -49,6 +53,7 @@ pub(super) async fn watch(
         positions,
         known: None,
         types,
+        sees_writers,
         seen: ListChangesResponse { position: first.after, ..ListChangesResponse::default() },
         sent: None,
         wanted,
@@ -89,6 +94,8 @@ struct Watcher {
     /// The one that was received last.
     known: Option<i64>,
     types: Vec<String>,
+    /// Whether the reader may read who made changes. Pages are shared with others.
+    sees_writers: bool,
     /// Up to where the reader has seen all changes of these types. It has no changes.
     seen: ListChangesResponse,
     /// When the last message was sent.
@@ -209,7 +216,10 @@ impl Watcher {
                 return false;
             }
             (self.is_wanted, self.sent) = (false, Some(Instant::now()));
-            let changes = changes.iter().map(|&change| change.clone()).collect();
+            let mut changes: Vec<Change> = changes.iter().map(|&change| change.clone()).collect();
+            if !self.sees_writers {
+                changes.iter_mut().for_each(hide_writer);
+            }
             let message = WatchChangesResponse { page: Some(ListChangesResponse { changes, ..seen }) };
             // There is room for what is requested.
             let _ = self.messages.send(Some(Ok((message, memory)))).await;

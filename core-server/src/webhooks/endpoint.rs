@@ -34,6 +34,15 @@ pub(super) struct Endpoint {
     pub(super) read_at: OffsetDateTime,
 }
 
+/// A webhook that a request created, or has found.
+#[derive(FromRow)]
+pub(super) struct Created {
+    #[sqlx(flatten)]
+    pub(super) endpoint: Endpoint,
+    /// Whether the same request created it: then a repeated one gets the same response.
+    pub(super) is_of_request: bool,
+}
+
 impl Endpoint {
     /// The secrets that messages are signed with now.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use admission::Counts;
+use aws_lc_rs::digest::SHA256;
 use compliance_api::{
     error::{Error, Reason},
     rules::Violations,
@@ -13,22 +14,24 @@ use compliance_api::{
         UpdateWebhookRequest, UpdateWebhookResponse, Webhook, WebhookInput, webhook_service_server::WebhookService,
     },
 };
+use prost::Message as _;
 use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryAs, query_as};
 use tonic::{Request, Response};
 
 use super::{
-    endpoint::{Endpoint, delivery},
+    endpoint::{Created, Endpoint, delivery},
     message::{Message, new_id, new_secret},
     send::Sender,
     statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, UPDATE},
 };
 use crate::{
+    access::Identity,
     backend::Backend,
     database::{self, Connections},
     error::{from_database, is_contention},
     limits::{
         DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_COMPANY_LOOKUPS, WEBHOOK_COMPANY_TESTS,
-        WEBHOOK_LOOKUPS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_TESTS,
+        WEBHOOK_LOOKUPS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_REPEATS, WEBHOOK_TESTS,
     },
     requests::{Served, accept},
 };
@@ -84,28 +87,45 @@ impl Webhooks {
     }
 }
 
+/// Names a request to create a webhook. The caller is a part of it, so that nobody else is told the secret.
+fn digest(subject: Option<&str>, webhook: &WebhookInput) -> [u8; 32] {
+    let mut webhook = webhook.clone();
+    webhook.types.sort();
+    let request = [subject.unwrap_or_default().as_bytes(), &[0], &webhook.encode_to_vec()].concat();
+    let mut digest = [0; 32];
+    digest.copy_from_slice(aws_lc_rs::digest::digest(&SHA256, &request).as_ref());
+    digest
+}
+
 #[tonic::async_trait]
 impl WebhookService for Webhooks {
     async fn create_webhook(&self, request: Request<CreateWebhookRequest>) -> Served<CreateWebhookResponse> {
+        let subject = Identity::of(&request)?.claims.sub.clone();
         let (company_id, request) = accept(request)?;
-        let WebhookInput { url, types, description, status, position } =
-            self.checked(company_id, request.webhook).await?;
+        let webhook = self.checked(company_id, request.webhook).await?;
+        let digest = digest(subject.as_deref(), &webhook);
+        let WebhookInput { url, types, description, status, position } = webhook;
         // The rules need it.
         let url = url.unwrap_or_default();
         let secret = new_secret().map_err(|_| Error::internal())?;
         let (url, types, description, secret, status) = (&url, &types, &description, &secret, &status);
         let create = async |connection: &mut PgConnection| {
             let id: i64 = sqlx::query_scalar(NEXT).bind(company_id).fetch_one(&mut *connection).await?;
-            let create = query_as::<_, Endpoint>(CREATE).bind(company_id).bind(url).bind(types).bind(description);
+            let create = query_as::<_, Created>(CREATE).bind(company_id).bind(url).bind(types).bind(description);
             let create = create.bind(secret).bind(position).bind(MAX_WEBHOOKS).bind(status).bind(DISABLED);
-            create.bind(id).fetch_optional(connection).await
+            create.bind(id).bind(digest).bind(WEBHOOK_REPEATS.as_secs_f64()).fetch_optional(connection).await
         };
         let create = |pool: Connections, _| async move { pool.in_transaction(Option::is_some, create).await };
         let permit = self.backend.queues.webhooks.one(company_id).await?;
         let created = permit.write(&self.backend.pool, is_contention, create).await?;
         let full = || format!("A company can have at most {MAX_WEBHOOKS} webhooks.");
         let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
-        let (webhook, secret) = created.with_secret();
+        if !created.is_of_request {
+            let id = created.endpoint.id;
+            let exists = format!("The webhook {id} has this URL and these types. Update it, or rotate its secret.");
+            return Err(Error::new(Reason::FailedPrecondition, exists).with("webhook_id", id).into());
+        }
+        let (webhook, secret) = created.endpoint.with_secret();
         Ok(Response::new(CreateWebhookResponse { webhook: Some(webhook), secret }))
     }
 

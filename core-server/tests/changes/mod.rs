@@ -15,7 +15,7 @@ pub(crate) mod watch;
 use std::collections::BTreeMap;
 
 use compliance_api::{
-    token::{Claims, SCOPE_MONITOR},
+    token::{Claims, SCOPE_AUDIT, SCOPE_MONITOR},
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, Change,
         CreateAffiliateRequest, ListChangesRequest, ListChangesResponse, UpdateAffiliateRequest, UrlInput,
@@ -134,7 +134,7 @@ async fn a_change_is_recorded_for_who_made_it() {
     let company = new_company();
     let mut expected = BTreeMap::new();
     let clients = |subject: &str| {
-        let (sub, scope) = (Some(subject.to_owned()), Some(SCOPE_MONITOR.to_owned()));
+        let (sub, scope) = (Some(subject.to_owned()), Some(format!("{SCOPE_MONITOR} {SCOPE_AUDIT}")));
         core.clients(&sign(&Claims { sub, scope, ..Claims::new(company, now(), 3600) }))
     };
     let create = |number: usize| {

@@ -7,6 +7,8 @@ pub const AUDIENCE: &str = "affiliate-compliance";
 
 /// The scope of the internal write side.
 pub const SCOPE_MONITOR: &str = "monitor";
+/// The scope of audits: who made a change.
+pub const SCOPE_AUDIT: &str = "audit";
 
 /// What a token says. Times are seconds since 1970 (UTC).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -225,14 +225,14 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
 /// Erase an affiliate
 ///
 /// Removes an affiliate for good, with its URLs, its cases, and their infractions and incidents, and its personal data from the changes,
-/// which keep IDs, dates and statuses. A token needs the scope `erase`. An affiliate with too many records or changes is not
-/// erased: the operator of the service can erase it. With `If-Match`, it is erased only if it has one of these tags.
+/// which keep IDs, dates and statuses. An affiliate with too many records or changes is not erased: the operator of the service can
+/// erase it. With `If-Match`, it is erased only if it has one of these tags.
 ///
 /// - Operation: `eraseAffiliate`
 /// - Path: of the affiliate
 /// - Header: `If-Match`
 /// - 200: `AffiliateErased`. How many records were erased with it.
-/// - Refused: `ScopeMissing`, `AffiliateNotFound`, `EtagMismatch`, `FailedPrecondition`
+/// - Refused: `AffiliateNotFound`, `EtagMismatch`, `FailedPrecondition`
 pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Result<Response, Refusal> {
     let request = caller.accept(if_match.erasure(path)).await?;
     let (erased, rate_limit, _) = caller.call(request, |core, request| core.erasures.erase_affiliate(request)).await?;

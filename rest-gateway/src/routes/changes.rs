@@ -63,13 +63,12 @@ async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Respon
 
 /// Search the audit trail
 ///
-/// Who has changed what, newest first: by the record, by who changed it, and by time. The token needs the scope `audit`. Changes are kept
-/// for a while; `dropped_position` is the last one that is not.
+/// Who has changed what, newest first: by the record, by who changed it, and by time. Changes are kept for a while; `dropped_position` is
+/// the last one that is not.
 ///
 /// - Operation: `searchChanges`
 /// - Query: `SearchChangesRequest`
 /// - 200: `AuditFound`. The changes.
-/// - Refused: `ScopeMissing`
 pub(crate) async fn audit(caller: Caller, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.request()).await?;
     let read = caller.call(request, |core, request| core.audit.search_changes(request));

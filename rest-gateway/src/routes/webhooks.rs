@@ -42,6 +42,9 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 /// before, and is sent until the endpoint accepts it with a status of 2xx. Messages are signed as
 /// [Standard Webhooks](https://www.standardwebhooks.com) says. Their secret is in this response only. A company can have 20 webhooks.
 ///
+/// A repeated request does not create another webhook: for an hour it gets the same response, with the same secret. A webhook that has the
+/// URL and the types already is a 409 otherwise, which names its ID.
+///
 /// - Operation: `createWebhook`
 /// - Body: `WebhookCreate`
 /// - 201: `WebhookCreated`, `Location`. The webhook and its secret.

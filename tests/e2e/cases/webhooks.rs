@@ -8,7 +8,7 @@ use super::{
     run_table,
 };
 
-tests![webhooks, wrong_webhooks, unknown_webhooks, deliveries, as_many_as_there_may_be];
+tests![webhooks, wrong_webhooks, unknown_webhooks, deliveries, as_many_as_there_may_be, a_webhook_that_exists];
 
 /// Nobody listens on port 1.
 const URL: &str = "https://127.0.0.1:1/changes";
@@ -70,6 +70,7 @@ async fn webhooks() {
     let list = format!("[{},{}]", NEW.json(), Webhook { id: "<2>", ..described }.json());
     let with_all = format!(r#"{{"url":"{URL}","types":["url","case"],"description":"Ours","position":0,"x":1}}"#);
     let secret = format!(r#"{{"webhook":{},"secret":"<secret>"}}"#, rotated.json());
+    let again = format!(r#"{{"webhook":{},"secret":"<secret>"}}"#, NEW.json());
     let tested = r#"{"message_id":"msg_<number>","http_status":null,"error":"Connection refused (os error 111)","duration_ms":<number>}"#;
     run_table(vec![
         Case::new("no webhooks").get("/webhooks", none()),
@@ -96,7 +97,18 @@ async fn webhooks() {
             .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
             .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
             .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 2, ..NEW }.updated())
-            .post("/webhooks", format!(r#"{{"url":"{URL}","position":1}}"#), created(&Webhook { position: 1, ..NEW })),
+            .post(
+                "/webhooks",
+                format!(r#"{{"url":"{URL}","types":["url","case"],"position":1}}"#),
+                created(&Webhook { position: 1, types: r#"["url","case"]"#, ..NEW }),
+            ),
+        given("a creation that is repeated")
+            .post(
+                "/webhooks",
+                format!(r#"{{"url":"{URL}"}}"#),
+                saved(201, "Webhook created successfully.", Some(&again)),
+            )
+            .get("/webhooks", found("Webhooks found", &format!("[{}]", NEW.json()))),
         given("a secret that is rotated")
             .call("POST", "/webhooks/<1>/secret", None, saved(200, "Secret rotated successfully.", Some(&secret)))
             .get("/webhooks/<1>", rotated.found()),
@@ -214,5 +226,29 @@ async fn as_many_as_there_may_be() {
         format!(r#"{{"url":"{URL}"}}"#),
         refused,
     )])
+    .await;
+}
+
+async fn a_webhook_that_exists() {
+    let exists = refused(
+        409,
+        tonic::Code::FailedPrecondition,
+        "FAILED_PRECONDITION",
+        "1021",
+        "The webhook <1> has this URL and these types. Update it, or rotate its secret.",
+    );
+    let typed = format!(r#"{{"url":"{URL}","types":["url","case"]}}"#);
+    let other = Webhook { types: r#"["case"]"#, ..NEW };
+    run_table(vec![
+        given("another request for the same webhook").post(
+            "/webhooks",
+            format!(r#"{{"url":"{URL}","description":"Ours"}}"#),
+            exists.clone(),
+        ),
+        Case::new("the types in another order, and fewer types")
+            .post("/webhooks", typed, created(&Webhook { types: r#"["url","case"]"#, ..NEW }))
+            .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case","url"],"position":0}}"#), exists)
+            .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case"]}}"#), created(&other)),
+    ])
     .await;
 }

@@ -4,6 +4,7 @@
 //! The operations are read from the descriptor set, and the routes from the OpenAPI document: a new one without a case
 //! here fails the suite.
 
+mod repeats;
 mod routes;
 mod shards;
 mod tokens;
@@ -71,5 +72,8 @@ async fn rows_of(pool: &PgPool, company: i64) -> String {
 }
 
 pub(crate) fn all_tests() -> Vec<test_support::Test> {
-    [routes::tests(), shards::tests(), tokens::tests(), twins::tests()].into_iter().flatten().collect()
+    [repeats::tests(), routes::tests(), shards::tests(), tokens::tests(), twins::tests()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use test_support::{
     RestClient, RestResponse, TestService, documented_route, documented_routes_with_token, invalid_tokens, new_company,
-    tests,
+    tests, token_with_scope,
 };
 
-tests![every_route_has_a_case, every_route_needs_a_token];
+tests![every_route_has_a_case, every_route_needs_a_token, routes_need_the_scopes_that_are_documented];
 
 /// Method, path and body of calls of every route. `<a>`, `<s>`, `<u>` and `<c>` are affiliates, a URL and a case.
 pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
@@ -90,4 +90,35 @@ async fn every_route_needs_a_token() {
             }
         }
     }
+}
+
+/// The scopes that the document names are the ones that are needed, and 403 comes before anything about the request.
+async fn routes_need_the_scopes_that_are_documented() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let mut needed = BTreeSet::new();
+    for (method, path, _) in ROUTES {
+        let route = documented_route(method, path.split('?').next().unwrap_or_default()).unwrap();
+        let scope = route.scope.as_deref();
+        let path = filled(path, ["1"; 4]);
+        for address in [service.rest, service.rest_remote] {
+            for others in [None, Some("monitor"), Some("audit"), Some("erase"), Some("webhooks")] {
+                if scope.is_some() && scope == others {
+                    continue;
+                }
+                let rest = RestClient::new(address, Some(token_with_scope(company, others, 60)));
+                // A body that is not valid, since a valid one would change something.
+                let answer =
+                    RestResponse::of(rest.request(method, &path).body(if *method == "GET" { "" } else { "?" })).await;
+                assert_eq!(answer.status == 403, scope.is_some(), "{method} {path} with {others:?}: {}", answer.text);
+                if answer.status == 403 {
+                    let challenge = answer.header("www-authenticate");
+                    assert_eq!(challenge, Some(r#"Bearer error="insufficient_scope""#), "{method} {path}");
+                }
+            }
+        }
+        needed.extend(scope.map(|scope| format!("{} {scope}", route.route)));
+    }
+    let webhooks = needed.iter().filter(|route| route.ends_with(" webhooks")).count();
+    assert_eq!((webhooks, needed.len()), (8, 10), "{needed:?}");
 }

@@ -67,8 +67,12 @@ async fn every_operation_needs_a_token() {
 }
 
 /// The services whose operations need a scope.
-const SCOPES: [(&str, &str); 3] =
-    [("MonitoringService/", "monitor"), ("ErasureService/", "erase"), ("AuditService/", "audit")];
+const SCOPES: [(&str, &str); 4] = [
+    ("MonitoringService/", "monitor"),
+    ("ErasureService/", "erase"),
+    ("AuditService/", "audit"),
+    ("WebhookService/", "webhooks"),
+];
 
 async fn services_need_their_scopes() {
     let service = TestService::start().await;
@@ -77,7 +81,11 @@ async fn services_need_their_scopes() {
     let operations = operations();
     for operation in &operations {
         let needed = SCOPES.iter().find(|(service, _)| operation.starts_with(service)).map(|(_, scope)| *scope);
-        for scope in ["", "monitoring", "read write", "monitor", "erase"].map(Some).into_iter().chain([None]) {
+        for scope in ["", "monitoring", "read write", "monitor", "erase", "audit", "webhooks"]
+            .map(Some)
+            .into_iter()
+            .chain([None])
+        {
             let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now(), 60) };
             let refused = call(&channel, operation, Some(&sign(&claims))).await.err();
             let refused = refused.filter(|status| status.code() == Code::PermissionDenied);

@@ -113,9 +113,25 @@ async fn every_operation_has_a_call() {
 
 /// What a company does: a call over gRPC, or of a route in one process or two.
 #[derive(Clone, Copy)]
-enum Step {
+pub(super) enum Step {
     Grpc(&'static str, Call),
     Rest(bool, &'static (&'static str, &'static str, &'static str)),
+}
+
+impl Step {
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Grpc(operation, _) => operation.to_owned(),
+            Self::Rest(remote, (method, path, _)) => format!("{method} {path}, remote: {remote}"),
+        }
+    }
+}
+
+/// Every operation over gRPC, and every route in one process and in two.
+pub(super) fn steps() -> Vec<Step> {
+    let calls = calls().into_iter().map(|(operation, call)| Step::Grpc(operation, call));
+    let routes = |remote| ROUTES.iter().map(move |route| Step::Rest(remote, route));
+    calls.chain([false, true].into_iter().flat_map(routes)).collect()
 }
 
 /// The request messages of each operation.
@@ -129,16 +145,10 @@ async fn no_company_notices_another() {
             where relkind = 'S' and relnamespace = 'public'::regnamespace";
         sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
     }
-    let mut steps: Vec<Step> = calls().into_iter().map(|(operation, call)| Step::Grpc(operation, call)).collect();
-    steps
-        .extend([false, true].into_iter().flat_map(|remote| ROUTES.iter().map(move |route| Step::Rest(remote, route))));
     let (mut noticed, mut with_own_texts, mut requests) = (BTreeSet::new(), 0, Requests::new());
-    for step in steps {
+    for step in steps() {
         for (side, has_records) in [(Side::Left, true), (Side::Right, true), (Side::Left, false)] {
-            let name = match step {
-                Step::Grpc(operation, _) => operation.to_owned(),
-                Step::Rest(remote, (method, path, _)) => format!("{method} {path}, remote: {remote}"),
-            };
+            let name = step.name();
             forget_all(&alone.pool).await;
             let expected = outcome(&alone, (side, has_records), false, step, &mut requests).await;
             let found = outcome(&together, (side, has_records), true, step, &mut requests).await;
@@ -181,12 +191,30 @@ async fn outcome(
     }
     let before = rows_of(&service.pool, other).await;
     assert_eq!(before.is_empty(), !has_twin);
-    let response = match step {
-        Step::Grpc(operation, call) => {
+    let mut sent = Vec::new();
+    let response = perform(service, (side, company), step, &mut sent).await;
+    if let Step::Grpc(operation, _) = step {
+        requests.entry(operation).or_default().append(&mut sent);
+    }
+    let rows = rows_of(&service.pool, company).await;
+    let other =
+        if rows_of(&service.pool, other).await == before { "" } else { "the other company's rows have changed" };
+    (normalized(&response), normalized(&rows) + other)
+}
+
+/// Has a company do a step: the response. `sent` gets the request messages.
+pub(super) async fn perform(
+    service: &TestService,
+    (side, company): (Side, i64),
+    step: Step,
+    sent: &mut Vec<Vec<u8>>,
+) -> String {
+    match step {
+        Step::Grpc(_, call) => {
             let (grpc, token) = (service.grpc(company).await, token(company));
             let mut caller = Twin { grpc, token, side, requests: Vec::new() };
             let response = call(&mut caller).await;
-            requests.entry(operation).or_default().append(&mut caller.requests);
+            sent.append(&mut caller.requests);
             response
         }
         Step::Rest(remote, (method, path, body)) => {
@@ -198,11 +226,7 @@ async fn outcome(
             let response = RestResponse::of(request.body(filled(body))).await;
             format!("{} {}", response.status, response.text)
         }
-    };
-    let rows = rows_of(&service.pool, company).await;
-    let other =
-        if rows_of(&service.pool, other).await == before { "" } else { "the other company's rows have changed" };
-    (normalized(&response), normalized(&rows) + other)
+    }
 }
 
 /// The fields that name a record, and that no request has: a call must try them with the other company's record.
@@ -231,14 +255,14 @@ fn unnamed(requests: &Requests) -> Vec<String> {
 }
 
 /// Removes the rows of every company.
-async fn forget_all(pool: &PgPool) {
+pub(super) async fn forget_all(pool: &PgPool) {
     let statement = format!("truncate {}", tables(pool).await.join(", "));
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
 /// A text with `#` in place of every number that may differ from run to run: all but digits, the IDs above, result codes and
 /// statuses. Its lines are sorted.
-fn normalized(text: &str) -> String {
+pub(super) fn normalized(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(|line| without_numbers(&without_chance(line))).collect();
     lines.sort();
     lines.join("\n")

@@ -2,7 +2,7 @@
 //!
 //! These facts of a handler's comment are known:
 //!
-//! - ``Operation: `id` ``; generated clients name their functions after it.
+//! - ``Operation: `id` ``; generated clients name their functions after it. The contract's operation of this name says which scope it needs.
 //! - ``Path: of the affiliate``: what the ID at the end of the path is of.
 //! - ``Path: `Message` ``: the fields of a request, which are texts, as parameters of the path.
 //! - ``Query: `Message` ``: the fields of a request, as parameters.
@@ -19,7 +19,10 @@
 
 use std::collections::BTreeSet;
 
-use compliance_api::error::{Reason, meaning};
+use compliance_api::{
+    error::{Reason, meaning},
+    wire::{Authorization, Operation},
+};
 use docs_pages::{Json, object};
 use http::StatusCode;
 use rest_gateway::Route;
@@ -49,6 +52,8 @@ pub(crate) struct DocumentedRoute {
     tag: &'static str,
     comment: Comment,
     needs_token: bool,
+    /// The scope that the token needs, if it needs one.
+    scope: Option<&'static str>,
     parameters: Vec<Json>,
     body: Option<Json>,
     responses: Vec<(StatusCode, Json)>,
@@ -67,6 +72,7 @@ impl DocumentedRoute {
             tag: if needs_token { module } else { "service" },
             comment,
             needs_token,
+            scope: None,
             parameters: vec![object! { "$ref": "#/components/parameters/RequestId" }],
             body: None,
             responses: Vec::new(),
@@ -89,7 +95,11 @@ impl DocumentedRoute {
     fn add(&mut self, Fact { key, values, text }: Fact) {
         let value = || values.first().unwrap_or_else(|| panic!("{key} has no value"));
         match &*key {
-            "Operation" => self.id.clone_from(value()),
+            "Operation" => {
+                self.id.clone_from(value());
+                self.scope = scope_of(value());
+                self.reasons.extend(self.scope.map(|_| Reason::ScopeMissing));
+            }
             "Path" if values.is_empty() => self.parameters.push(parameter::path_id(&text)),
             "Path" => {
                 self.parameters.extend(parameter::of_path(value()));
@@ -185,14 +195,17 @@ impl DocumentedRoute {
         let mut responses = self.responses;
         responses.extend(refusals.iter().map(|group| (group.status, group.reference())));
         responses.sort_by_key(|(status, _)| *status);
+        let scope = self.scope.map(|scope| format!(" The token needs the scope `{scope}`."));
         let mut json = object! {
             "operationId": self.id,
             "tags": [self.tag],
             "summary": self.comment.summary,
-            "description": self.comment.description,
+            "description": self.comment.description + &scope.unwrap_or_default(),
         };
         if !self.needs_token {
             json = json.with("security", [(); 0]);
+        } else if let Some(scope) = self.scope {
+            json = json.with("security", [object! { "bearer": [scope] }]);
         }
         json = json.with("parameters", self.parameters);
         if let Some(body) = self.body {
@@ -202,6 +215,18 @@ impl DocumentedRoute {
             "responses",
             Json::object(responses.into_iter().map(|(status, response)| (status.as_str().to_owned(), response))),
         )
+    }
+}
+
+/// The scope that an operation needs, by its name in the document.
+fn scope_of(id: &str) -> Option<&'static str> {
+    let is_named = |operation: &&Operation| {
+        let name = operation.path.rsplit('/').next().unwrap_or_default();
+        name.eq_ignore_ascii_case(id)
+    };
+    match Operation::ALL.iter().find(is_named)?.authorization {
+        Authorization::Scope(scope) => Some(scope),
+        Authorization::Open | Authorization::Token => None,
     }
 }
 

@@ -41,7 +41,8 @@ pub fn print_compared_with_document() {
 /// The routes that need a token: `GET /api/urls/{id}`.
 pub fn documented_routes_with_token() -> BTreeSet<String> {
     let operations = CONTRACT.operations();
-    operations.filter(|(.., operation)| operation.get("security").is_none()).map(|(route, ..)| route).collect()
+    let is_open = |operation: &Value| operation.get("security").is_some_and(|security| *security == json!([]));
+    operations.filter(|(.., operation)| !is_open(operation)).map(|(route, ..)| route).collect()
 }
 
 /// A documented operation, as a request for it has its path.
@@ -51,6 +52,8 @@ pub struct DocumentedRoute {
     pub route: String,
     /// The ID of the operation.
     pub operation: String,
+    /// The scope that its token needs, if it needs one.
+    pub scope: Option<String>,
     /// The names and values of what is in the path.
     pub values: Vec<(&'static str, String)>,
 }
@@ -59,7 +62,9 @@ pub struct DocumentedRoute {
 pub fn documented_route(method: &str, path: &str) -> Option<DocumentedRoute> {
     let paths = CONTRACT.document["paths"].as_object()?.iter();
     let routes = paths.filter_map(|(template, methods)| {
-        let operation = methods[method.to_lowercase()]["operationId"].as_str()?.to_owned();
+        let documented = &methods[method.to_lowercase()];
+        let operation = documented["operationId"].as_str()?.to_owned();
+        let scope = documented["security"][0]["bearer"][0].as_str().map(str::to_owned);
         let (parts, path): (Vec<_>, Vec<_>) =
             (template.strip_prefix("/api")?.split('/').collect(), path.split('/').collect());
         let mut values = Vec::new();
@@ -71,7 +76,7 @@ pub fn documented_route(method: &str, path: &str) -> Option<DocumentedRoute> {
             }
         }
         let route = format!("{method} {template}");
-        (parts.len() == path.len()).then_some(DocumentedRoute { route, operation, values })
+        (parts.len() == path.len()).then_some(DocumentedRoute { route, operation, scope, values })
     });
     // A text of the path goes before a parameter.
     routes.min_by_key(|route| route.values.len())

@@ -60,7 +60,9 @@ pub use server_process::{ServerProcess, serve_if_requested};
 pub use service::{Layer, Options, TestService};
 #[cfg(feature = "core")]
 pub use test_core::{TestCore, webhooks};
-pub use tokens::{forged_token, invalid_tokens, new_company, now, secret, sign, token, token_with_scope, verifier};
+pub use tokens::{
+    every_scope, forged_token, invalid_tokens, new_company, now, secret, sign, token, token_with_scope, verifier,
+};
 #[cfg(feature = "core")]
 pub use webhook_receiver::{Reaction, Received, WebhookReceiver};
 

@@ -1,6 +1,7 @@
 //! Companies and their tokens.
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -8,7 +9,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use compliance_api::token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue};
+use compliance_api::{
+    token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
+    wire::{Authorization, Operation},
+};
 use serde_json::json;
 
 /// The secret that the services under test verify tokens with.
@@ -33,12 +37,18 @@ pub fn new_company() -> i64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Every scope that operations need.
-const EVERY_SCOPE: &str = "monitor erase audit";
+/// Every scope that operations need, separated by spaces.
+pub fn every_scope() -> String {
+    let scopes = Operation::ALL.iter().filter_map(|operation| match operation.authorization {
+        Authorization::Scope(scope) => Some(scope),
+        Authorization::Open | Authorization::Token => None,
+    });
+    scopes.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+}
 
 /// A token that is valid for an hour and has every scope.
 pub fn token(company: i64) -> String {
-    token_with_scope(company, Some(EVERY_SCOPE), 3600)
+    token_with_scope(company, Some(&every_scope()), 3600)
 }
 
 /// A token with one scope or none, valid for this many seconds.

@@ -605,9 +605,9 @@ class Change(TypedDict):
     fields: list[FieldChange]
     """The fields that changed; of a record that is new or deleted, all that have a value."""
     subject: str | None
-    """The subject of the token that made the change, if the token has one. A change by another program has none."""
+    """The subject of the token that made the change, if the token has one. A change by another program has none. Only callers whose own token has the scope `audit` receive it; messages to webhooks never have it."""
     request_id: str | None
-    """ID of the request that made the change, if it has one."""
+    """ID of the request that made the change, if it has one. Only callers whose token has the scope `audit` receive it; messages to webhooks never have it."""
 
 
 class AffiliateRosterItem(TypedDict):

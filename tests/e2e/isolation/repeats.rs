@@ -1,0 +1,51 @@
+//! Every operation and route can be sent again after a lost response: twice leaves the records of a company as once does. Clients,
+//! proxies (`deploy/nginx`, `deploy/haproxy`) and the guide rely on it for all of them.
+
+use std::collections::BTreeSet;
+
+use test_support::{TestService, tests};
+
+use super::{
+    rows_of,
+    twins::{Side, Step, forget_all, normalized, perform, steps},
+};
+
+tests![a_repeated_request_leaves_what_one_leaves];
+
+/// Operations whose repetition leaves a trace, and why it does no harm.
+const TRACES: [(&str, &str); 3] = [
+    ("secret", "the secret of the first response still signs messages"),
+    ("put /affiliates", "the etag is another one"),
+    ("updateaffiliate", "the etag is another one"),
+];
+
+async fn a_repeated_request_leaves_what_one_leaves() {
+    let service = TestService::start().await;
+    // What is new gets IDs with as many digits.
+    let sequences = "select setval(oid::regclass, 103500) from pg_class
+        where relkind = 'S' and relnamespace = 'public'::regnamespace";
+    sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
+    let mut different = BTreeSet::new();
+    for step in steps() {
+        let name = step.name();
+        let once = state_after(&service, step, 1).await;
+        let twice = state_after(&service, step, 2).await;
+        let leaves_trace = TRACES.iter().any(|(operation, _)| name.to_lowercase().contains(operation));
+        if once != twice && !leaves_trace {
+            println!("{name}\nonce: {once}\ntwice: {twice}");
+            different.insert(name);
+        }
+    }
+    assert!(different.is_empty(), "these are not safe to repeat: {different:#?}");
+}
+
+/// The rows of a company that has done a step so many times.
+async fn state_after(service: &TestService, step: Step, times: usize) -> String {
+    forget_all(&service.pool).await;
+    let company = 1_000_000 + test_support::new_company();
+    Side::Left.fill(&service.pool, company).await;
+    for _ in 0..times {
+        perform(service, (Side::Left, company), step, &mut Vec::new()).await;
+    }
+    normalized(&rows_of(&service.pool, company).await)
+}
