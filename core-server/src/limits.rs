@@ -212,18 +212,24 @@ pub(crate) const MAX_WEBHOOKS: i64 = 20;
 /// How long a repeated request to create a webhook gets the response of the first one, with the secret.
 pub(crate) const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
 /// How often webhooks with changes to deliver are looked for: the statement reads all webhooks.
-pub(crate) const WEBHOOK_INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const WEBHOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// How long the search for them may take.
+pub(crate) const WEBHOOK_DUE: Duration = Duration::from_secs(2);
 /// Webhooks that are found at once, of which some may have no slot.
 pub(crate) const WEBHOOK_CANDIDATES: i64 = 1000;
-/// Deliveries in flight of a core, and those of one company. Webhooks whose last attempt failed or was slow have as many slots of their
-/// own.
-pub(crate) const WEBHOOK_SLOTS: usize = 32;
-/// See [`WEBHOOK_SLOTS`].
-pub(crate) const WEBHOOK_COMPANY_SLOTS: usize = 4;
+/// An attempt that takes longer is slow, and gives its slot to others. After this time, a webhook with more messages lets others go first.
+pub(crate) const WEBHOOK_SLOW: Duration = Duration::from_millis(500);
+/// Deliveries of a core whose attempt has just begun. Each has its slot for twice [`WEBHOOK_SLOW`] at most, so webhooks wait for about a
+/// second behind this many that begin to hang.
+pub(crate) const WEBHOOK_SLOTS: usize = 128;
+/// Those of one company: all its webhooks, so that none waits for another one.
+pub(crate) const WEBHOOK_COMPANY_SLOTS: usize = 20;
+/// Deliveries of a core that are slow, or whose webhook was slow or failed last.
+pub(crate) const WEBHOOK_SLOW_SLOTS: usize = 256;
+/// Those of one company.
+pub(crate) const WEBHOOK_COMPANY_SLOW_SLOTS: usize = 8;
 /// Messages that are sent to one webhook before others have the slot.
 pub(crate) const WEBHOOK_MESSAGES: usize = 16;
-/// An attempt that takes longer is slow. A webhook gives its slot to others after this time, too, and others wait as long for one.
-pub(crate) const WEBHOOK_SLOW: Duration = Duration::from_secs(2);
 /// Changes of a message, at most, and what their rows take, in bytes; the first one in any case.
 pub(crate) const WEBHOOK_CHANGES: i64 = 100;
 /// See [`WEBHOOK_CHANGES`].
@@ -234,11 +240,13 @@ pub(crate) const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a request that names an endpoint waits for its addresses.
 pub(crate) const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Lookups of names at the same time for requests, and as many for deliveries: each holds one of the 512 threads for blocking work, for
-/// as long as a name server is silent.
-pub(crate) const WEBHOOK_LOOKUPS: usize = 32;
-/// Those for requests of one company.
-pub(crate) const WEBHOOK_COMPANY_LOOKUPS: usize = 4;
+/// Lookups of names for deliveries, and as many for those to slow webhooks: each has one of the 512 threads for blocking work, for as long
+/// as a name server is silent. A company has as many as slots, and an endpoint one.
+pub(crate) const WEBHOOK_LOOKUPS: usize = 128;
+/// Lookups of names for requests that name an endpoint.
+pub(crate) const WEBHOOK_CHECKS: usize = 32;
+/// Those of one company.
+pub(crate) const WEBHOOK_COMPANY_CHECKS: usize = 4;
 /// How long a core has a webhook to itself: longer than an attempt takes with its statements. If a core dies, the next attempt waits
 /// as long.
 pub(crate) const WEBHOOK_LEASE: Duration = Duration::from_mins(1);

@@ -2,14 +2,16 @@
 //! has a position.
 
 mod deliver;
+mod dispatch;
 mod endpoint;
+mod lookups;
 mod message;
 mod networks;
 mod send;
 mod service;
 mod statements;
 
-pub(crate) use deliver::start;
+pub(crate) use dispatch::start;
 pub(crate) use send::Sender;
 pub(crate) use service::Webhooks;
 pub(crate) use statements::STATEMENTS;

@@ -1,6 +1,10 @@
 //! Webhooks: what arrives at an endpoint, in which order, and what happens when it does not accept it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
 
 use compliance_api::{
     token::Claims,
@@ -18,7 +22,7 @@ use test_support::{
     GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, now, reason_of, sign,
     tests,
 };
-use tokio::{sync::Notify, time::timeout};
+use tokio::{net::TcpListener, sync::Notify, time::timeout};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
@@ -37,6 +41,11 @@ tests![
     a_redirect_is_not_followed,
     private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to,
     an_endpoint_that_hangs_delays_no_other,
+    many_endpoints_that_begin_to_hang_delay_no_other,
+    whatever_an_endpoint_does_the_attempt_ends,
+    an_endpoint_with_a_limit_gets_smaller_messages,
+    a_change_that_is_too_large_is_named,
+    a_wait_until_a_date_is_kept,
     a_webhook_that_is_changed_during_an_attempt_goes_on_after_it,
     a_response_is_not_read_to_its_end,
     several_cores_send_each_message_once,
@@ -116,6 +125,17 @@ impl Fixture {
             }
         };
         timeout(PATIENCE, waiting).await.unwrap()
+    }
+
+    /// Waits until a count in the database is as it shall be.
+    async fn wait_for_count(&self, statement: &str, is: impl Fn(i64) -> bool) {
+        let counting = async {
+            while !is(sqlx::query_scalar(AssertSqlSafe(statement.to_owned())).fetch_one(&self.core.pool).await.unwrap())
+            {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, counting).await.unwrap();
     }
 
     async fn deliveries(&mut self) -> Vec<WebhookDelivery> {
@@ -599,4 +619,149 @@ async fn messages_do_not_say_who_made_a_change() {
     let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
     let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner().changes;
     assert_eq!(listed[0].request_id.as_deref(), Some("private"));
+}
+
+/// Longer than the promised 2 s, since the machine of a test is busy, and shorter than an attempt that hangs.
+const PROMPTLY: Duration = Duration::from_secs(10);
+
+/// Of eight companies all endpoints begin to hang, and of a ninth one all but one.
+async fn many_endpoints_that_begin_to_hang_delay_no_other() {
+    let fixture = Fixture::start().await;
+    let receiver = &fixture.receiver;
+    let hanging = receiver.react_at("/hang", Reaction::Hang(Arc::new(Notify::new())));
+    let (own, healthy) = (receiver.react_at("/own", Reaction::OK), receiver.react_at("/healthy", Reaction::OK));
+    let companies: Vec<i64> = (0..8).map(|_| new_company()).collect();
+    let (last, healthy_company) = (new_company(), new_company());
+    let hang = |companies: &[i64], number: i64| {
+        format!(
+            "insert into webhooks (company_id, url, types, secret, position)
+             select company, '{hanging}?' || number, '{{}}', 'whsec_', 0
+             from unnest(array{companies:?}) company, generate_series(1, {number}) number"
+        )
+    };
+    run(&fixture.core.pool, "delete from webhooks").await;
+    run(&fixture.core.pool, &hang(&companies, 20)).await;
+    run(&fixture.core.pool, &hang(&[last], 19)).await;
+    create(&mut fixture.core.company(last), own, &[]).await;
+    create(&mut fixture.core.company(healthy_company), healthy, &[]).await;
+    let all = [&companies[..], &[last, healthy_company]].concat();
+    let count = |path: &str| fixture.receiver.received().iter().filter(|message| message.path == path).count();
+    for round in 1..=3 {
+        let start = Instant::now();
+        let change = format!(
+            "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
+             select company, '{round}', '{round}' from unnest(array{all:?}) company"
+        );
+        run(&fixture.core.pool, &change).await;
+        for path in ["/healthy", "/own"] {
+            while count(path) < round {
+                assert!(start.elapsed() < PROMPTLY, "{path} waits, while {} hang", count("/hang"));
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            println!("{path}: {:?}, beside {} that hang", start.elapsed(), count("/hang"));
+        }
+    }
+    assert!(count("/hang") >= 100, "{} hang", count("/hang"));
+    // Of the company with 19, not all may hang at the same time. Those that may not are tried again.
+    let ended = format!(
+        "select count(*) from webhook_deliveries where company_id = {last} and error like 'no response within 0.5 s%'"
+    );
+    fixture.wait_for_count(&ended, |count| count > 0).await;
+}
+
+/// However it keeps the connection: it does not begin with TLS, has no end of its head, or is silent.
+async fn whatever_an_endpoint_does_the_attempt_ends() {
+    let mut fixture = Fixture::start().await;
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent_url = format!("https://127.0.0.1:{}/", silent.local_addr().unwrap().port());
+    let _accepting = tokio::spawn(async move {
+        let mut connections = Vec::new();
+        loop {
+            connections.push(silent.accept().await.unwrap());
+        }
+    });
+    let (drip, head) = (Reaction::Drip, Reaction::EndlessHead);
+    let hang = Reaction::Hang(Arc::new(Notify::new()));
+    let mut ids = BTreeMap::new();
+    for url in [
+        silent_url,
+        fixture.receiver.react_at("/drip", drip),
+        fixture.receiver.react_at("/head", head),
+        fixture.receiver.react_at("/hang", hang),
+    ] {
+        ids.insert(create(&mut fixture.clients, url.clone(), &[]).await.0, url);
+    }
+    fixture.change(1, 1).await;
+    for (id, url) in ids {
+        fixture.id = id;
+        fixture.wait_until(|webhook| webhook.attempts > 0).await;
+        let entry = fixture.deliveries().await.pop().unwrap();
+        println!("{url}: {:?} after {} ms", entry.error, entry.duration_ms);
+        assert!(entry.error.is_some() && entry.duration_ms < 20_000, "{url}: {entry:?}");
+    }
+}
+
+async fn an_endpoint_with_a_limit_gets_smaller_messages() {
+    const LIMIT: usize = 10_000;
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::AtMost(LIMIT));
+    fixture.change(1, 250).await;
+    fixture.wait_until(|webhook| webhook.position == 250 && webhook.attempts == 0).await;
+    let (refused, accepted): (Vec<_>, Vec<_>) =
+        fixture.receiver.received().into_iter().partition(|message| message.body.len() > LIMIT);
+    assert_eq!(positions(&accepted), (1..=250).collect::<Vec<_>>());
+    // What fits is remembered.
+    assert!((1..=4).contains(&refused.len()), "{} are too large", refused.len());
+    let mut bodies = BTreeMap::new();
+    for message in refused.iter().chain(&accepted) {
+        let known = bodies.entry(message.header("webhook-id").to_owned()).or_insert_with(|| message.body.clone());
+        assert_eq!(*known, message.body);
+    }
+    assert_eq!(bodies.len(), refused.len() + accepted.len());
+    let log = fixture.deliveries().await;
+    let errors: Vec<_> = log.iter().filter_map(|entry| entry.error.as_deref()).collect();
+    assert_eq!(errors.len(), refused.len());
+    assert!(
+        errors[errors.len() - 1].starts_with("the endpoint responded 413 to 100 changes, a body of "),
+        "{errors:?}"
+    );
+    assert_eq!(fixture.webhook().await.failing_since, None);
+    // Until the webhook is changed.
+    fixture.receiver.react(Reaction::OK);
+    let webhook = Some(WebhookInput { position: Some(0), ..WebhookInput::default() });
+    fixture.clients.webhooks.update_webhook(UpdateWebhookRequest { id: fixture.id, webhook }).await.unwrap();
+    fixture.wait_until(|webhook| webhook.position == 250).await;
+    assert!(fixture.receiver.received().iter().rev().take(3).any(|message| message.positions().len() == 100));
+}
+
+async fn a_change_that_is_too_large_is_named() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::AtMost(200));
+    fixture.change(1, 5).await;
+    fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    fixture.try_again().await;
+    let webhook = fixture.wait_until(|webhook| webhook.attempts == 2).await;
+    assert!(webhook.position == 0 && webhook.failing_since.is_some(), "{webhook:?}");
+    let received = fixture.receiver.received();
+    let [.., first, second] = &received[..] else { panic!("there are fewer messages") };
+    assert_eq!((first.positions(), first.header("webhook-id")), (vec![1], second.header("webhook-id")));
+    let error = fixture.deliveries().await[0].error.clone().unwrap();
+    let bytes = first.body.len();
+    assert!(error.starts_with("the endpoint responded 413 to change 1 alone (affiliate "), "{error}");
+    assert!(error.ends_with(&format!(", a body of {bytes} bytes")), "{error}");
+    fixture.receiver.react(Reaction::OK);
+    fixture.try_again().await;
+    fixture.wait_until(|webhook| webhook.position == 5).await;
+}
+
+async fn a_wait_until_a_date_is_kept() {
+    for status in ["503 Service Unavailable", "429 Too Many Requests", "413 Payload Too Large"] {
+        let mut fixture = Fixture::start().await;
+        let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10));
+        fixture.receiver.react(Reaction::Respond(format!("{status}\r\nretry-after: {date}").leak()));
+        fixture.change(1, 1).await;
+        let webhook = fixture.wait_until(|webhook| webhook.attempts == 1).await;
+        let wait = webhook.next_attempt_at.unwrap().seconds - webhook.failing_since.unwrap().seconds;
+        assert!((590..=620).contains(&wait), "{status}: {webhook:?}");
+    }
 }

@@ -151,6 +151,8 @@ fn page_of(data: &str) -> ListChangesResponse {
         resource: json["resource"].as_str().unwrap().to_owned(),
         id: json["id"].as_i64().unwrap(),
         operation: json["operation"].as_str().unwrap().to_owned(),
+        subject: json["subject"].as_str().map(str::to_owned),
+        request_id: json["request_id"].as_str().map(str::to_owned),
         ..Change::default()
     };
     ListChangesResponse {

@@ -1,119 +1,58 @@
 //! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves it there once the
-//! endpoint has accepted them. A message that fails is sent again with the same content: the row has where it ends.
+//! endpoint has accepted them. A message that fails is sent again with the same content: the row has where it ends. Only a message that
+//! is too large for the endpoint is replaced by a smaller one.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use admission::{Count, Counts, Full};
 use compliance_api::{
     error::Error,
     v1::{Change, ListChangesRequest},
 };
-use metrics::{describe_gauge, gauge};
 use sqlx::{Postgres, postgres::PgArguments, query::Query, query_as};
-use telemetry::metrics::{count, describe};
+use telemetry::metrics::count;
 use time::OffsetDateTime;
-use tokio::{task::JoinSet, time::timeout};
 
 use super::{
+    dispatch::Slot,
     endpoint::Endpoint,
-    message::{Message, new_id},
+    lookups::{Caller, Lookups},
+    message::{Message, fitting, new_id},
     send::{Attempt, Sender},
-    statements::{CLAIM, COMPANIES, DUE, FINISH, FIX, PASS, RESTORED},
+    statements::{CLAIM, FINISH, FIX, PASS, RESTORED},
 };
 use crate::{
     backend::Backend,
     changes,
     error::from_database,
     limits::{
-        RESTORE_DISTANCE, WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CANDIDATES, WEBHOOK_CHANGES, WEBHOOK_COMPANY_SLOTS,
-        WEBHOOK_GIVE_UP, WEBHOOK_INTERVAL, WEBHOOK_LEASE, WEBHOOK_LOG, WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES,
-        WEBHOOK_SLOTS, WEBHOOK_SLOW, WEBHOOK_TIMEOUT,
+        RESTORE_DISTANCE, WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CHANGES, WEBHOOK_GIVE_UP, WEBHOOK_LEASE, WEBHOOK_LOG,
+        WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES, WEBHOOK_SLOW, WEBHOOK_TIMEOUT,
     },
     lists::Source,
-    statement::Purpose,
 };
 
-const DELIVERIES: &str = "compliance_webhook_deliveries_total";
-const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
-
-/// Starts to deliver. Webhooks whose last attempt failed or took long have slots of their own, so that they delay no other one.
-pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
-    describe(DELIVERIES, "Attempts to deliver changes to webhooks.", "outcome", &["delivered", "failed", "disabled"]);
-    describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last attempt failed.");
-    for are_slow in [false, true] {
-        tasks.spawn(deliver(Arc::clone(backend), sender.clone(), are_slow));
-    }
-}
-
-async fn deliver(backend: Arc<Backend>, sender: Sender, are_slow: bool) {
-    let slots = Counts::new(WEBHOOK_SLOTS, WEBHOOK_COMPANY_SLOTS);
-    let (mut running, mut companies) = (JoinSet::new(), Vec::new());
-    loop {
-        tokio::time::sleep(WEBHOOK_INTERVAL).await;
-        while running.try_join_next().is_some() {}
-        for (company_id, id) in Purpose::of("due webhooks").run(due(&backend, &mut companies, are_slow)).await {
-            match slot(&slots, &mut running, company_id).await {
-                Ok(slot) => {
-                    let delivery = Delivery { backend: Arc::clone(&backend), sender: sender.clone(), company_id, id };
-                    running.spawn(Purpose::of("webhook").run(delivery.run(slot)));
-                }
-                Err(Full::Company) => {}
-                Err(Full::Process) => break,
-            }
-        }
-    }
-}
-
-/// A slot for a delivery, when one of those that run has ended if all are taken.
-async fn slot(slots: &Counts, running: &mut JoinSet<()>, company_id: i64) -> Result<Count, Full> {
-    let full = match slots.add(company_id) {
-        Err(Full::Process) => Full::Process,
-        slot => return slot,
-    };
-    // Those that are due are looked for again before long.
-    timeout(WEBHOOK_SLOW, running.join_next()).await.map_err(|_| full)?;
-    slots.add(company_id)
-}
-
-/// Webhooks that are due. A node of Citus that is away holds up its companies only: `companies` has those that were read before.
-async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool) -> Vec<(i64, i64)> {
-    let known = query_as::<_, (i64, i64)>(COMPANIES).fetch_all(&backend.pool);
-    if let Ok(Ok(known)) = timeout(WEBHOOK_SLOW, known).await {
-        if are_slow {
-            gauge!(FAILING_WEBHOOKS).set(known.iter().map(|(_, failing)| *failing as f64).sum::<f64>());
-        }
-        *companies = known.into_iter().map(|(company_id, _)| company_id).collect();
-    }
-    let mut due = Vec::new();
-    for part in backend.pool.divided(companies.clone(), |id| *id).await {
-        let found =
-            query_as::<_, (i64, i64)>(DUE).bind(part).bind(are_slow).bind(WEBHOOK_CANDIDATES).fetch_all(&backend.pool);
-        if let Ok(Ok(found)) = timeout(WEBHOOK_SLOW, found).await {
-            due.extend(found);
-        }
-    }
-    due
-}
+pub(super) const DELIVERIES: &str = "compliance_webhook_deliveries_total";
 
 type Statement = Query<'static, Postgres, PgArguments>;
 
 /// The delivery to one webhook.
-struct Delivery {
-    backend: Arc<Backend>,
-    sender: Sender,
-    company_id: i64,
-    id: i64,
+pub(super) struct Delivery {
+    pub(super) backend: Arc<Backend>,
+    pub(super) sender: Sender,
+    pub(super) lookups: Lookups,
+    pub(super) company_id: i64,
+    pub(super) id: i64,
 }
 
 impl Delivery {
     /// Delivers some messages. After an error of the database, the lease ends by its time.
-    async fn run(self, _slot: Count) {
+    pub(super) async fn run(self, mut slot: Slot) {
         let start = Instant::now();
         for _ in 0..WEBHOOK_MESSAGES {
-            match self.deliver_one().await {
+            match self.deliver_one(&mut slot).await {
                 Ok(true) if start.elapsed() < WEBHOOK_SLOW => {}
                 _ => break,
             }
@@ -121,7 +60,7 @@ impl Delivery {
     }
 
     /// Whether the webhook's position has moved.
-    async fn deliver_one(&self) -> Result<bool, Error> {
+    async fn deliver_one(&self, slot: &mut Slot) -> Result<bool, Error> {
         let start = Instant::now();
         let Some(endpoint) = self.claim().await? else { return Ok(false) };
         let endpoint = &endpoint;
@@ -147,6 +86,9 @@ impl Delivery {
                 return Ok(false);
             }
             page.changes.retain(|change| change.position <= end);
+        } else if let Some(limit) = endpoint.body_limit {
+            let fitting = fitting(&page.changes, limit as usize);
+            page.changes.truncate(fitting);
         }
         let Some(last) = page.changes.last() else {
             return pass(endpoint.message_to.unwrap_or(page.position), false).await;
@@ -159,7 +101,7 @@ impl Delivery {
             // Another core may have it before the attempt ends.
             return Ok(false);
         }
-        self.send(endpoint, position, &page.changes).await
+        self.send(slot, endpoint, position, &page.changes).await
     }
 
     async fn claim(&self) -> Result<Option<Endpoint>, Error> {
@@ -188,13 +130,26 @@ impl Delivery {
         find.fetch_one(&self.backend.pool).await.map_err(from_database)
     }
 
-    async fn send(&self, endpoint: &Endpoint, position: i64, changes: &[Change]) -> Result<bool, Error> {
+    async fn send(
+        &self,
+        slot: &mut Slot,
+        endpoint: &Endpoint,
+        position: i64,
+        changes: &[Change],
+    ) -> Result<bool, Error> {
         let message_id = endpoint.message_id.clone().unwrap_or_default();
         let restored = self.restored(endpoint.message_after, position).await?;
         let message = Message::of_changes(message_id, endpoint.message_after, position, restored, changes);
         let message = message.map_err(|_| Error::internal())?;
-        let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
+        let bytes = message.body.len();
+        let caller = Caller { lookups: self.lookups.clone(), company_id: self.company_id, webhook_id: self.id };
+        let mut attempt = slot.wait_for(self.sender.send(&endpoint.url, message, endpoint.secrets(), caller)).await;
         let is_delivered = attempt.error.is_none();
+        // Then another message follows, with fewer changes.
+        let is_cut = attempt.is_too_large() && changes.len() > 1;
+        if attempt.is_too_large() {
+            attempt.error = Some(too_large(changes, bytes));
+        }
         let disabled_reason = disabled_reason(&attempt, endpoint.failing_since, endpoint.read_at);
         let outcome = match (is_delivered, &disabled_reason) {
             (true, _) => "delivered",
@@ -202,7 +157,11 @@ impl Delivery {
             (false, Some(_)) => "disabled",
         };
         count(DELIVERIES, "outcome", outcome);
-        let wait = if is_delivered { Duration::ZERO } else { wait(endpoint.attempts, attempt.retry_after)? };
+        let wait = match attempt.retry_after {
+            _ if is_delivered => Duration::ZERO,
+            retry_after if is_cut => retry_after.unwrap_or_default().min(WEBHOOK_LONGEST_BACKOFF),
+            retry_after => wait(endpoint.attempts, retry_after)?,
+        };
         let finish = self
             .leased(FINISH, endpoint, position)
             .bind(is_delivered)
@@ -216,8 +175,22 @@ impl Delivery {
             .bind(attempt.status.map(|status| i64::from(status.as_u16())))
             .bind(attempt.error)
             .bind(WEBHOOK_LOG)
-            .bind(!is_delivered || attempt.duration > WEBHOOK_SLOW);
+            .bind(!is_delivered || attempt.duration > WEBHOOK_SLOW)
+            .bind(is_cut)
+            .bind(bytes as i64);
         Ok(self.store(finish).await? && is_delivered)
+    }
+}
+
+/// What a body was that was too large for its endpoint.
+fn too_large(changes: &[Change], bytes: usize) -> String {
+    match changes {
+        [Change { position, resource, id, .. }] => {
+            format!("the endpoint responded 413 to change {position} alone ({resource} {id}), a body of {bytes} bytes")
+        }
+        changes => {
+            format!("the endpoint responded 413 to {} changes, a body of {bytes} bytes: fewer follow", changes.len())
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Endpoint {
     created_at: OffsetDateTime,
     pub(super) leased_until: OffsetDateTime,
     pub(super) deliveries: i64,
+    /// Bytes of a message, since the endpoint has refused a larger one.
+    pub(super) body_limit: Option<i64>,
     /// The database's clock.
     pub(super) read_at: OffsetDateTime,
 }

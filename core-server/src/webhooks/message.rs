@@ -9,6 +9,8 @@ use serde::Serialize;
 const SECRET_PREFIX: &str = "whsec_";
 /// Bytes of a secret.
 const SECRET: usize = 32;
+/// Bytes of a body besides its changes, at most.
+const AROUND_CHANGES: usize = 200;
 
 /// A message.
 pub(super) struct Message {
@@ -69,6 +71,16 @@ impl Message {
     }
 }
 
+/// How many of the changes fit into a body of so many bytes: one in any case.
+pub(super) fn fitting(changes: &[Change], limit: usize) -> usize {
+    let mut bytes = AROUND_CHANGES;
+    let fits = |change: &&Change| {
+        bytes += serde_json::to_vec(change).map_or(0, |json| json.len() + 1);
+        bytes <= limit
+    };
+    changes.iter().take_while(fits).count().max(1)
+}
+
 /// A new ID of a message.
 pub(super) fn new_id() -> Result<String, Unspecified> {
     let mut bytes = [0; 8];
@@ -85,7 +97,27 @@ pub(super) fn new_secret() -> Result<String, Unspecified> {
 
 #[cfg(test)]
 mod tests {
-    use super::Message;
+    use compliance_api::v1::Change;
+
+    use super::{Message, fitting};
+
+    #[test]
+    fn changes_are_cut_to_a_size_of_the_body() {
+        let changes: Vec<_> = (1..=9).map(|position| Change { position, ..Change::default() }).collect();
+        let bytes = |count: usize| {
+            Message::of_changes("msg_1".to_owned(), i64::MAX, i64::MAX, Some(i64::MAX), &changes[..count])
+                .unwrap()
+                .body
+                .len()
+        };
+        for limit in 0..bytes(9) {
+            let count = fitting(&changes, limit);
+            assert!(count == 1 || bytes(count) <= limit, "{limit}: {count}");
+        }
+        // Half of a body that was refused has fewer changes.
+        assert!((2..=9).all(|count| fitting(&changes[..count], bytes(count) / 2) < count));
+        assert_eq!(fitting(&changes, usize::MAX), 9);
+    }
 
     /// The example of the specification's libraries.
     #[test]

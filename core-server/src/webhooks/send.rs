@@ -4,7 +4,6 @@ use std::{
     error::Error as _,
     fs,
     io::{self, ErrorKind},
-    net::SocketAddr,
     sync::{Arc, OnceLock},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -16,13 +15,17 @@ use reqwest::{
     header::{CONTENT_TYPE, RETRY_AFTER},
     redirect,
 };
-use tokio::{net::lookup_host, sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::{message::Message, networks::Networks};
+use super::{
+    lookups::{CALLER, Caller, lookup},
+    message::Message,
+    networks::Networks,
+};
 use crate::{
     WebhookSettings,
-    limits::{WEBHOOK_CONNECT_TIMEOUT, WEBHOOK_ERROR_CHARS, WEBHOOK_LOOKUPS, WEBHOOK_RESOLVE_TIMEOUT, WEBHOOK_TIMEOUT},
+    limits::{WEBHOOK_CONNECT_TIMEOUT, WEBHOOK_ERROR_CHARS, WEBHOOK_RESOLVE_TIMEOUT, WEBHOOK_TIMEOUT},
 };
 
 /// Why an address is not connected to.
@@ -45,6 +48,18 @@ pub(super) struct Attempt {
     /// When the endpoint wants the next attempt.
     pub(super) retry_after: Option<Duration>,
     pub(super) duration: Duration,
+}
+
+impl Attempt {
+    /// One that did not deliver its message.
+    pub(super) fn failed(error: String, duration: Duration) -> Self {
+        Self { status: None, error: Some(error), retry_after: None, duration }
+    }
+
+    /// Whether the endpoint wants a smaller message.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.status == Some(StatusCode::PAYLOAD_TOO_LARGE)
+    }
 }
 
 impl Sender {
@@ -87,19 +102,26 @@ impl Sender {
         }
     }
 
-    /// Sends a message, signed with each of the secrets.
-    pub(super) async fn send(&self, url: &str, message: Message, secrets: impl Iterator<Item = &str>) -> Attempt {
+    /// Sends a message of a caller's endpoint, signed with each of the secrets.
+    pub(super) async fn send(
+        &self,
+        url: &str,
+        message: Message,
+        secrets: impl Iterator<Item = &str>,
+        caller: Caller,
+    ) -> Attempt {
         let start = Instant::now();
-        let response = self.post(url, message, secrets).await;
+        let response = CALLER.scope(caller, self.post(url, message, secrets)).await;
         let duration = start.elapsed();
         match response {
             Ok(response) => {
                 let status = response.status();
                 let error = (!status.is_success()).then(|| format!("the endpoint responded {}", status.as_u16()));
-                let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-                Attempt { status: Some(status), error, retry_after: seconds.map(Duration::from_secs), duration }
+                let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+                let retry_after = retry_after.and_then(|value| wait_of(value, SystemTime::now()));
+                Attempt { status: Some(status), error, retry_after, duration }
             }
-            Err(error) => Attempt { status: None, error: Some(error), retry_after: None, duration },
+            Err(error) => Attempt::failed(error, duration),
         }
     }
 
@@ -127,10 +149,7 @@ impl Sender {
             .connect_timeout(WEBHOOK_CONNECT_TIMEOUT)
             .timeout(WEBHOOK_TIMEOUT)
             .tls_certs_merge(self.authorities.iter().cloned())
-            .dns_resolver(Resolver {
-                networks: self.networks.clone(),
-                permits: Arc::new(Semaphore::new(WEBHOOK_LOOKUPS)),
-            })
+            .dns_resolver(Resolver { networks: self.networks.clone() })
             .build()
             .map_err(|error| {
                 tracing::error!(%error, "no client for webhooks can be made");
@@ -140,17 +159,26 @@ impl Sender {
     }
 }
 
-/// Resolves names to the addresses that are allowed. A lookup waits for a permit as long as a connection may take.
+/// How long a value of `Retry-After` says to wait: seconds, or until a date.
+fn wait_of(value: &str, now: SystemTime) -> Option<Duration> {
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// Resolves names to the addresses that are allowed.
 struct Resolver {
     networks: Networks,
-    permits: Arc<Semaphore>,
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (networks, permits) = (self.networks.clone(), Arc::clone(&self.permits));
+        let networks = self.networks.clone();
+        let found = CALLER.try_with(|caller| caller.look_up(name.as_str()));
         Box::pin(async move {
-            let mut allowed = lookup(name.as_str().to_owned(), permits.acquire_owned().await?).await?;
+            let mut allowed = found?.await?;
             allowed.retain(|address| networks.allow(address.ip()));
             if allowed.is_empty() {
                 return Err(io::Error::new(ErrorKind::PermissionDenied, REFUSED).into());
@@ -160,18 +188,11 @@ impl Resolve for Resolver {
     }
 }
 
-/// The addresses of a name. A lookup holds its permit until it ends, also if nobody waits for it any more, since its thread goes on.
-async fn lookup<P: Send + 'static>(name: String, permit: P) -> io::Result<Vec<SocketAddr>> {
-    let lookup = async move {
-        let found = lookup_host((&*name, 0)).await.map(Iterator::collect);
-        drop(permit);
-        found
-    };
-    tokio::spawn(lookup).await.map_err(io::Error::other)?
-}
-
 /// Why there was no response, for the owner of the endpoint: the cause at the end of the chain, without the URL.
 fn reason(error: &reqwest::Error) -> String {
+    if error.is_timeout() && error.is_connect() {
+        return format!("no connection within {} s", WEBHOOK_CONNECT_TIMEOUT.as_secs());
+    }
     if error.is_timeout() {
         return format!("no response within {} s", WEBHOOK_TIMEOUT.as_secs());
     }
@@ -180,4 +201,30 @@ fn reason(error: &reqwest::Error) -> String {
         (cause, text) = (source.source(), source.to_string());
     }
     text.chars().take(WEBHOOK_ERROR_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::wait_of;
+
+    #[test]
+    fn a_wait_is_in_seconds_or_ends_at_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        for (value, wait) in [
+            ("120", Some(120)),
+            ("0", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(0)),
+            ("Sun, 06 Nov 1994 08:51:37 GMT", Some(120)),
+            ("Sunday, 06-Nov-94 08:51:37 GMT", Some(120)),
+            ("Sun Nov  6 08:51:37 1994", Some(120)),
+            ("Sat, 05 Nov 1994 08:49:37 GMT", Some(0)),
+            ("-1", None),
+            ("1.5", None),
+            ("soon", None),
+        ] {
+            assert_eq!(wait_of(value, now), wait.map(Duration::from_secs), "{value}");
+        }
+    }
 }

@@ -20,6 +20,7 @@ use tonic::{Request, Response};
 
 use super::{
     endpoint::{Created, Endpoint, delivery},
+    lookups::{Caller, Lookups},
     message::{Message, new_id, new_secret},
     send::Sender,
     statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, UPDATE},
@@ -30,8 +31,8 @@ use crate::{
     database::{self, Connections},
     error::{from_database, is_contention},
     limits::{
-        DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_COMPANY_LOOKUPS, WEBHOOK_COMPANY_TESTS,
-        WEBHOOK_LOOKUPS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_REPEATS, WEBHOOK_TESTS,
+        DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_CHECKS, WEBHOOK_COMPANY_CHECKS,
+        WEBHOOK_COMPANY_TESTS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_REPEATS, WEBHOOK_TESTS,
     },
     requests::{Served, accept},
 };
@@ -46,6 +47,8 @@ pub(crate) struct Webhooks {
     tests: Counts,
     /// Lookups of names in requests.
     lookups: Counts,
+    /// Lookups for test messages.
+    test_lookups: Lookups,
 }
 
 /// A statement that returns webhooks.
@@ -54,8 +57,9 @@ type Query = QueryAs<'static, Postgres, Endpoint, PgArguments>;
 impl Webhooks {
     pub(crate) fn new(backend: &Arc<Backend>, sender: &Sender) -> Self {
         let tests = Counts::new(WEBHOOK_TESTS, WEBHOOK_COMPANY_TESTS);
-        let lookups = Counts::new(WEBHOOK_LOOKUPS, WEBHOOK_COMPANY_LOOKUPS);
-        Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
+        let lookups = Counts::new(WEBHOOK_CHECKS, WEBHOOK_COMPANY_CHECKS);
+        let test_lookups = Lookups::of_tests();
+        Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups, test_lookups }
     }
 
     /// What is sent, with a URL that can be one, or none.
@@ -174,7 +178,8 @@ impl WebhookService for Webhooks {
         let _sending = self.tests.add(company_id).map_err(Error::from)?;
         let message_id = new_id().map_err(|_| Error::internal())?;
         let message = Message::of_test(message_id.clone(), SystemTime::now().into()).map_err(|_| Error::internal())?;
-        let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
+        let caller = Caller { lookups: self.test_lookups.clone(), company_id, webhook_id: endpoint.id };
+        let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets(), caller).await;
         Ok(Response::new(TestWebhookResponse {
             message_id,
             http_status: attempt.status.map(|status| status.as_u16().into()),

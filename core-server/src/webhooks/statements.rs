@@ -7,7 +7,7 @@ macro_rules! with_columns {
             " w.id, w.url, w.types, w.description, w.secret, w.previous_secrets, w.previous_secret_until, w.position,
             w.message_after, w.message_id,
             w.message_to, w.attempts, w.failing_since, w.next_attempt_at, w.disabled_reason, w.created_at, w.leased_until,
-            w.deliveries, now() as read_at ",
+            w.deliveries, w.body_limit, now() as read_at ",
             $after
         )
     };
@@ -50,7 +50,7 @@ pub(super) const READ: &str = with_columns!(
     "from webhooks w where w.company_id = $1 and ($2::bigint is null or w.id = $2) order by w.id"
 );
 
-/// Changes what is given, and lets the next attempt follow at once. A message that is being delivered is not sent again.
+/// Changes what is given, and lets the next attempt follow at once, with a message of any size. A message that is being delivered is not sent again.
 pub(super) const UPDATE: &str = with_columns!(
     "with last as (
         select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position
@@ -62,7 +62,7 @@ pub(super) const UPDATE: &str = with_columns!(
         disabled_reason = case $6 when 'enabled' then null when 'disabled' then $8 else w.disabled_reason end,
         position = case when $7::bigint is null then w.position else least($7, l.position) end,
         message_after = case when $7::bigint is null then w.message_after else least($7, l.position) end,
-        message_id = null, message_to = null, attempts = 0, failing_since = null, next_attempt_at = now()
+        message_id = null, message_to = null, attempts = 0, failing_since = null, next_attempt_at = now(), body_limit = null
     from last l
     where w.company_id = $1 and w.id = $2
     returning",
@@ -136,18 +136,23 @@ pub(super) const PASS: &str = "update webhooks w set
     where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
     returning w.id";
 
-/// Records an attempt to deliver the message $4 up to the position $5, whether it succeeded ($6), and what is next. A webhook that was
-/// changed meanwhile has no message, so nothing but its lease and `is_slow` ($17) changes. The log keeps the last $16 attempts.
+/// Records an attempt to deliver the message $4 up to the position $5, whether it succeeded ($6), and what is next. After a message that
+/// was too large ($18), which had $19 bytes, another one of at most half as many follows. A webhook that was changed meanwhile has no
+/// message, so nothing but its lease and `is_slow` ($17) changes. The log keeps the last $16 attempts.
 pub(super) const FINISH: &str = "with finished as (
         update webhooks w set
             position = case when w.message_id = $4 and $6 then $5 else w.position end,
             message_after = case when w.message_id = $4 and $6 then $5 else w.message_after end,
-            message_id = case when $6 then null else w.message_id end,
-            message_to = case when $6 then null else w.message_to end,
-            attempts = case when w.message_id = $4 and not $6 then w.attempts + 1 else 0 end,
+            message_id = case when $6 or $18 then null else w.message_id end,
+            message_to = case when $6 or $18 then null else w.message_to end,
+            attempts = case when w.message_id = $4 and not $6 and not $18 then w.attempts + 1 else 0 end,
             failing_since = case when w.message_id = $4 and not $6 then coalesce(w.failing_since, $12) end,
             next_attempt_at = now() + make_interval(secs => case when w.message_id = $4 then $7 else 0 end),
             disabled_reason = case when w.message_id = $4 then $8 else w.disabled_reason end,
+            body_limit = case
+                when w.message_id = $4 and $18 then $19 / 2
+                when w.message_id = $4 and $6 and w.body_limit < $19 then $19
+                else w.body_limit end,
             is_slow = $17, leased_until = 'epoch'
         where w.company_id = $1 and w.id = $2 and w.leased_until = $3
         returning w.id
@@ -181,6 +186,6 @@ pub(crate) const STATEMENTS: [(&str, &str); 10] = [
     (
         FINISH,
         "bigint, bigint, timestamptz, text, bigint, boolean, double precision, text, bigint, bigint, bigint, timestamptz, bigint, \
-         bigint, text, bigint, boolean",
+         bigint, text, bigint, boolean, boolean, bigint",
     ),
 ];

@@ -83,9 +83,12 @@ const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
-    (CORE, &["MAX_WEBHOOKS", "WEBHOOK_LOOKUPS", "WEBHOOK_COMPANY_LOOKUPS", "WEBHOOK_PREVIOUS_SECRETS"]),
+    (
+        CORE,
+        &["MAX_WEBHOOKS", "WEBHOOK_LOOKUPS", "WEBHOOK_CHECKS", "WEBHOOK_COMPANY_CHECKS", "WEBHOOK_PREVIOUS_SECRETS"],
+    ),
     ("rest-gateway/src/extract/webhooks.rs", &["MOST", "ELEMENT", "KEY"]),
-    ("core-server/src/webhooks/message.rs", &["SECRET"]),
+    ("core-server/src/webhooks/message.rs", &["SECRET", "AROUND_CHANGES"]),
     (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),
     (CORE, &["WATCHERS", "WATCHERS_OF_A_COMPANY", "FIRST_PAGES", "OPEN_STREAMS", "OPEN_STREAMS_OF_A_PEER"]),
     (CORE, &["MAX_QUEUED_LARGE_PAGES", "LOGGED_REQUESTS", "MAX_HOSTS", "MAX_CONNECT_SECONDS", "POOLER_CHECKS"]),
@@ -103,6 +106,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (CORE, &["CONNECTIONS_OF_COALESCED", "STATEMENTS_PER_CPU", "LONG_BATCHES_AT_LEAST", "LARGE_PAGE_SHARE"]),
     (CORE, &["QUEUE_SHARE", "SLOT_SHARE", "CPUS_PER_SLOT_WITH_OTHERS", "WEBHOOK_SLOTS"]),
     (CORE, &["WEBHOOK_MESSAGES", "WEBHOOK_TESTS", "WEBHOOK_COMPANY_TESTS", "WEBHOOK_COMPANY_SLOTS"]),
+    (CORE, &["WEBHOOK_SLOW_SLOTS", "WEBHOOK_COMPANY_SLOW_SLOTS"]),
     (CORE, &["TOKEN_FAILURES", "TOKEN_FAILURES_OF_A_TURN", "FEW_SIGNATURES", "WRITES_APART", "LOCK_TURNS"]),
     (CORE, &["BATCHES_OF_A_COMPANY", "MONITORING_WRITES", "MAX_LOCKS_REMEMBERED"]),
     (SHARED, &["MEMORY_SHARE", "WITHOUT_COMPANY", "OLDEST_EVERY"]),

@@ -29,6 +29,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A message as it arrived.
 #[derive(Clone, Debug)]
 pub struct Received {
+    /// The path of the request, without a query.
+    pub path: String,
     headers: HashMap<String, String>,
     /// As it came.
     pub body: String,
@@ -70,6 +72,12 @@ pub enum Reaction {
     Respond(&'static str),
     /// Does not respond before a notification.
     Hang(Arc<Notify>),
+    /// Accepts messages of at most this many bytes, and responds 413 to others.
+    AtMost(usize),
+    /// Sends a head that never ends, a byte at a time.
+    Drip,
+    /// Sends a head that never ends, as fast as it can.
+    EndlessHead,
 }
 
 impl Reaction {
@@ -81,6 +89,8 @@ impl Reaction {
 struct State {
     received: Mutex<Vec<Received>>,
     reaction: Mutex<Reaction>,
+    /// By path.
+    reactions: Mutex<HashMap<String, Reaction>>,
     arrived: Notify,
 }
 
@@ -112,8 +122,12 @@ impl WebhookReceiver {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state =
-            Arc::new(State { received: Mutex::default(), reaction: Mutex::new(Reaction::OK), arrived: Notify::new() });
+        let state = Arc::new(State {
+            received: Mutex::default(),
+            reaction: Mutex::new(Reaction::OK),
+            reactions: Mutex::default(),
+            arrived: Notify::new(),
+        });
         let serving = Arc::clone(&state);
         tokio::spawn(async move {
             loop {
@@ -144,6 +158,12 @@ impl WebhookReceiver {
         *self.state.reaction.lock().unwrap() = reaction;
     }
 
+    /// Sets what it does with messages to a path, and returns a URL with the path.
+    pub fn react_at(&self, path: &str, reaction: Reaction) -> String {
+        self.state.reactions.lock().unwrap().insert(path.to_owned(), reaction);
+        format!("https://localhost:{}{path}", self.port)
+    }
+
     /// The messages that have arrived.
     pub fn received(&self) -> Vec<Received> {
         self.state.received.lock().unwrap().clone()
@@ -169,17 +189,18 @@ impl WebhookReceiver {
 async fn serve(acceptor: TlsAcceptor, stream: TcpStream, state: Arc<State>) -> Option<()> {
     let mut stream = acceptor.accept(stream).await.ok()?;
     let mut bytes = Vec::new();
-    let (head, length) = loop {
+    let (head, path, length) = loop {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
         }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, _)) = text.split_once("\r\n\r\n") {
+            let path = head.split([' ', '?']).nth(1).unwrap_or_default().to_owned();
             let lines = head.lines().skip(1).filter_map(|line| line.split_once(": "));
             let headers: HashMap<String, String> =
                 lines.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
             let length: usize = headers["content-length"].parse().unwrap();
-            break ((headers, head.len() + 4), length);
+            break ((headers, head.len() + 4), path, length);
         }
     };
     let (headers, start) = head;
@@ -187,11 +208,25 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, state: Arc<State>) -> O
         stream.read_buf(&mut bytes).await.ok()?;
     }
     let body = String::from_utf8(bytes[start..].to_vec()).unwrap();
-    let reaction = state.reaction.lock().unwrap().clone();
-    state.received.lock().unwrap().push(Received { headers, body });
+    let reaction = state.reactions.lock().unwrap().get(&path).cloned();
+    let reaction = reaction.unwrap_or_else(|| state.reaction.lock().unwrap().clone());
+    state.received.lock().unwrap().push(Received { path, headers, body });
     state.arrived.notify_waiters();
     let head = match reaction {
         Reaction::Respond(head) => head,
+        Reaction::AtMost(most) if length > most => "413 Payload Too Large",
+        Reaction::AtMost(_) => "204 No Content",
+        Reaction::Drip | Reaction::EndlessHead => {
+            stream.write_all(b"HTTP/1.1 204 No Content\r\nx: ").await.ok()?;
+            loop {
+                let part: &[u8] = if matches!(reaction, Reaction::Drip) { b"x" } else { b"x\r\nx: " };
+                stream.write_all(part).await.ok()?;
+                stream.flush().await.ok()?;
+                if matches!(reaction, Reaction::Drip) {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
         Reaction::Hang(go_on) => {
             go_on.notified().await;
             "204 No Content"
