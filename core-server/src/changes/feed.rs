@@ -27,7 +27,10 @@ use crate::{
 };
 
 /// The kinds of records, by the numbers of their tables.
-const RESOURCES: [&str; 6] = ["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry"];
+const RESOURCES: [&str; 7] = ["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry", WEBHOOK];
+/// Changes of webhooks are for audits alone: the feed has those of records, and of what was erased as a whole.
+const IN_FEED: [i16; 7] = [0, 1, 2, 3, 4, 5, 6];
+const WEBHOOK: &str = "webhook";
 /// What is erased as a whole has the number 0.
 const COMPANY: &str = "company";
 const OPERATIONS: [&str; 4] = ["created", "updated", "deleted", "erased"];
@@ -45,7 +48,7 @@ static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         let timestamps = R::FIELDS.iter().filter(|field| matches!(field.access, Access::Timestamp { .. }));
         timestamps.map(|field| field.column.name)
     }
-    of::<ComplianceUrl>().chain(of::<ComplianceCase>()).collect()
+    of::<ComplianceUrl>().chain(of::<ComplianceCase>()).chain(["secret_rotated_at", "tested_at"]).collect()
 });
 
 /// The number of the table of a kind of records.
@@ -76,8 +79,8 @@ async fn read_kept(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<((ListChangesResponse, Kept), Reservation), Error> {
-    let types = request.types.iter().filter_map(|name| resource_number(name)).collect();
-    let types = Some(types).filter(|types: &Vec<i16>| !types.is_empty());
+    let types: Vec<i16> = request.types.iter().filter_map(|name| resource_number(name)).collect();
+    let types = if types.is_empty() { IN_FEED.to_vec() } else { types };
     let query = || {
         let query = sqlx::query(STATEMENT.0).bind(source.company_id).bind(request.after).bind(&types);
         query.bind(request.limit.unwrap_or(DEFAULT_CHANGES)).bind(CHANGE_ROWS)
@@ -126,16 +129,28 @@ fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
     };
     let (resource, operation) = (name(&RESOURCES, "resource", COMPANY)?, name(&OPERATIONS, "operation", "")?);
     let operation = if (resource, operation) == (COMPANY, "updated") { RESTORED } else { operation };
+    let fields = fields(operation, row.try_get("fields")?).map_err(|error| sqlx::Error::Decode(error.into()))?;
+    let operation =
+        if (resource, operation) == (WEBHOOK, "updated") { operation_of_webhook(&fields) } else { operation };
     Ok(Change {
         position: row.try_get("position")?,
         time: Some(timestamp(row.try_get::<OffsetDateTime, _>("changed_at")?)),
         resource: resource.to_owned(),
         id: row.try_get("id")?,
         operation: operation.to_owned(),
-        fields: fields(operation, row.try_get("fields")?).map_err(|error| sqlx::Error::Decode(error.into()))?,
+        fields,
         subject: row.try_get("subject")?,
         request_id: row.try_get("request_id")?,
     })
+}
+
+/// Entries of webhooks have the form of updates. A new or deleted one has no status before or after.
+fn operation_of_webhook(fields: &[FieldChange]) -> &'static str {
+    match fields.iter().find(|field| field.field == "status") {
+        Some(FieldChange { before: None, .. }) => "created",
+        Some(FieldChange { after: None, .. }) => "deleted",
+        _ => "updated",
+    }
 }
 
 /// The fields of a JSON object: each has its value, or the ones before and after an update.

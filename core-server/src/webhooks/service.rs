@@ -23,7 +23,7 @@ use super::{
     lookups::{Caller, Lookups},
     message::{Message, new_id, new_secret},
     send::Sender,
-    statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, UPDATE},
+    statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, TEST, UPDATE},
 };
 use crate::{
     access::Identity,
@@ -35,6 +35,7 @@ use crate::{
         WEBHOOK_COMPANY_TESTS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_REPEATS, WEBHOOK_TESTS,
     },
     requests::{Served, accept},
+    statement::writer,
 };
 
 /// Why a webhook is disabled that does not fail.
@@ -148,13 +149,13 @@ impl WebhookService for Webhooks {
         let (company_id, UpdateWebhookRequest { id, webhook }) = accept(request)?;
         let WebhookInput { url, types, description, status, position } = self.checked(company_id, webhook).await?;
         let update = query_as(UPDATE).bind(company_id).bind(id).bind(url).bind(types).bind(description);
-        let webhook = self.change(id, update.bind(status).bind(position).bind(DISABLED)).await?.into();
+        let webhook = self.change(id, update.bind(status).bind(position).bind(DISABLED).bind(writer())).await?.into();
         Ok(Response::new(UpdateWebhookResponse { webhook: Some(webhook) }))
     }
 
     async fn delete_webhook(&self, request: Request<DeleteWebhookRequest>) -> Served<DeleteWebhookResponse> {
         let (company_id, DeleteWebhookRequest { id }) = accept(request)?;
-        let delete = sqlx::query(DELETE).bind(company_id).bind(id).fetch_optional(&self.backend.pool);
+        let delete = sqlx::query(DELETE).bind(company_id).bind(id).bind(writer()).fetch_optional(&self.backend.pool);
         delete.await.map_err(from_database)?.ok_or_else(|| Error::webhook_not_found(id))?;
         Ok(Response::new(DeleteWebhookResponse {}))
     }
@@ -166,16 +167,17 @@ impl WebhookService for Webhooks {
         let (company_id, RotateWebhookSecretRequest { id }) = accept(request)?;
         let secret = new_secret().map_err(|_| Error::internal())?;
         let rotate = query_as(ROTATE).bind(company_id).bind(id).bind(secret);
-        let rotated =
-            self.change(id, rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64()).bind(WEBHOOK_PREVIOUS_SECRETS)).await?;
+        let rotate = rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64()).bind(WEBHOOK_PREVIOUS_SECRETS).bind(writer());
+        let rotated = self.change(id, rotate).await?;
         let (webhook, secret) = rotated.with_secret();
         Ok(Response::new(RotateWebhookSecretResponse { webhook: Some(webhook), secret }))
     }
 
     async fn test_webhook(&self, request: Request<TestWebhookRequest>) -> Served<TestWebhookResponse> {
         let (company_id, request) = accept(request)?;
-        let endpoint = self.get(company_id, request.id).await?;
         let _sending = self.tests.add(company_id).map_err(Error::from)?;
+        let test = query_as(TEST).bind(company_id).bind(request.id).bind(writer());
+        let endpoint = self.change(request.id, test).await?;
         let message_id = new_id().map_err(|_| Error::internal())?;
         let message = Message::of_test(message_id.clone(), SystemTime::now().into()).map_err(|_| Error::internal())?;
         let caller = Caller { lookups: self.test_lookups.clone(), company_id, webhook_id: endpoint.id };

@@ -63,13 +63,24 @@ pub(super) const UPDATE: &str = with_columns!(
         position = case when $7::bigint is null then w.position else least($7, l.position) end,
         message_after = case when $7::bigint is null then w.message_after else least($7, l.position) end,
         message_id = null, message_to = null, attempts = 0, failing_since = null, next_attempt_at = now(), body_limit = null
-    from last l
+    from last l cross join set_config('compliance.changed_by', $9, true)
     where w.company_id = $1 and w.id = $2
     returning",
     ""
 );
 
-pub(super) const DELETE: &str = "delete from webhooks w where w.company_id = $1 and w.id = $2 returning w.id";
+pub(super) const DELETE: &str = "delete from webhooks w using set_config('compliance.changed_by', $3, true)
+    where w.company_id = $1 and w.id = $2
+    returning w.id";
+
+/// Records that a test message is sent to a webhook.
+pub(super) const TEST: &str = with_columns!(
+    "update webhooks w set tested_at = now()
+    from set_config('compliance.changed_by', $3, true)
+    where w.company_id = $1 and w.id = $2
+    returning",
+    ""
+);
 
 /// Replaces the secret by $3. The one before is valid for $4 more seconds, and so are those before it, as said then: who repeats a
 /// rotation does not end the secret that the endpoint has. The last $5 are kept.
@@ -77,7 +88,8 @@ pub(super) const ROTATE: &str = with_columns!(
     "update webhooks w set
         previous_secrets = (array_prepend(w.secret, w.previous_secrets))[:$5],
         previous_secret_until = (array_prepend(now() + make_interval(secs => $4), w.previous_secret_until))[:$5],
-        secret = $3
+        secret = $3, secret_rotated_at = now()
+    from set_config('compliance.changed_by', $6, true)
     where w.company_id = $1 and w.id = $2
     returning",
     ""
@@ -175,9 +187,10 @@ pub(super) const RESTORED: &str =
 /// Those of one company that are no part of a transaction, with the types of their parameters.
 pub(crate) const STATEMENTS: [(&str, &str); 10] = [
     (READ, "bigint, bigint"),
-    (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text"),
-    (DELETE, "bigint, bigint"),
-    (ROTATE, "bigint, bigint, text, double precision, integer"),
+    (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text, text"),
+    (DELETE, "bigint, bigint, text"),
+    (TEST, "bigint, bigint, text"),
+    (ROTATE, "bigint, bigint, text, double precision, integer, text"),
     (DELIVERIES, "bigint, bigint, bigint"),
     (CLAIM, "bigint, bigint, double precision, text"),
     (FIX, "bigint, bigint, timestamptz, text, bigint"),

@@ -149,7 +149,7 @@ async fn audit() {
 }
 
 async fn wrong_searches() {
-    let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
+    let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry, webhook.";
     run_table(vec![
         Case::new("wrong searches").get(
             "/audit?before=0&resource=color&id=0&from=2024-02-30%2000:00:00&to=2024-02-29&limit=0",

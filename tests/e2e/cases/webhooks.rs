@@ -96,7 +96,8 @@ async fn webhooks() {
             .sql(CHANGES)
             .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
             .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
-            .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 2, ..NEW }.updated())
+            // Its creation is a change, too.
+            .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 3, ..NEW }.updated())
             .post(
                 "/webhooks",
                 format!(r#"{{"url":"{URL}","types":["url","case"],"position":1}}"#),
@@ -238,7 +239,8 @@ async fn a_webhook_that_exists() {
         "The webhook <1> has this URL and these types. Update it, or rotate its secret.",
     );
     let typed = format!(r#"{{"url":"{URL}","types":["url","case"]}}"#);
-    let other = Webhook { types: r#"["case"]"#, ..NEW };
+    // It begins after the creation of the first one.
+    let other = Webhook { types: r#"["case"]"#, position: 1, ..NEW };
     run_table(vec![
         given("another request for the same webhook").post(
             "/webhooks",

@@ -597,7 +597,7 @@ class Change(TypedDict):
     time: str | None
     """When it was made, UTC. It never decreases with the position."""
     resource: str
-    """The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or `vocabulary_entry` (a name of the company's own). What was erased as a whole is an `affiliate` or the `company`."""
+    """The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or `vocabulary_entry` (a name of the company's own). What was erased as a whole is an `affiliate` or the `company`. Only searches return changes of a `webhook`, which never have its secret: they are no part of what ListChanges and WatchChanges return."""
     id: int
     """ID of the record."""
     operation: str
