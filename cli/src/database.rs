@@ -78,12 +78,16 @@ impl DatabaseServer {
         Ok(Self { target, owner, own: Some(access), description: data_dir.display().to_string() })
     }
 
-    /// Connects as the service does, and brings the schema up to date.
-    pub(crate) async fn connect(&self, connections: u32) -> anyhow::Result<Database> {
+    /// Connects as the service does, and brings the schema up to date. The service's own database keeps changes for so many days, if that
+    /// is given.
+    pub(crate) async fn connect(&self, connections: u32, change_retention: Option<i32>) -> anyhow::Result<Database> {
         if self.own.is_some() {
             let owner = database::open(self.owner.clone(), 1).await?.pool;
             migrate(&owner).await?;
             grant(&owner, SERVICE_ROLE).await?;
+            if let Some(days) = change_retention {
+                database::keep_changes(&owner, days).await?;
+            }
             owner.close().await;
         }
         let database = database::open(self.target.clone(), connections).await?;

@@ -119,7 +119,7 @@ impl Service {
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let server = DatabaseServer::find(&args.database, &args.data_dir, args.init).await?;
-        let database = server.connect(CONNECTIONS).await?;
+        let database = server.connect(CONNECTIONS, None).await?;
         // Only the database limits the command.
         let settings = CoreSettings {
             rate_limit: RateLimit::Off,

@@ -1,6 +1,10 @@
 //! The chain of the record of changes: whether it is whole, and where it ends.
 
+mod kept;
+
 use sqlx::{PgConnection, PgExecutor};
+
+pub use self::kept::{Drop, Kept, drops, kept};
 
 /// The end of a company's record of changes. Kept elsewhere, it shows later that nothing up to its position has changed.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow, serde::Serialize, serde::Deserialize)]
@@ -91,9 +95,10 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
 pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
     let Checkpoint { company_id, position, ref hash } = *checkpoint;
     let row = "
-        select encode(coalesce(c.hash, case when p.dropped_position = $2 then coalesce(p.dropped_hash, '') end), 'hex'), p.dropped_position
+        select encode(coalesce(c.hash, d.hash, case when p.dropped_position = $2 then coalesce(p.dropped_hash, '') end), 'hex'), p.dropped_position
         from (select dropped_position, dropped_hash from change_positions where company_id = $1) p
-        left join (select hash from changes where company_id = $1 and position = $2) c on true";
+        left join (select hash from changes where company_id = $1 and position = $2) c on true
+        left join (select hash from change_drops where company_id = $1 and position = $2) d on true";
     let row: Option<(Option<String>, i64)> =
         sqlx::query_as(row).bind(company_id).bind(position).fetch_optional(&mut *connection).await?;
     let restores = restores(connection, company_id).await?;
@@ -141,7 +146,8 @@ pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i6
     sqlx::query_scalar(rows).bind(company_id).fetch_one(executor).await
 }
 
-/// Checks every row of a company's record on one snapshot, in constant memory, and returns what is wrong with the first that is.
+/// Checks every row of a company's record on one snapshot, in constant memory, and returns what is wrong with the first that is. Changes that
+/// are missing at the beginning must have been dropped by retention.
 ///
 /// # Errors
 ///
@@ -152,6 +158,9 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
         let rows = "select min(position - cardinality(ids) + 1), max(position) from changes where company_id = $1";
         let rows: (Option<i64>, Option<i64>) = sqlx::query_as(rows).bind(company_id).fetch_one(connection).await?;
         return Ok(rows.0.zip(rows.1).map(|(first, last)| Broken::Altered { first, last }));
+    }
+    if let Some(removed) = kept::verify(&mut *connection, company_id).await? {
+        return Ok(Some(removed));
     }
     let broken: Option<(i64, i64, Option<i64>, bool)> =
         sqlx::query_as(VERIFY).bind(company_id).fetch_optional(connection).await?;

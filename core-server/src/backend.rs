@@ -1,6 +1,6 @@
 //! What the services of all resources work with.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use compliance_api::{
     error::Error,
@@ -29,6 +29,12 @@ pub(crate) struct Backend {
     pub(crate) urls: Reads<ComplianceUrl>,
     pub(crate) cases: Reads<ComplianceCase>,
     pub(crate) settings: CoreSettings,
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Backend").field("settings", &self.settings).finish_non_exhaustive()
+    }
 }
 
 impl Backend {

@@ -14,7 +14,7 @@ mod writers;
 pub(crate) use as_of::{STATEMENTS as PAST, TYPES as TYPES_OF_PAST, get as get_as_of};
 pub(crate) use changed::{Changed, STATEMENT as CHANGED};
 pub(crate) use feed::read;
-pub(crate) use keep::keep;
+pub(crate) use keep::{keep, kept_days};
 pub(crate) use search::STATEMENT as SEARCH;
 pub(crate) use service::Changes;
 pub(crate) use writers::hide_writer;

@@ -28,7 +28,7 @@ pub(crate) use probe::probe;
 pub(crate) use replicas::probe_replica;
 pub use replicas::{ReadTarget, replica_states};
 pub use restores::{Jump, jump_ahead};
-pub use roles::{grant, warn_if_owner};
+pub use roles::{grant, keep_changes, warn_if_owner};
 pub use target::{HostState, Target};
 pub use url::target;
 
@@ -110,6 +110,8 @@ pub enum DatabaseError {
         "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"
     )]
     Grant { role: String, source: sqlx::Error },
+    #[error("cannot set for how long changes are kept: {0}")]
+    Retention(sqlx::Error),
     #[error("cannot read the database's schema history: {0}")]
     History(sqlx::Error),
     #[error(
@@ -159,6 +161,7 @@ impl DatabaseError {
             | Self::Modified { .. }
             | Self::Migrate(_)
             | Self::Grant { .. }
+            | Self::Retention(_)
             | Self::OldCitus { .. }
             | Self::CitusReplica
             | Self::NotCoordinator

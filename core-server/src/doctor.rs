@@ -1,11 +1,13 @@
 //! Checks of the stored data that no constraint can make, and repairs.
 
+mod months;
 mod stored;
 
 pub use self::stored::{BehindSequence, ViolatingRow, check_sequences, check_values};
 
 use sqlx::{Acquire as _, AssertSqlSafe, PgConnection};
 
+pub use self::months::{Months, months};
 use crate::{
     cases,
     limits::REPAIRED_COUNTS,

@@ -2,17 +2,25 @@
 //! digest that it had, and an entry of the erasure has the digest of what is left (`migrations/20261127000040_erasure.sql`).
 
 mod company;
+mod patience;
 mod service;
 
 use compliance_api::v1::EraseAffiliateResponse;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
 
-pub use self::company::{Held, erase_company, held, tables};
+use self::patience::Patience;
 pub(crate) use self::service::Erasures;
-use crate::limits::ERASED_RECORDS;
+pub use self::{
+    company::{Held, erase_company, held, tables},
+    patience::ErasureError,
+};
+use crate::limits::{ERASED_RECORDS, ERASURE_LOCK_TIMEOUT};
 
 const FIND: &str = include_str!("erasure/find.sql");
-const REDACT: &str = include_str!("erasure/redact.sql");
+/// A function of the schema's owner, since the service changes no row of the record itself (`migrations/20261128000032_erase_changes.sql`).
+/// It is called where the company's position is, so that it runs there on Citus.
+const REDACT: &str = "
+    select erase_changes(p.company_id, $2, $3, $4, $5, $6, $7, $8, $9::jsonb) from change_positions p where p.company_id = $1";
 
 /// Who makes the changes of [`erase_affiliate`] and [`erase_company`], as the record of changes keeps it.
 const COMMAND: &str = r#"[null, "compliance erase"]"#;
@@ -39,17 +47,22 @@ struct Entries {
 ///
 /// # Errors
 ///
-/// If the database does not respond, or another writer is in the way.
+/// If the database does not respond, or other writers stay in the way. What was erased stays so.
 pub async fn erase_affiliate(
     connection: &mut PgConnection,
     company_id: i64,
     affiliate_id: i64,
-) -> Result<Option<EraseAffiliateResponse>, sqlx::Error> {
-    let mut total = EraseAffiliateResponse::default();
+) -> Result<Option<EraseAffiliateResponse>, ErasureError> {
+    let (mut total, mut patience) = (EraseAffiliateResponse::default(), Patience::default());
     loop {
-        let mut transaction = begin(connection).await?;
-        let step = step(&mut transaction, company_id, affiliate_id, i64::MAX, COMMAND).await?;
-        transaction.commit().await?;
+        let step = match commit_step(connection, company_id, affiliate_id).await {
+            Ok(step) => step,
+            Err(error) => {
+                patience.wait(error).await?;
+                continue;
+            }
+        };
+        patience = Patience::default();
         let Some(Step { erased, is_whole }) = step else { return Ok(None) };
         total.urls += erased.urls;
         total.cases += erased.cases;
@@ -61,10 +74,23 @@ pub async fn erase_affiliate(
     }
 }
 
+/// Runs a [`step`] of the command in a transaction of its own.
+async fn commit_step(
+    connection: &mut PgConnection,
+    company_id: i64,
+    affiliate_id: i64,
+) -> Result<Option<Step>, sqlx::Error> {
+    let mut transaction = begin(connection).await?;
+    let step = step(&mut transaction, company_id, affiliate_id, i64::MAX, COMMAND).await?;
+    transaction.commit().await?;
+    Ok(step)
+}
+
 /// Begins a transaction of the command. Citus sends settings to its nodes if it is asked to.
 async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
     let begin = format!(
-        "begin; set local citus.propagate_set_commands = 'local'; set local compliance.changed_by = '{COMMAND}'"
+        "begin; set local citus.propagate_set_commands = 'local'; set local lock_timeout = '{ERASURE_LOCK_TIMEOUT}';
+        set local compliance.changed_by = '{COMMAND}'"
     );
     connection.begin_with(AssertSqlSafe(begin)).await
 }
@@ -99,24 +125,35 @@ async fn step(
     if entries.positions.len() as i64 > most_rows {
         return Ok(Some(Step { erased: EraseAffiliateResponse::default(), is_whole: false }));
     }
-    let (whole, mut counts) = (Vec::from_iter(is_whole.then_some(affiliate_id)), [0; 7]);
+    let deleted = delete(connection, company_id, is_whole.then_some(affiliate_id).as_slice(), &urls, &cases).await?;
+    redact(connection, company_id, Some(affiliate_id), by, &entries).await?;
+    Ok(Some(Step { erased: deleted, is_whole }))
+}
+
+/// Deletes records, and what refers to them. They must be locked, so that no other record can refer to them.
+async fn delete(
+    connection: &mut PgConnection,
+    company_id: i64,
+    affiliates: &[i64],
+    urls: &[i64],
+    cases: &[i64],
+) -> Result<EraseAffiliateResponse, sqlx::Error> {
+    let mut counts = [0; 7];
     for (count, (delete, ids)) in counts.iter_mut().zip([
-        ("delete from incidents where company_id = $1 and case_id = any($2)", &cases),
-        ("delete from incidents where company_id = $1 and url_id = any($2)", &urls),
-        ("delete from infractions where company_id = $1 and url_id = any($2)", &urls),
+        ("delete from incidents where company_id = $1 and case_id = any($2)", cases),
+        ("delete from incidents where company_id = $1 and url_id = any($2)", urls),
+        ("delete from infractions where company_id = $1 and url_id = any($2)", urls),
         // Another affiliate's URL that has the case without an incident.
-        ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", &cases),
-        ("delete from compliance_urls where company_id = $1 and id = any($2)", &urls),
-        ("delete from compliance_cases where company_id = $1 and id = any($2)", &cases),
-        ("delete from affiliates where company_id = $1 and id = any($2)", &whole),
+        ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", cases),
+        ("delete from compliance_urls where company_id = $1 and id = any($2)", urls),
+        ("delete from compliance_cases where company_id = $1 and id = any($2)", cases),
+        ("delete from affiliates where company_id = $1 and id = any($2)", affiliates),
     ]) {
         let deleted = sqlx::query(delete).bind(company_id).bind(ids).execute(&mut *connection).await?;
         *count = deleted.rows_affected().cast_signed();
     }
-    redact(connection, company_id, Some(affiliate_id), by, &entries).await?;
     let [of_cases, of_urls, infractions, _, urls, cases, _] = counts;
-    let erased = EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions };
-    Ok(Some(Step { erased, is_whole }))
+    Ok(EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions })
 }
 
 /// Erases entries, and adds the erasure of the affiliate, or of the company, to the record of changes.

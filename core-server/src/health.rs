@@ -1,13 +1,14 @@
 //! `grpc.health.v1`: serving means that the database responds.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::database::{self, Connections};
 use compliance_api::wire::Operation;
+use telemetry::background::Task;
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 /// Keeps the health of every service, and of all as a whole (the empty name), up to date until the task is dropped.
-pub(crate) async fn watch(connections: Connections, reporter: HealthReporter) {
+pub(crate) async fn watch(connections: Connections, reporter: HealthReporter, task: Arc<Task>) {
     let mut database = connections.responds();
     let report = async {
         loop {
@@ -21,7 +22,7 @@ pub(crate) async fn watch(connections: Connections, reporter: HealthReporter) {
             }
         }
     };
-    tokio::join!(database::probe(connections), report);
+    tokio::join!(database::probe(connections, task), report);
 }
 
 /// The names under which health is reported: all services depend on the same database.

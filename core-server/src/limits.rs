@@ -198,6 +198,10 @@ pub(crate) const CHANGED_ROWS: i64 = 50_000;
 pub(crate) const CHANGED_ENTRIES: i64 = 200_000;
 /// How often months are made and dropped. They are made a month before.
 pub(crate) const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
+/// How often in that time it is tried while another session has a lock.
+pub(crate) const UPKEEP_RETRIES: u32 = 10;
+/// So many attempts in a row that find a lock are a failure.
+pub(crate) const UPKEEP_PATIENCE: u32 = 3;
 
 // Erasure.
 /// URLs, and cases, of an affiliate that one transaction erases, and records of a kind of a company. It takes about a second.
@@ -206,6 +210,12 @@ pub(crate) const ERASED_RECORDS: i64 = 1000;
 pub(crate) const ERASED_ROWS: i64 = 10_000;
 /// The same of the erasure of a company, in a statement.
 pub(crate) const ERASED_CHANGES: i64 = 256;
+/// How long a transaction of `compliance erase` waits for a lock.
+pub(crate) const ERASURE_LOCK_TIMEOUT: &str = "5s";
+/// How often it is tried while other writers are in its way, and the pause after the first attempt, which grows by as much each time.
+pub(crate) const ERASURE_TRIES: u32 = 12;
+/// See [`ERASURE_TRIES`].
+pub(crate) const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 // Webhooks.
 /// Webhooks of a company. Each is a reader of its changes.
 pub(crate) const MAX_WEBHOOKS: i64 = 20;

@@ -31,6 +31,7 @@ use compliance_api::{
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
+use telemetry::background::{Task, supervise};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, service::Routes};
@@ -84,6 +85,20 @@ pub enum StartError {
         "cannot tell whether the database was restored, and let its positions jump ahead: run `compliance restored` as its owner: {0}"
     )]
     Restored(sqlx::Error),
+    /// The owner of the schema keeps changes for a shorter time than this core is to keep them.
+    #[error(
+        "--change-retention (COMPLIANCE_CHANGE_RETENTION) is {expected} days, and the database keeps changes for {kept}: \
+         run `compliance migrate --change-retention {expected}` as the owner of the tables, or leave the setting out"
+    )]
+    Retention {
+        /// The setting.
+        expected: i32,
+        /// What the owner has set.
+        kept: i32,
+    },
+    /// The retention of changes cannot be read.
+    #[error("the retention of changes cannot be read: {0}")]
+    ReadRetention(sqlx::Error),
     /// Webhooks cannot be delivered.
     #[error("the file of --webhook-ca cannot be used: {0}")]
     WebhookAuthorities(String),
@@ -97,12 +112,16 @@ pub struct Core {
     memory: Memory,
     reporter: HealthReporter,
     connections: ConnectionLimits,
-    /// Background tasks, which end with the core.
-    _tasks: JoinSet<()>,
+    backend: Arc<Backend>,
+    sender: Sender,
+    /// Tasks that end with the core.
+    tasks: JoinSet<()>,
 }
 
 impl Core {
     /// Puts the service together. The database must be migrated: its tables and input types are checked first.
+    ///
+    /// A new core writes only what its callers ask for. A process that serves adds [`with_background`](Self::with_background).
     pub async fn new(
         database: impl Into<Database>,
         verifier: Arc<Verifier>,
@@ -111,21 +130,24 @@ impl Core {
         let database = database.into();
         restores::start(&database.pool).await.map_err(StartError::Restored)?;
         let connections = Connections::open(&database, schema::expected()).await?;
+        check_retention(&connections, settings).await?;
         let reads = connections.with_replicas(&database);
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
         let mut tasks = JoinSet::new();
-        tasks.spawn(health::watch(connections.clone(), reporter.clone()));
+        let watched = (connections.clone(), reporter.clone());
+        tasks.spawn(supervise("database probe", move |task| health::watch(watched.0.clone(), watched.1.clone(), task)));
         for replica in reads.replicas() {
-            tasks.spawn(probe_replica(replica.clone()));
+            let replica = replica.clone();
+            tasks.spawn(supervise("replica probe", move |task| probe_replica(replica.clone(), task)));
         }
         if !settings.coordinator_only {
-            tasks.spawn(watch_nodes(connections.clone()));
+            let coordinator = connections.clone();
+            tasks.spawn(supervise("node watch", move |task| watch_nodes(coordinator.clone(), task)));
         }
-        tasks.spawn(changes::keep(connections.clone(), settings.change_retention));
         if let Some(limiter) = limiter.clone() {
-            tasks.spawn(sweep(limiter));
+            tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&limiter), task)));
         }
         let access = AccessPolicy::new(verifier, limiter);
         let backend = Backend::new(connections, reads, settings);
@@ -141,9 +163,6 @@ impl Core {
         let monitoring = Arc::new(Monitoring::new(&backend));
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
         let webhooks = Arc::new(Webhooks::new(&backend, &sender));
-        if settings.webhooks.deliver {
-            webhooks::start(&mut tasks, &backend, &sender);
-        }
         let syncs = Arc::new(Syncs(Arc::clone(&backend)));
         let erasures = Arc::new(Erasures(Arc::clone(&backend)));
         let clients = Clients {
@@ -183,7 +202,21 @@ impl Core {
         let services = Services(Arc::new(SharedServices { affiliates, urls, cases, routes, message_limit }));
         let connections = settings.connections.clone();
         let (service, memory) = (NetworkService::new(pipeline, services), backend.shares.memory.clone());
-        Ok(Self { service, clients, memory, reporter, connections, _tasks: tasks })
+        Ok(Self { service, clients, memory, reporter, connections, backend, sender, tasks })
+    }
+
+    /// Starts the work that writes without a caller: retention, and webhook delivery.
+    ///
+    /// Only processes that serve call this. A command has none of the settings by which the services keep and deliver changes.
+    #[must_use]
+    pub fn with_background(mut self) -> Self {
+        let (settings, pool) = (&self.backend.settings, self.backend.pool.clone());
+        let interval = settings.change_upkeep;
+        self.tasks.spawn(supervise("retention", move |task| changes::keep(pool.clone(), interval, task)));
+        if settings.webhooks.deliver {
+            webhooks::start(&mut self.tasks, &self.backend, &self.sender);
+        }
+        self
     }
 
     /// Clients in this process. A call passes the same checks as one from the network.
@@ -229,6 +262,24 @@ impl Core {
     }
 }
 
+/// Refuses to serve where other processes drop what this one is to keep.
+async fn check_retention(connections: &Connections, settings: &CoreSettings) -> Result<(), StartError> {
+    let Some(expected) = settings.change_retention else { return Ok(()) };
+    let kept = changes::kept_days(connections).await.map_err(StartError::ReadRetention)?;
+    if expected > kept {
+        return Err(StartError::Retention { expected, kept });
+    }
+    if expected < kept {
+        tracing::warn!(
+            expected,
+            kept,
+            "changes are kept for longer than --change-retention: `compliance migrate --change-retention …` shortens it, once no core \
+             needs more"
+        );
+    }
+    Ok(())
+}
+
 fn behind<S>(pipeline: &Pipeline, service: Arc<S>) -> Arc<WithMiddleware<S, Pipeline>> {
     Arc::new(WithMiddleware { service, middleware: pipeline.clone() })
 }
@@ -249,9 +300,10 @@ fn reflection<'a>() -> tonic_reflection::server::Builder<'a> {
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
 }
 
-async fn sweep(limiter: Arc<Limiter>) {
+async fn sweep(limiter: Arc<Limiter>, task: Arc<Task>) {
     loop {
         tokio::time::sleep(RATE_LIMIT_SWEEP).await;
         limiter.sweep();
+        task.succeeded();
     }
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use http_server::ConnectionLimits;
 use ipnet::IpNet;
 
-use crate::access::RateLimit;
+use crate::{access::RateLimit, limits::CHANGE_UPKEEP};
 
 /// Limits of the core.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,10 @@ pub struct CoreSettings {
     pub request_memory: usize,
     /// Whether statements reach the nodes of Citus through the coordinator only.
     pub coordinator_only: bool,
-    /// How long changes are kept, in days.
-    pub change_retention: i32,
+    /// How long changes must be kept, in days: the owner of the schema keeps them at least as long.
+    pub change_retention: Option<i32>,
+    /// How often months of changes are made and dropped.
+    pub change_upkeep: Duration,
     /// Streams that a company may have open: lists, exports and streams of observations.
     pub max_streams: usize,
     /// The delivery to webhooks.
@@ -67,7 +69,8 @@ impl Default for CoreSettings {
             message_memory: 128 << 20,
             request_memory: 384 << 20,
             coordinator_only: false,
-            change_retention: 90,
+            change_retention: None,
+            change_upkeep: CHANGE_UPKEEP,
             max_streams: 64,
             webhooks: WebhookSettings { deliver: true, networks: Vec::new(), ca: None },
         }

@@ -14,13 +14,13 @@ use compliance_api::{
         SearchChangesRequest, TestWebhookRequest, UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
     },
 };
-use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
+use core_server::{Core, CoreSettings, WebhookSettings, access::RateLimit, database};
 use futures::future::join_all;
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
 use test_support::{
     GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, now, reason_of, sign,
-    tests,
+    tests, verifier,
 };
 use tokio::{net::TcpListener, sync::Notify, time::timeout};
 use tonic::{Code, Status};
@@ -58,6 +58,7 @@ tests![
     a_repeated_creation_is_one_webhook_with_one_secret,
     messages_do_not_say_who_made_a_change,
     what_is_done_to_webhooks_is_in_the_audit,
+    a_core_without_background_work_delivers_nothing,
 ];
 
 /// A core that delivers to a receiver, and a company with a webhook.
@@ -837,4 +838,26 @@ async fn what_is_done_to_webhooks_is_in_the_audit() {
     let resources: Vec<_> = listed.changes.iter().map(|change| &*change.resource).collect();
     assert_eq!((resources, listed.position), (vec!["affiliate"; 2], listed.last_position));
     assert!(fixture.receiver.received().iter().all(|message| !message.body.contains(r#""resource":"webhook""#)));
+}
+
+/// As commands have one. A core that serves is the clock: once it has delivered twice, the other one had the time to.
+async fn a_core_without_background_work_delivers_nothing() {
+    let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
+    let silent = core(&database, WebhookSettings { deliver: false, ..receiver.settings() }).await;
+    let company = new_company();
+    create(&mut silent.company(company), receiver.url(), &[]).await;
+    run(&silent.pool, &affiliates(company, 1, 1)).await;
+    let opened = database::open(database.into(), 4).await.unwrap();
+    let settings = CoreSettings { webhooks: receiver.settings(), ..CoreSettings::default() };
+    let command = Core::new(&opened, verifier().await, &settings).await.unwrap();
+
+    let serving = Fixture::start().await;
+    for number in [1, 2] {
+        serving.change(number, 1).await;
+        serving.receiver.wait_for(number as usize).await;
+    }
+    let touched = "select count(*) from webhooks where leased_until > 'epoch' or attempts > 0 or deliveries > 0";
+    assert_eq!(sqlx::query_scalar::<_, i64>(touched).fetch_one(&silent.pool).await.unwrap(), 0);
+    assert!(receiver.received().is_empty());
+    drop(command);
 }

@@ -1,10 +1,30 @@
 //! The database role of the service owns nothing and can change nothing but records.
 
+use core_server::audit::verify;
 use embedded_postgres::SERVICE_ROLE;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection};
-use test_support::{TestCore, fresh_database, tests};
+use test_support::{TestCore, fresh_database, new_company, tests};
 
-tests![the_service_role_owns_nothing, the_service_role_cannot_change_the_schema];
+tests![
+    the_service_role_owns_nothing,
+    the_service_role_cannot_change_the_schema,
+    the_service_role_writes_history_by_triggers_alone,
+    functions_of_the_owner_harm_nothing,
+];
+
+/// Tables that the role reads and does not write. Parts of the record of changes it does not even read.
+const READ: [&str; 6] =
+    ["_sqlx_migrations", "change_drops", "change_positions", "change_retention", "changes", "database_identity"];
+/// Functions that run as the owner, and that the role calls: each can do no more than its comment says, whatever its arguments are.
+const CALLED: [&str; 7] = [
+    "advance_ids",
+    "drop_change_month",
+    "erase_changes",
+    "is_database_known",
+    "keep_changes",
+    "make_change_months",
+    "notice_restore",
+];
 
 async fn connect() -> (TestCore, PgConnection) {
     let database = fresh_database().await;
@@ -79,4 +99,117 @@ async fn the_service_role_cannot_change_the_schema() {
     let public = "select count(*) from information_schema.role_table_grants
         where grantee = 'PUBLIC' and table_schema = 'public'";
     assert_eq!(sqlx::query_scalar::<_, i64>(public).fetch_one(&core.pool).await.unwrap(), 0);
+}
+
+/// A new table or function is noticed, and so is a month that is made later.
+async fn the_service_role_writes_history_by_triggers_alone() {
+    let (core, mut service) = connect().await;
+    let again = "do $$ begin execute (select format('drop table %I', max(inhrelid::regclass::text)) from pg_inherits
+        where inhparent = 'changes'::regclass and inhrelid <> 'changes_default'::regclass); end $$";
+    sqlx::raw_sql(again).execute(&core.pool).await.unwrap();
+    sqlx::raw_sql("select make_change_months()").execute(&mut service).await.unwrap();
+
+    let names = async |connection: &mut PgConnection, query: String| -> Vec<String> {
+        sqlx::query_scalar(AssertSqlSafe(query)).fetch_all(connection).await.unwrap()
+    };
+    let tables = |is_part: bool, privileges: &str| {
+        format!(
+            "select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+                and relispartition = {is_part}
+                and (has_table_privilege('{SERVICE_ROLE}', oid, '{privileges}')
+                    or has_any_column_privilege('{SERVICE_ROLE}', oid, '{privileges}'))
+            order by relname::text collate \"C\""
+        )
+    };
+    let mut owner = core.pool.acquire().await.unwrap();
+    let all = names(&mut owner, tables(false, "select")).await;
+    let written = names(&mut owner, tables(false, "insert, update")).await;
+    assert!(written.len() > 8, "{written:?}");
+    let read: Vec<String> = all.into_iter().filter(|table| !written.contains(table)).collect();
+    assert_eq!(read, READ);
+    assert_eq!(names(&mut owner, tables(true, "select, insert, update")).await, [""; 0]);
+
+    let functions = |condition: &str| {
+        format!(
+            "select proname::text from pg_proc where pronamespace = 'public'::regnamespace and prosecdef and {condition}
+            order by proname::text collate \"C\""
+        )
+    };
+    let called =
+        names(&mut owner, functions(&format!("has_function_privilege('{SERVICE_ROLE}', oid, 'execute')"))).await;
+    assert_eq!(called, CALLED);
+    assert_eq!(names(&mut owner, functions("has_function_privilege('public', oid, 'execute')")).await, [""; 0]);
+    let unpinned =
+        "not exists (select from unnest(proconfig) setting where setting like 'search_path=public, pg_temp')";
+    assert_eq!(names(&mut owner, functions(unpinned)).await, [""; 0]);
+}
+
+/// All that the role can try leaves the record as it was, or is refused.
+async fn functions_of_the_owner_harm_nothing() {
+    let (core, mut service) = connect().await;
+    let company = new_company();
+    core.company(company).affiliate("A").await;
+    core.company(company).affiliate("B").await;
+    let fill = format!("update affiliates set city = 'Oslo' where company_id = {company}");
+    sqlx::raw_sql(AssertSqlSafe(fill)).execute(&mut service).await.unwrap();
+    let state = "select concat_ws(' ', (select array_agg(c order by company_id, position)::text from changes c),
+        (select array_agg(p)::text from change_positions p), (select count(*) from change_drops), (select days from change_retention))";
+    let before: String = sqlx::query_scalar(state).fetch_one(&core.pool).await.unwrap();
+
+    let entry = format!("row({company}, 1, 1, 1, array[9], array['()'], null, null)");
+    let mut refused: Vec<String> = [
+        "insert into changes select * from changes",
+        "update changes set records = '{}'",
+        "update changes set changed_by = null where position = 1",
+        "delete from changes",
+        "truncate changes",
+        "copy changes from stdin",
+        "select from changes for update",
+        "update change_positions set dropped_position = position, dropped_hash = hash",
+        "delete from change_positions",
+        "insert into change_drops select company_id, position, 0, hash, now(), 'x', 1, now() from change_positions",
+        "delete from change_drops",
+        "update change_retention set days = 1",
+        "insert into change_retention (days) values (1)",
+        "alter table changes detach partition changes_default",
+        "alter table change_retention alter days set default 1",
+        "alter function keep_changes(integer) reset all",
+        "create or replace function drop_change_month() returns void language sql as ''",
+        "set session_replication_role = replica",
+        "set role compliance",
+        "create temp table fake (like affiliates);
+            create trigger record after insert on fake referencing new table as new_rows for each statement execute function record_affiliates()",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    refused.push(format!("select record_changes(array[{entry}::change_entry])"));
+    for statement in refused {
+        let error = sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&mut service).await.expect_err(&statement);
+        let state = error.as_database_error().and_then(sqlx::error::DatabaseError::code).unwrap_or_default();
+        assert_eq!(state, "42501", "{statement}: {error}");
+    }
+    for harmless in [
+        "select make_change_months()".to_owned(),
+        "select drop_change_month()".to_owned(),
+        "select keep_changes(1)".to_owned(),
+        "select keep_changes(-1)".to_owned(),
+        "set timezone = 'Pacific/Kiritimati'; set datestyle = 'SQL, DMY'; set standard_conforming_strings = off; select drop_change_month(); reset all"
+            .to_owned(),
+        // All entries, which is the owner's to erase, and those of affiliates that exist.
+        format!("select erase_changes({company}, 1::smallint, 1, array[1, 2, 3, 4], 0, null, null, 'x', '[]')"),
+        format!(
+            "select erase_changes({company}, 1::smallint, id, array[1, 2, 3, 4], 0, array[1]::smallint[], array[id], 'x', '[]')
+            from affiliates where company_id = {company}"
+        ),
+        // No tables of the session stand for those of the schema.
+        "create temp table changes (like changes); create temp table change_retention (days integer);
+            insert into pg_temp.change_retention values (1); select drop_change_month(), keep_changes(1)"
+            .to_owned(),
+    ] {
+        sqlx::raw_sql(AssertSqlSafe(harmless.clone())).execute(&mut service).await.expect(&harmless);
+        let after: String = sqlx::query_scalar(state).fetch_one(&core.pool).await.unwrap();
+        assert_eq!(after, before, "{harmless}");
+    }
+    let mut owner = core.pool.acquire().await.unwrap();
+    assert_eq!(verify(&mut owner, company).await.unwrap(), None);
 }

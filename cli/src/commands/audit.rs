@@ -9,9 +9,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
-use core_server::audit::{self, Checkpoint, Restore};
+use core_server::audit::{self, Checkpoint, Drop, Kept, Restore};
 use runtime::DatabaseUrlArgs;
 use sqlx::PgConnection;
+use time::{OffsetDateTime, UtcOffset};
 
 use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 
@@ -70,9 +71,8 @@ async fn verify(
     checkpoints: Option<&Path>,
     connection: &mut PgConnection,
 ) -> anyhow::Result<ExitCode> {
-    let mut checkpoints = checkpoints.map(read).transpose()?.unwrap_or_default();
-    checkpoints.retain(|checkpoint| company.is_none_or(|company| company == checkpoint.company_id));
-    let (mut broken, mut erased) = (0, 0);
+    let checkpoints = checkpoints.map(|path| read(path, company)).transpose()?.unwrap_or_default();
+    let (mut broken, mut erased, mut kept) = (0, 0, KeptRecords::default());
     let mut report = |company: i64, found: audit::Broken| {
         broken += 1;
         print(&format!("company {company}: {found}"))
@@ -85,6 +85,7 @@ async fn verify(
                 "company {each}: positions {first} to {last} are lost by a restore that was noticed at {time}"
             ))?;
         }
+        kept.add(audit::kept(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
         if let Some(found) = audit::verify(connection, each).await? {
             report(each, found)?;
         } else if company.is_some() && audit::checkpoint(&mut *connection, each).await?.is_none() {
@@ -97,11 +98,14 @@ async fn verify(
         }
     }
     if broken > 0 {
+        kept.print_drops(company.is_some())?;
         return Ok(ExitCode::from(BROKEN));
     }
     let (verified, compared) = (companies.len(), checkpoints.len());
     let erased = if erased > 0 { format!("; of their rows, {erased} are erased") } else { String::new() };
     print(&format!("the records of {verified} companies are whole, and agree with {compared} checkpoints{erased}"))?;
+    kept.print()?;
+    kept.print_drops(company.is_some())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -124,12 +128,74 @@ async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Resul
     }
 }
 
-/// The checkpoints of a file, one a line.
-fn read(path: &Path) -> anyhow::Result<Vec<Checkpoint>> {
+/// The checkpoints of a file, one a line, or those of one company. A file without any proves nothing.
+fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = |(number, line): (usize, &str)| {
         serde_json::from_str(line)
             .with_context(|| format!("line {} of {} is not a checkpoint", number + 1, path.display()))
     };
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(line).collect()
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let mut checkpoints = lines.map(line).collect::<anyhow::Result<Vec<Checkpoint>>>()?;
+    checkpoints.retain(|checkpoint| company.is_none_or(|company| company == checkpoint.company_id));
+    match company {
+        _ if !checkpoints.is_empty() => Ok(checkpoints),
+        Some(company) => bail!("{} has no checkpoint of company {company}", path.display()),
+        None => bail!("{} has no checkpoint", path.display()),
+    }
+}
+
+/// What is kept of all records that were verified, and what was dropped of them.
+#[derive(Default)]
+struct KeptRecords {
+    changes: i64,
+    since: Option<OffsetDateTime>,
+    drops: Vec<Drop>,
+}
+
+impl KeptRecords {
+    fn add(&mut self, kept: Option<Kept>, drops: Vec<Drop>) {
+        if let Some(Kept { after, last, since }) = kept {
+            self.changes += last - after;
+            self.since = [self.since, since].into_iter().flatten().min();
+        }
+        // Of all companies, one drop of each kind is named.
+        for drop in drops {
+            match self.drops.iter_mut().find(|other| (&other.part, other.dropped_at) == (&drop.part, drop.dropped_at)) {
+                Some(known) => known.position += drop.position - drop.after,
+                None => self.drops.push(drop),
+            }
+        }
+    }
+
+    fn print(&self) -> anyhow::Result<()> {
+        match self.since {
+            Some(since) => print(&format!("kept: {} changes, since {}", self.changes, day(since))),
+            None => print("kept: no changes"),
+        }
+    }
+
+    /// Prints drops: of one company with its positions, of several with the number of changes.
+    fn print_drops(&self, is_one: bool) -> anyhow::Result<()> {
+        for Drop { after, position, part, days, dropped_at, dropped_by, program } in &self.drops {
+            let dropped = if is_one {
+                format!("changes {} to {position}", after + 1)
+            } else {
+                format!("{} changes", position - after)
+            };
+            let when = day(*dropped_at);
+            print(&match (part, days) {
+                (Some(part), Some(days)) => format!(
+                    "dropped: {dropped} of {part}, on {when} by {dropped_by} ({program}): changes are kept for {days} days"
+                ),
+                _ => format!("dropped: {dropped}, before drops were recorded"),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The day of a time in UTC.
+fn day(time: OffsetDateTime) -> time::Date {
+    time.to_offset(UtcOffset::UTC).date()
 }

@@ -88,7 +88,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let mut settings = CoreSettings::from(&args.core);
     Descriptors::raise().bound("gRPC", &mut settings.connections, 1, database.max_connections());
     let core = Core::new(&database, Arc::clone(&verifier), &settings).await;
-    let core = core.context("the gRPC service cannot be set up")?;
+    let core = core.context("the gRPC service cannot be set up")?.with_background();
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = args.tls_refresh.keep([("gRPC", &tls)], None);
     let listener = ports.remove(0).listen()?;

@@ -20,6 +20,9 @@ pub(crate) struct MigrateArgs {
     /// Existing role that the service runs as and that owns nothing: it is granted what it needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
+    /// How many days changes are kept, at least; they are dropped by the month. Without it, what was set before stays [default: 90].
+    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
+    change_retention: Option<i32>,
 }
 
 pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
@@ -31,6 +34,9 @@ pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         let pool = database.pool;
         if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {
             database::grant(&pool, role).await?;
+        }
+        if let Some(days) = args.change_retention {
+            database::keep_changes(&pool, days).await?;
         }
         runtime::close_pool(&pool).await;
         tracing::info!("the database's schema is up to date");

@@ -133,7 +133,9 @@ async fn serve_over(
     data_dir: &Path,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let connect = wait_for(&args.start, &mut ports, async || database.connect(args.core.database_connections).await);
+    let connect = wait_for(&args.start, &mut ports, async || {
+        database.connect(args.core.database_connections, args.core.change_retention).await
+    });
     let Some(connected) = shutdown.run_until_cancelled(Box::pin(connect)).await.transpose()? else { return Ok(()) };
     let issuer = args.keys.issuer();
     let (secret, verifier) = if let Some(keys) = given_keys {
@@ -154,7 +156,7 @@ async fn serve_over(
     descriptors.bound("REST", &mut settings.connections, 2, others);
     descriptors.bound("gRPC", &mut core_settings.connections, 2, others);
     let core = Core::new(&connected, Arc::clone(&verifier), &core_settings).await;
-    let core = core.context("the gRPC service cannot be set up")?;
+    let core = core.context("the gRPC service cannot be set up")?.with_background();
     let router = rest_gateway::router(core.clients(), Some(core.memory()), Arc::clone(&verifier), &settings);
     let _refresh = args.keys.refresh(&verifier);
 

@@ -33,10 +33,13 @@ fn the_first_change_that_was_altered_is_named() {
     fs::write(&file, checkpoints).unwrap();
     let file = file.to_str().unwrap();
     let (status, printed, _) = audit(&programs, &["verify", "--checkpoint", file]);
+    let mut printed = printed.lines();
     assert_eq!(
-        (status, printed.trim_end()),
-        (Some(0), "the records of 2 companies are whole, and agree with 2 checkpoints")
+        (status, printed.next()),
+        (Some(0), Some("the records of 2 companies are whole, and agree with 2 checkpoints"))
     );
+    let today: String = programs.text("select to_char(now() at time zone 'UTC', 'YYYY-MM-DD')");
+    assert_eq!((printed.next(), printed.next()), (Some(&*format!("kept: 6 changes, since {today}")), None));
 
     programs.run("delete from changes where company_id = 7 and position = 2");
     let (status, printed, _) = audit(&programs, &["verify", "--checkpoint", file]);
@@ -56,4 +59,65 @@ fn the_first_change_that_was_altered_is_named() {
     let (status, _, log) = audit(&programs, &["checkpoint", "--company", "9"]);
     assert_eq!(status, Some(1));
     assert!(log.contains("company 9 has no record of changes"), "{log}");
+}
+
+#[test]
+fn checkpoints_that_prove_nothing_are_errors() {
+    let programs = Programs::new();
+    programs.run(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A')",
+    );
+    let folder = DataDir::new();
+    fs::create_dir_all(folder.path()).unwrap();
+    let path = folder.path().join("checkpoints");
+    let file = path.to_str().unwrap();
+    let (_, of_8, _) = audit(&programs, &["checkpoint", "--company", "8"]);
+    for (content, company, expected) in [
+        ("", &[][..], "has no checkpoint"),
+        ("\n  \n\n", &[], "has no checkpoint"),
+        ("", &["--company", "8"], "has no checkpoint of company 8"),
+        (&of_8, &["--company", "7"], "has no checkpoint of company 7"),
+    ] {
+        fs::write(&path, content).unwrap();
+        let (status, printed, log) = audit(&programs, &[&["verify", "--checkpoint", file], company].concat());
+        assert_eq!((status, &*printed), (Some(1), ""), "{content:?}");
+        assert!(log.contains(expected), "{content:?}: {log}");
+    }
+    fs::write(&path, of_8).unwrap();
+    assert_eq!(audit(&programs, &["verify", "--checkpoint", file, "--company", "8"]).0, Some(0));
+}
+
+/// What retention has dropped is told from what somebody has removed.
+#[test]
+fn what_is_kept_and_what_was_dropped_is_printed() {
+    let programs = Programs::new();
+    programs.run(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A');
+        update affiliates set city = 'Oslo';
+        create table changes_y2020m01 (like changes including compression);
+        alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
+        update changes set changed_at = '2020-01-05Z' where position = 1",
+    );
+    programs.run("select drop_change_month()");
+    let today: String = programs.text("select to_char(now() at time zone 'UTC', 'YYYY-MM-DD')");
+    let by = programs.text("select session_user::text");
+    let (status, printed, log) = audit(&programs, &["verify"]);
+    assert_eq!(status, Some(0), "{printed} {log}");
+    let kept = format!("kept: 2 changes, since {today}");
+    let dropped = |what: &str| format!("dropped: {what} of changes_y2020m01, on {today} by {by} (");
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[1], kept);
+    assert!(
+        lines[2].starts_with(&dropped("2 changes")) && lines[2].ends_with("): changes are kept for 90 days"),
+        "{printed}"
+    );
+    let (_, printed, _) = audit(&programs, &["verify", "--company", "8"]);
+    assert!(printed.lines().nth(2).unwrap().starts_with(&dropped("changes 1 to 1")), "{printed}");
+
+    programs.run(
+        "update change_positions set dropped_position = position, dropped_hash = hash where company_id = 8;
+        delete from changes where company_id = 8",
+    );
+    let (status, printed, _) = audit(&programs, &["verify"]);
+    assert_eq!((status, printed.lines().next()), (Some(3), Some("company 8: changes 2 to 2 were removed")));
 }

@@ -1,7 +1,10 @@
 //! `compliance erase`, and erasures that are killed.
 
+use std::process::Stdio;
+
 use compliance_api::token::{Claims, Secret, issue};
 use nix::sys::signal::Signal;
+use sqlx::AssertSqlSafe;
 use test_support::kill_process;
 
 use crate::{
@@ -83,6 +86,41 @@ fn an_affiliate_that_a_request_cannot_erase_is_erased_by_the_command() {
     let (status, _, log) = output(&mut programs.erase(&["--affiliate", "1", "--yes"]));
     assert_eq!(status.code(), Some(1));
     assert!(log.contains("company 7 has no affiliate 1"), "{log}");
+}
+
+/// Erases while a transaction has a lock that the command needs, and adds `more` before it commits.
+fn erase_beside(arguments: &[&str], first: &'static str, more: &'static str) {
+    let programs = Programs::new();
+    programs.run(FILL);
+    // It waits for its locks whatever happens, so the command has to give way.
+    let mut writer = programs.hold_as_admin(first);
+    let command = programs.erase(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the command waits for the writer", || programs.number(WAITING) == 1);
+    programs.commit(&mut writer, more);
+    let ended = command.wait_with_output().unwrap();
+    let log = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{first}; {more}: {log}");
+    for table in ["affiliates", "compliance_urls", "infractions"] {
+        let left = format!("select count(*) from {table} where company_id = 7");
+        assert_eq!(programs.number(AssertSqlSafe(left)), 0, "{first}; {more}");
+    }
+    assert_eq!(programs.number(CANARIES), 0);
+    verified(&programs);
+}
+
+#[test]
+fn an_erasure_next_to_writers_is_tried_again() {
+    const URL: &str = "update compliance_urls set url = url || '-' where company_id = 7 and id = 900";
+    const INFRACTION: &str = "insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id)
+        values (7, 900, 1, 1)";
+    let (company, affiliate) = (&["--yes"][..], &["--affiliate", "1", "--yes"][..]);
+    for arguments in [company, affiliate] {
+        // A foreign key.
+        erase_beside(arguments, INFRACTION, "select 1");
+    }
+    // Deadlocks.
+    erase_beside(company, URL, "update compliance_urls set url = url || '-' where company_id = 7 and id = 1");
+    erase_beside(affiliate, URL, "update affiliates set city = 'Oslo' where company_id = 7 and id = 1");
 }
 
 #[test]

@@ -52,6 +52,10 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
         assert_eq!(service.request("POST", "/api/urls", &token, body).0, 201);
         service.signal(Signal::SIGTERM);
         assert_eq!(service.end().code(), Some(0));
+        // Nothing is erased of a record whose history would stay.
+        let erase = ["erase", "--company", "7", "--yes", "--database-url", &service_url];
+        let (status, _, log) = output(compliance(&data).args(erase));
+        assert!(status.code() == Some(1) && log.contains("as the owner of the tables"), "{log}");
         (data, url)
     })
     .await

@@ -31,6 +31,7 @@ mod rate_limit;
 mod readme;
 mod replicas;
 mod restarts;
+mod retention;
 mod round_trips;
 mod secrets;
 mod serve;

@@ -119,6 +119,25 @@ impl Programs {
         })
     }
 
+    /// The same as the superuser, in a transaction that no deadlock ends.
+    pub(crate) fn hold_as_admin(&self, lock: &'static str) -> PgConnection {
+        self.threads.block_on(async {
+            let options: PgConnectOptions = self.admin_database().parse().unwrap();
+            let mut connection = PgConnection::connect_with(&options).await.unwrap();
+            sqlx::raw_sql("begin; set local deadlock_timeout = '1h'").execute(&mut connection).await.unwrap();
+            sqlx::raw_sql(lock).execute(&mut connection).await.unwrap();
+            connection
+        })
+    }
+
+    /// Runs a last statement of a transaction, and commits it.
+    pub(crate) fn commit(&self, transaction: &mut PgConnection, last: &'static str) {
+        self.threads.block_on(async {
+            sqlx::raw_sql(last).execute(&mut *transaction).await.unwrap();
+            sqlx::raw_sql("commit").execute(transaction).await.unwrap();
+        });
+    }
+
     /// Waits until so many statements wait for the lock.
     pub(crate) fn wait_for_blocked_statements(&self, count: i64) {
         wait_until("the reads wait for the lock", || self.blocked_statements() == count);
@@ -164,6 +183,21 @@ impl Programs {
             let mut connection = self.connect().await;
             sqlx::query_scalar(statement).fetch_one(&mut connection).await.unwrap()
         })
+    }
+
+    /// The text that a statement returns.
+    pub(crate) fn text(&self, statement: impl SqlSafeStr) -> String {
+        self.threads.block_on(async {
+            let mut connection = self.connect().await;
+            sqlx::query_scalar(statement).fetch_one(&mut connection).await.unwrap()
+        })
+    }
+
+    /// `migrate` on the database.
+    pub(crate) fn migrate(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["migrate"]);
+        command.args(arguments).env("DATABASE_URL", self.database());
+        command
     }
 
     async fn connect(&self) -> PgConnection {

@@ -17,6 +17,7 @@ use compliance_api::{
     error::Error,
     v1::{ListChangesRequest, ListChangesResponse},
 };
+use telemetry::background::{Task, supervise};
 use tokio::{
     sync::{self, watch},
     task::JoinHandle,
@@ -89,7 +90,9 @@ impl Hub {
     pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<Company> {
         let watched = &mut *self.watched();
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
-            watched.poll = Some(tokio::spawn(Purpose::of("positions of changes").run(Arc::clone(self).poll())));
+            let hub = Arc::clone(self);
+            let poll = move |task| Purpose::of("positions of changes").run(Arc::clone(&hub).poll(task));
+            watched.poll = Some(tokio::spawn(supervise("watch", poll)));
         }
         let known = watched.companies.get(&id).and_then(Weak::upgrade);
         known.unwrap_or_else(|| {
@@ -102,7 +105,7 @@ impl Hub {
     }
 
     /// Has the positions of all watched companies read, again and again, until nobody watches.
-    async fn poll(self: Arc<Self>) {
+    async fn poll(self: Arc<Self>, task: Arc<Task>) {
         // With their companies. A node runs one statement at a time.
         let mut reads = Vec::<(HashSet<i64>, AbortOnDropHandle<()>)>::new();
         loop {
@@ -124,6 +127,7 @@ impl Hub {
                     reads.push((companies, AbortOnDropHandle::new(tokio::spawn(read))));
                 }
             }
+            task.succeeded();
         }
     }
 

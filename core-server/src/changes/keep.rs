@@ -1,26 +1,132 @@
-//! The months of the record of changes: made before they begin, and dropped once all of their changes are old enough.
+//! The months of the record of changes: made before they begin, and dropped once all of their changes are older than the owner of the
+//! schema keeps them.
 
-use sqlx::Executor as _;
+use std::{sync::Arc, time::Duration};
+
+use telemetry::background::Task;
 
 use crate::{
     database::Connections,
     error::is_lock_timeout,
-    limits::{CHANGE_UPKEEP, SHARED_LOCK_TIMEOUT},
+    limits::{SHARED_LOCK_TIMEOUT, UPKEEP_PATIENCE, UPKEEP_RETRIES},
     statement::Purpose,
 };
 
-/// Keeps changes for so many days, and those of a month as long as its last one, until this is dropped. There is no hurry at start: what
-/// comes before a month is made is in the default partition.
-pub(crate) async fn keep(pool: Connections, days: i32) {
+/// Sessions that have a lock of the record, as a list with the name of each program.
+const HOLDERS: &str = "
+    select coalesce(string_agg(format('%s (%s)', h.pid, h.application_name), ', ' order by h.pid), 'none now')
+    from (
+        select distinct a.pid, a.application_name
+        from pg_locks l join pg_stat_activity a on a.pid = l.pid
+        where l.granted and l.pid <> pg_backend_pid() and l.database = (select oid from pg_database where datname = current_database())
+            and l.relation in (
+                select 'changes'::regclass union all select 'change_positions'::regclass union all
+                select inhrelid from pg_inherits where inhparent = 'changes'::regclass)
+        order by a.pid
+        limit 5
+    ) h";
+
+/// Makes and drops months until this is dropped. There is no hurry at start: what comes before a month is made is in the default partition.
+pub(crate) async fn keep(pool: Connections, interval: Duration, task: Arc<Task>) {
     let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
+    let (mut wait, mut in_the_way) = (interval, 0);
     loop {
-        tokio::time::sleep(CHANGE_UPKEEP).await;
-        let keep = sqlx::query("select keep_changes($1)").bind(days);
-        let kept = Purpose::of("upkeep of changes").run((&pool).execute(keep)).await;
-        if let Err(error) = kept
-            && !is_lock_timeout(&error)
-        {
-            tracing::warn!("the months of the record of changes could not be made or dropped: {error}");
+        tokio::time::sleep(wait).await;
+        let kept = Purpose::of("upkeep of changes").run(keep_once(&pool)).await;
+        wait = interval;
+        match kept {
+            Ok(()) => {
+                in_the_way = 0;
+                task.succeeded();
+            }
+            Err(error) if is_lock_timeout(&error) => {
+                (in_the_way, wait) = (in_the_way + 1, interval / UPKEEP_RETRIES);
+                if in_the_way >= UPKEEP_PATIENCE {
+                    let holders = sqlx::query_scalar::<_, String>(HOLDERS).fetch_one(&pool).await;
+                    let holders = holders.unwrap_or_else(|error| format!("unknown ({error})"));
+                    task.failed(format_args!(
+                        "the months of the record of changes cannot be made or dropped, since other sessions have it locked for long; \
+                         process IDs and programs of those that have a lock: {holders}"
+                    ));
+                }
+            }
+            Err(error) => {
+                task.failed(format_args!("the months of the record of changes cannot be made or dropped: {error}"));
+            }
         }
+    }
+}
+
+/// The next month is made whether or not the old one can be dropped.
+async fn keep_once(pool: &Connections) -> Result<(), sqlx::Error> {
+    let made = sqlx::query("select make_change_months()").execute(pool).await;
+    let dropped = sqlx::query("select drop_change_month()").execute(pool).await;
+    made.and(dropped).map(drop)
+}
+
+/// For how many days the owner of the schema keeps changes.
+pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
+    sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use embedded_postgres::ClusterOptions;
+    use sqlx::{Connection as _, PgConnection};
+    use telemetry::background::Task;
+    use test_support::{TestCluster, TestDatabase};
+    use tokio::time::{sleep, timeout};
+
+    use super::{Connections, keep};
+    use crate::{database, schema};
+
+    const OLD: &str = "
+        create table changes_y2020m01 partition of changes for values from ('2020-01-01') to ('2020-02-01');
+        insert into changes (company_id, position, changed_at, resource, columns, operation, ids, records)
+            values (1, 1, '2020-01-05', 1, 1, 1, '{1}', '{()}')";
+    const NEXT: &str = "select to_char(date_trunc('month', now() at time zone 'UTC') + interval '1 month', '\"changes_y\"YYYY\"m\"MM')";
+
+    async fn until(what: &str, is: impl AsyncFn() -> bool) {
+        let wait = async {
+            while !is().await {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_mins(1), wait).await.unwrap_or_else(|_| panic!("{what}"));
+    }
+
+    /// A session reads the old month and stays idle: the next month is made nevertheless, and the failure names the session until it ends.
+    #[tokio::test]
+    async fn a_session_that_is_in_the_way_is_named_and_delays_no_other_month() {
+        let server = TestCluster::start(ClusterOptions::temporary()).await;
+        let options = TestDatabase::create(&server.endpoint, "months").await.options;
+        let opened = database::open(options.clone().into(), 4).await.unwrap();
+        let next: String = sqlx::query_scalar(NEXT).fetch_one(&opened.pool).await.unwrap();
+        sqlx::raw_sql(OLD).execute(&opened.pool).await.unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(format!("drop table {next}"))).execute(&opened.pool).await.unwrap();
+        let exists = async |part: &str| -> bool {
+            sqlx::query_scalar("select to_regclass($1) is not null").bind(part).fetch_one(&opened.pool).await.unwrap()
+        };
+
+        let mut reader = PgConnection::connect_with(&options.application_name("report")).await.unwrap();
+        let mut reading = reader.begin().await.unwrap();
+        let pid: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *reading).await.unwrap();
+        sqlx::query("select from changes_y2020m01").execute(&mut *reading).await.unwrap();
+
+        let pool = Connections::open(&opened, schema::expected()).await.unwrap();
+        let task = Task::new("retention");
+        let kept = tokio::spawn(keep(pool, Duration::from_millis(100), task.clone()));
+        until("the next month is made", async || exists(&next).await).await;
+        let named = format!("{pid} (report)");
+        until("the reader is named", async || task.failure().is_some_and(|failure| failure.contains(&named))).await;
+        assert!(exists("changes_y2020m01").await);
+        reading.rollback().await.unwrap();
+        until("the old month is dropped", async || !exists("changes_y2020m01").await).await;
+        until("the task works again", async || task.failure().is_none()).await;
+        kept.abort();
+        opened.pool.close().await;
+        server.stop().await;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{mem, sync::Arc, time::Instant};
 
+use telemetry::background::Task;
 use tokio::time::{sleep, timeout};
 
 use super::{
@@ -13,7 +14,7 @@ use crate::limits::{
 };
 
 /// Keeps it known whether the database responds, until the task is dropped.
-pub(crate) async fn probe(Connections { inner: connections, .. }: Connections) {
+pub(crate) async fn probe(Connections { inner: connections, .. }: Connections, task: Arc<Task>) {
     let mut lost = Instant::now();
     loop {
         let generation = connections.generation();
@@ -54,6 +55,8 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections) {
         if serves {
             check_idle(&connections).await;
         }
+        // Whether the database responds has a metric of its own.
+        task.succeeded();
         sleep(SHORTEST_CHECK_INTERVAL).await;
         if serves {
             let _ = timeout(CHECK_INTERVAL, connections.check_soon.notified()).await;

@@ -17,6 +17,7 @@ use sqlx::{
     PgConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
+use telemetry::background::Task;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
@@ -244,7 +245,7 @@ fn kind(server: &SharedConnections) -> &'static str {
 }
 
 /// Keeps it known whether a replica can be read from, or a node of Citus can be used, until the task is dropped.
-pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connections) {
+pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connections, task: Arc<Task>) {
     let mut logged = None;
     loop {
         let generation = replica.generation();
@@ -283,6 +284,8 @@ pub(crate) async fn probe_replica(Connections { inner: replica, .. }: Connection
             suspect(&replica, false);
             replica.reserve.keep(found).await;
         }
+        // Whether it is used has a metric of its own.
+        task.succeeded();
         sleep(SHORTEST_CHECK_INTERVAL).await;
         let _ = timeout(CHECK_INTERVAL, replica.check_soon.notified()).await;
     }

@@ -4,21 +4,35 @@ use sqlx::{AssertSqlSafe, PgPool};
 
 use super::DatabaseError;
 
-/// The statements that let a role (`$1`) serve: it reads and writes records, and can neither change nor empty a table. What it
-/// was granted before is taken back; tables of later migrations are included.
+/// The statements that let a role (`$1`) serve: it reads and writes records, and can neither change nor empty a table. It reads the
+/// record of changes and what the owner says about it, and adds to the record by triggers alone. Of the functions that run as the owner, it
+/// calls those whose arguments can do no harm. What it was granted before is taken back; tables of later migrations are included.
 const GRANTS: &str = "
-    select format(grants, current_schema(), $1, current_database()) from unnest(array[
-        'revoke all on all tables in schema %1$I from %2$I',
-        'grant connect on database %3$I to %2$I',
-        'grant usage on schema %1$I to %2$I',
-        'grant select, insert, update, delete on all tables in schema %1$I to %2$I',
-        'revoke insert, update, delete on _sqlx_migrations, database_identity from %2$I',
-        'grant usage, select on all sequences in schema %1$I to %2$I',
-        'grant execute on all functions in schema %1$I to %2$I',
-        'alter default privileges in schema %1$I grant select, insert, update, delete on tables to %2$I',
-        'alter default privileges in schema %1$I grant usage, select on sequences to %2$I',
-        'alter default privileges in schema %1$I grant execute on functions to %2$I'
-    ]) with ordinality as g (grants, position) order by position";
+    select statement from (
+        select position, format(grants, current_schema(), $1, current_database()) as statement from unnest(array[
+            'revoke all on all tables in schema %1$I from %2$I',
+            'revoke create on schema %1$I from public, %2$I',
+            'grant connect on database %3$I to %2$I',
+            'grant usage on schema %1$I to %2$I',
+            'grant select, insert, update, delete on all tables in schema %1$I to %2$I',
+            'revoke insert, update, delete on _sqlx_migrations, changes, change_positions, change_drops, change_retention, database_identity from %2$I',
+            'grant usage, select on all sequences in schema %1$I to %2$I',
+            'grant execute on all functions in schema %1$I to %2$I',
+            'alter default privileges in schema %1$I grant select, insert, update, delete on tables to %2$I',
+            'alter default privileges in schema %1$I grant usage, select on sequences to %2$I',
+            'alter default privileges in schema %1$I revoke execute on functions from %2$I'
+        ]) with ordinality as g (grants, position)
+        union all
+        select 20, format('revoke all on %s from %I', inhrelid::regclass, $1) from pg_inherits where inhparent = 'changes'::regclass
+        union all
+        select 21, format('revoke execute on function %s from public, %I', oid::regprocedure, $1)
+        from pg_proc where pronamespace = current_schema()::regnamespace and prosecdef
+        union all
+        select 22, format('grant execute on function %s to %I', oid::regprocedure, $1)
+        from pg_proc where pronamespace = current_schema()::regnamespace and proname in
+            ('make_change_months', 'drop_change_month', 'keep_changes', 'erase_changes', 'is_database_known', 'notice_restore', 'advance_ids',
+                'locked_shards')
+    ) g order by position";
 
 /// Grants a role what the service needs. The pool must be the owner's, and the schema up to date; the role must exist.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
@@ -34,15 +48,31 @@ pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Logs a warning if the role of a pool could change or empty the tables: a service needs less.
+/// Sets for how many days changes are kept. The pool must be the owner's.
+pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError> {
+    let set = "update change_retention set days = $1, set_at = now(), set_by = session_user where days <> $1";
+    let set = sqlx::query(set).bind(days).execute(owner).await.map_err(DatabaseError::Retention)?;
+    if set.rows_affected() > 0 {
+        tracing::info!(days, "changes are kept for so many days from now on");
+    }
+    Ok(())
+}
+
+/// Logs a warning if the role of a pool could change or empty the tables, or change their history: a service needs less.
 pub async fn warn_if_owner(pool: &PgPool) {
-    let owns = "select current_user::text from pg_class
-        where oid = to_regclass('affiliates') and pg_has_role(current_user, relowner, 'usage')";
-    match sqlx::query_scalar::<_, String>(owns).fetch_optional(pool).await {
-        Ok(Some(role)) => tracing::warn!(
+    let rights = "select current_user::text, pg_has_role(current_user, relowner, 'usage') from pg_class
+        where oid = to_regclass('changes')
+            and (pg_has_role(current_user, relowner, 'usage') or has_table_privilege(current_user, oid, 'insert, update, delete'))";
+    match sqlx::query_as::<_, (String, bool)>(rights).fetch_optional(pool).await {
+        Ok(Some((role, true))) => tracing::warn!(
             role,
-            "this database role owns the tables, and the service needs less: run `compliance migrate --service-role …` as \
+            "this database role owns the tables, and could change their history: run `compliance migrate --service-role …` as \
              the owner, and serve as the other role"
+        ),
+        Ok(Some((role, false))) => tracing::warn!(
+            role,
+            "this database role can change the record of changes, which an earlier release needed: run `compliance migrate \
+             --service-role {role}` again as the owner of the tables"
         ),
         Ok(None) => {}
         Err(error) => tracing::debug!("the rights of the database role are unknown: {error}"),

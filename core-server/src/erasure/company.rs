@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::{COMMAND, Entries, begin, redact};
+use super::{COMMAND, Entries, ErasureError, Patience, begin, delete, redact};
 use crate::limits::{ERASED_CHANGES, ERASED_RECORDS};
 
 /// The tables with records, each before those that it refers to, with the column by which they are deleted.
@@ -19,7 +19,7 @@ const RECORDS: [(&str, &str); 8] = [
 /// Those with the numbers of records.
 const COUNTS: [&str; 2] = ["compliance_url_counts", "compliance_case_counts"];
 /// Those whose rows stay, without personal data.
-const KEPT: [&str; 2] = ["changes", "change_positions"];
+const KEPT: [&str; 3] = ["changes", "change_positions", "change_drops"];
 
 /// Every table that has data of a company.
 pub fn tables() -> impl Iterator<Item = &'static str> {
@@ -54,38 +54,106 @@ pub async fn held(connection: &mut PgConnection, company_id: i64) -> Result<Vec<
 ///
 /// # Errors
 ///
-/// If the database does not respond, or another writer is in the way. What was erased stays so.
-pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Result<(), sqlx::Error> {
+/// If the database does not respond, or other writers stay in the way. What was erased stays so.
+pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Result<(), ErasureError> {
+    // Before anything is erased: for others, `erase_changes` leaves the record of changes as it is.
+    let is_owner = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = 'changes'::regclass";
+    if !sqlx::query_scalar::<_, bool>(is_owner).fetch_one(&mut *connection).await? {
+        return Err(ErasureError::NotOwner);
+    }
     for (table, key) in RECORDS {
-        let delete = format!(
-            "delete from {table} where company_id = $1 and {key} = any(array(
-                select k.{key} from {table} k where k.company_id = $1 order by k.{key} limit $2))"
-        );
+        let mut patience = Patience::default();
         loop {
-            let mut transaction = begin(connection).await?;
-            let delete = sqlx::query(AssertSqlSafe(delete.clone())).bind(company_id).bind(ERASED_RECORDS);
-            let deleted = delete.execute(&mut *transaction).await?.rows_affected();
-            transaction.commit().await?;
-            if deleted == 0 {
-                break;
+            match erase_records(connection, company_id, table, key).await {
+                Ok(0) => break,
+                Ok(deleted) => {
+                    patience = Patience::default();
+                    tracing::info!(table, deleted, "records are erased");
+                }
+                Err(error) => patience.wait(error).await?,
             }
-            tracing::info!(table, deleted, "records are erased");
         }
     }
-    let next = "select array(
-        select position from changes where company_id = $1 and position > $2 and operation <> 4 and resource <> 0 order by position limit $3)";
-    let mut position = 0;
+    let (mut position, mut patience) = (0, Patience::default());
     loop {
-        let next = sqlx::query_scalar(next).bind(company_id).bind(position).bind(ERASED_CHANGES);
-        let positions: Vec<i64> = next.fetch_one(&mut *connection).await?;
-        let Some(last) = positions.last() else { break };
-        position = *last;
-        redact(connection, company_id, None, COMMAND, &Entries { positions, ..Entries::default() }).await?;
-        tracing::info!(position, "changes are erased");
+        match erase_changes(connection, company_id, position).await {
+            Ok(None) => break,
+            Ok(Some(last)) => {
+                (position, patience) = (last, Patience::default());
+                tracing::info!(position, "changes are erased");
+            }
+            Err(error) => patience.wait(error).await?,
+        }
     }
     for table in COUNTS {
         let delete = AssertSqlSafe(format!("delete from {table} where company_id = $1 and n = 0"));
         sqlx::query(delete).bind(company_id).execute(&mut *connection).await?;
     }
     Ok(())
+}
+
+/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, with what others have added to them meanwhile. Returns their
+/// number.
+async fn erase_records(
+    connection: &mut PgConnection,
+    company_id: i64,
+    table: &str,
+    key: &str,
+) -> Result<u64, sqlx::Error> {
+    let mut transaction = begin(connection).await?;
+    let erased = if let "affiliates" | "compliance_urls" | "compliance_cases" = table {
+        let lock = format!("select id from {table} where company_id = $1 order by id limit $2 for update");
+        let lock = sqlx::query_scalar(AssertSqlSafe(lock)).bind(company_id).bind(ERASED_RECORDS);
+        let ids: Vec<i64> = lock.fetch_all(&mut *transaction).await?;
+        match table {
+            "compliance_urls" => delete(&mut transaction, company_id, &[], &ids, &[]).await?,
+            "compliance_cases" => delete(&mut transaction, company_id, &[], &[], &ids).await?,
+            _ => {
+                let urls = of_affiliates(&mut transaction, company_id, "compliance_urls", &ids).await?;
+                let cases = of_affiliates(&mut transaction, company_id, "compliance_cases", &ids).await?;
+                delete(&mut transaction, company_id, &ids, &urls, &cases).await?
+            }
+        };
+        ids.len() as u64
+    } else {
+        let delete = format!(
+            "delete from {table} where company_id = $1 and {key} = any(array(
+                select k.{key} from {table} k where k.company_id = $1 order by k.{key} limit $2))"
+        );
+        let delete = sqlx::query(AssertSqlSafe(delete)).bind(company_id).bind(ERASED_RECORDS);
+        delete.execute(&mut *transaction).await?.rows_affected()
+    };
+    transaction.commit().await?;
+    Ok(erased)
+}
+
+/// Locks the records of a table that affiliates have, and returns their IDs.
+async fn of_affiliates(
+    connection: &mut PgConnection,
+    company_id: i64,
+    table: &str,
+    affiliates: &[i64],
+) -> Result<Vec<i64>, sqlx::Error> {
+    let lock =
+        format!("select id from {table} where company_id = $1 and affiliate_id = any($2) order by id for update");
+    sqlx::query_scalar(AssertSqlSafe(lock)).bind(company_id).bind(affiliates).fetch_all(connection).await
+}
+
+/// Erases up to [`ERASED_CHANGES`] rows of the record of changes after a position. Returns the last of their positions.
+async fn erase_changes(
+    connection: &mut PgConnection,
+    company_id: i64,
+    position: i64,
+) -> Result<Option<i64>, sqlx::Error> {
+    let next = "select array(
+        select position from changes where company_id = $1 and position > $2 and operation <> 4 and resource <> 0 order by position limit $3)";
+    let mut transaction = begin(connection).await?;
+    let next = sqlx::query_scalar(next).bind(company_id).bind(position).bind(ERASED_CHANGES);
+    let positions: Vec<i64> = next.fetch_one(&mut *transaction).await?;
+    let last = positions.last().copied();
+    if last.is_some() {
+        redact(&mut transaction, company_id, None, COMMAND, &Entries { positions, ..Entries::default() }).await?;
+    }
+    transaction.commit().await?;
+    Ok(last)
 }

@@ -6,7 +6,10 @@ use std::{collections::HashMap, pin::pin, sync::Arc};
 use admission::{Count, Counts, Full};
 use metrics::{describe_gauge, gauge};
 use sqlx::query_as;
-use telemetry::metrics::describe;
+use telemetry::{
+    background::{Task, supervise},
+    metrics::describe,
+};
 use tokio::{
     sync::Notify,
     task::JoinSet,
@@ -39,18 +42,20 @@ pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Se
     describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last attempt failed.");
     let slots = Arc::new(Slots::new());
     for are_slow in [false, true] {
-        tasks.spawn(deliver(Arc::clone(backend), sender.clone(), Arc::clone(&slots), are_slow));
+        let (backend, sender, slots) = (Arc::clone(backend), sender.clone(), Arc::clone(&slots));
+        let deliver = move |task| deliver(Arc::clone(&backend), sender.clone(), Arc::clone(&slots), are_slow, task);
+        tasks.spawn(supervise("webhook delivery", deliver));
     }
 }
 
 /// Delivers to webhooks whose last attempt failed or took long, or to the others.
-async fn deliver(backend: Arc<Backend>, sender: Sender, slots: Arc<Slots>, are_slow: bool) {
+async fn deliver(backend: Arc<Backend>, sender: Sender, slots: Arc<Slots>, are_slow: bool, task: Arc<Task>) {
     let lookups = Lookups::of_deliveries();
     let (mut running, mut companies) = (JoinSet::new(), Vec::new());
     loop {
         tokio::time::sleep(WEBHOOK_INTERVAL).await;
         while running.try_join_next().is_some() {}
-        let due = Purpose::of("due webhooks").run(due(&backend, &mut companies, are_slow)).await;
+        let due = Purpose::of("due webhooks").run(due(&backend, &mut companies, are_slow, &task)).await;
         for (company_id, id) in in_rounds(due) {
             let slot = if are_slow { slots.slow(company_id) } else { slots.fast(company_id).await };
             match slot {
@@ -82,9 +87,15 @@ fn in_rounds(due: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
 }
 
 /// Webhooks that are due. A node of Citus that is away holds up its companies only: `companies` has those that were read before.
-async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool) -> Vec<(i64, i64)> {
+async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: &Task) -> Vec<(i64, i64)> {
     let known = query_as::<_, (i64, i64)>(COMPANIES).fetch_all(&backend.pool);
-    if let Ok(Ok(known)) = timeout(WEBHOOK_DUE, known).await {
+    let known = timeout(WEBHOOK_DUE, known).await;
+    match &known {
+        Ok(Ok(_)) => task.succeeded(),
+        Ok(Err(error)) => task.failed(format_args!("the companies with webhooks cannot be read: {error}")),
+        Err(_) => task.failed("reading the companies with webhooks takes too long"),
+    }
+    if let Ok(Ok(known)) = known {
         if are_slow {
             gauge!(FAILING_WEBHOOKS).set(known.iter().map(|(_, failing)| *failing as f64).sum::<f64>());
         }

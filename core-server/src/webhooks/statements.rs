@@ -185,7 +185,7 @@ pub(super) const RESTORED: &str =
         and c.position > $2 and c.position <= $3";
 
 /// Those of one company that are no part of a transaction, with the types of their parameters.
-pub(crate) const STATEMENTS: [(&str, &str); 10] = [
+pub(crate) const STATEMENTS: [(&str, &str); 11] = [
     (READ, "bigint, bigint"),
     (UPDATE, "bigint, bigint, text, text[], text, text, bigint, text, text"),
     (DELETE, "bigint, bigint, text"),

@@ -12,6 +12,7 @@ tests![
     what_is_copied_from_another_company_is_found,
     rows_from_before_the_hash_covered_the_company_keep_theirs,
     what_is_no_longer_kept_breaks_nothing,
+    what_is_removed_at_the_beginning_is_found,
 ];
 
 async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
@@ -207,4 +208,67 @@ async fn what_is_no_longer_kept_breaks_nothing() {
     let remove = format!("delete from changes where company_id = {company} and position = 6");
     sqlx::raw_sql(AssertSqlSafe(remove)).execute(&mut *connection).await.unwrap();
     assert_eq!(found(&mut connection, company).await, Some(Broken::Removed { first: 6, last: 6 }));
+}
+
+/// With the end of the record as the beginning of what is kept, which retention alone may set.
+async fn what_is_removed_at_the_beginning_is_found() {
+    let core = TestCore::start().await;
+    let mut connection = owner(&core).await;
+    let remove = "
+        update change_positions p set dropped_position = c.position, dropped_hash = c.hash
+            from changes c where p.company_id = {company} and c.company_id = {company} and c.position = {last};
+        delete from changes where company_id = {company} and position <= {last};";
+    let recorded = "insert into change_drops (company_id, position, after, hash, changed_at, part, days, dropped_at)
+        select company_id, position, {after}, hash, {changed_at}, 'changes_default', 90, now()
+        from changes where company_id = {company} and position = {last};";
+    let early = recorded.replace("{changed_at}", "changed_at");
+    let due = recorded.replace("{changed_at}", "now() - interval '91 days'");
+    let removed = |first, last| Some(Broken::Removed { first, last });
+    for (damage, expected) in [
+        (remove.replace("{last}", "5"), removed(1, 5)),
+        // Nothing is left.
+        (remove.replace("{last}", "8"), removed(1, 8)),
+        // It had to be kept.
+        ((early + remove).replace("{last}", "5").replace("{after}", "0"), removed(1, 5)),
+        // More than what was due.
+        (
+            (due.clone() + remove).replace("{last}", "5").replace("{after}", "0") + &remove.replace("{last}", "6"),
+            removed(6, 6),
+        ),
+        // Less is recorded than is gone.
+        ((due.clone() + remove).replace("{last}", "5").replace("{after}", "2"), removed(1, 2)),
+        (
+            (due.clone() + remove).replace("{last}", "5").replace("{after}", "0")
+                + "delete from change_drops where company_id = {company}",
+            removed(1, 5),
+        ),
+        (
+            (due.clone() + remove).replace("{last}", "5").replace("{after}", "0")
+                + "update change_drops set hash = '' where company_id = {company}",
+            removed(1, 5),
+        ),
+        // What retention drops.
+        ((due.clone() + remove).replace("{last}", "5").replace("{after}", "0"), None),
+    ] {
+        let company = new_company();
+        fill(&core, company).await;
+        let before = checkpoint_at(&mut connection, company, 2).await;
+        let end = checkpoint_at(&mut connection, company, 8).await;
+        let damage = damage.replace("{company}", &company.to_string());
+        sqlx::raw_sql(AssertSqlSafe(damage.clone())).execute(&mut *connection).await.unwrap();
+        assert_eq!(found(&mut connection, company).await, expected, "{damage}");
+        // A checkpoint of the end does not show it, and one of before is not kept.
+        assert_eq!(compare(&mut *connection, &end).await.unwrap(), None, "{damage}");
+        assert_eq!(
+            compare(&mut *connection, &before).await.unwrap(),
+            Some(Broken::NotKept { position: 2 }),
+            "{damage}"
+        );
+    }
+}
+
+async fn checkpoint_at(connection: &mut PgConnection, company_id: i64, position: i64) -> Checkpoint {
+    let hash = "select encode(hash, 'hex') from changes where company_id = $1 and position = $2";
+    let hash = sqlx::query_scalar(hash).bind(company_id).bind(position).fetch_one(connection).await.unwrap();
+    Checkpoint { company_id, position, hash }
 }

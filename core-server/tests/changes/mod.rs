@@ -38,11 +38,15 @@ tests![
     only_the_types_that_are_asked_for_are_returned,
     what_is_no_longer_kept_is_refused_with_what_is,
     months_are_made_and_dropped,
+    changes_are_kept_as_long_as_the_owner_says,
+    a_wrong_clock_neither_keeps_old_changes_nor_drops_new_ones,
 ];
 
 /// Tables without records of companies: counts, the record itself, the history of the schema.
-const NOT_RECORDED: [&str; 8] = [
+const NOT_RECORDED: [&str; 10] = [
+    "change_drops",
     "change_positions",
+    "change_retention",
     "changes",
     "compliance_case_counts",
     "compliance_url_counts",
@@ -338,4 +342,69 @@ async fn months_are_made_and_dropped() {
     reading.rollback().await.unwrap();
     sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
     assert_eq!(parts(&mut connection).await, made[..2]);
+}
+
+/// Whatever an older core asks for. What is dropped is recorded.
+async fn changes_are_kept_as_long_as_the_owner_says() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    core.company(company).affiliate("A").await;
+    core.company(company).affiliate("B").await;
+    let old = "
+        create table changes_y2020m01 (like changes including compression);
+        alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
+        update changes set changed_at = '2020-01-05Z' where position = 1";
+    sqlx::raw_sql(old).execute(&core.pool).await.unwrap();
+    // Nearly seven years are less than ten.
+    sqlx::raw_sql("update change_retention set days = 3650").execute(&core.pool).await.unwrap();
+    let months = async || core_server::doctor::months(&core.pool).await.unwrap();
+    let kept =
+        async || -> i64 { sqlx::query_scalar("select count(*) from changes").fetch_one(&core.pool).await.unwrap() };
+    for call in ["keep_changes(1)", "keep_changes(90)", "drop_change_month()"] {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(format!("select {call}"))).execute(&core.pool).await.unwrap();
+        assert_eq!((kept().await, months().await.overdue.len()), (2, 0), "{call}");
+    }
+    sqlx::raw_sql("update change_retention set days = 90").execute(&core.pool).await.unwrap();
+    assert_eq!(months().await.overdue, ["changes_y2020m01"]);
+    // A core of before that is to keep changes for longer drops none.
+    sqlx::raw_sql("select keep_changes(365)").execute(&core.pool).await.unwrap();
+    assert_eq!(kept().await, 2);
+    sqlx::raw_sql("select keep_changes(90)").execute(&core.pool).await.unwrap();
+    assert_eq!((kept().await, months().await.overdue.len()), (1, 0));
+    let drops = core_server::audit::drops(&core.pool, company).await.unwrap();
+    let [drop] = &drops[..] else { panic!("{drops:?}") };
+    assert_eq!(
+        (drop.after, drop.position, drop.part.as_deref(), drop.days),
+        (0, 1, Some("changes_y2020m01"), Some(90))
+    );
+    let session: String = sqlx::query_scalar("select session_user::text").fetch_one(&core.pool).await.unwrap();
+    assert_eq!(drop.dropped_by, session);
+    let kept = core_server::audit::kept(&core.pool, company).await.unwrap().unwrap();
+    assert_eq!((kept.after, kept.last), (1, 2));
+}
+
+/// Drops end where a change begins that is to be kept, and changes whose time has not come yet go with those after them.
+async fn a_wrong_clock_neither_keeps_old_changes_nor_drops_new_ones() {
+    let core = TestCore::start().await;
+    let old = "'2020-01-05Z'::timestamptz";
+    for (times, left) in [
+        // The clock was ahead, and then right.
+        ([old, "now() + interval '400 days'", old, "now()"], &[4][..]),
+        // It was behind once.
+        (["now()", old, "now()", "now()"], &[1, 2, 3, 4]),
+        ([old, "now()", old, "now()"], &[1, 2, 3, 4]),
+    ] {
+        let company = new_company();
+        for (position, time) in (1..).zip(times) {
+            core.company(company).affiliate(&format!("A{position}")).await;
+            let set = format!(
+                "update changes set changed_at = {time} where company_id = {company} and position = {position}"
+            );
+            sqlx::raw_sql(sqlx::AssertSqlSafe(set)).execute(&core.pool).await.unwrap();
+        }
+        sqlx::raw_sql("select drop_change_month()").execute(&core.pool).await.unwrap();
+        let kept = "select position from changes where company_id = $1 order by position";
+        let kept: Vec<i64> = sqlx::query_scalar(kept).bind(company).fetch_all(&core.pool).await.unwrap();
+        assert_eq!(kept, left, "{times:?}");
+    }
 }

@@ -13,6 +13,7 @@ use compliance_api::PrivateUrl;
 use http::{StatusCode, Uri, header::CONTENT_TYPE};
 use http_server::{App, ConnectionLimits};
 use telemetry::{
+    background::supervise,
     metrics,
     trace::{self, Sender},
 };
@@ -104,7 +105,8 @@ fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Resu
             tracing::warn!(%error, "metrics cannot be served any longer");
         }
     });
-    Ok([served, tokio::spawn(metrics::upkeep())].map(AbortOnDropHandle::new))
+    let upkeep = supervise("metrics upkeep", metrics::upkeep);
+    Ok([served, tokio::spawn(upkeep)].map(AbortOnDropHandle::new))
 }
 
 async fn answer() -> Response {

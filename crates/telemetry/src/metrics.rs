@@ -3,12 +3,19 @@
 //! Crates record with the macros of `metrics`, or with [`Durations`]. What is a state rather than an event, such as
 //! the length of a queue, is read when metrics are rendered ([`on_render`]).
 
-use std::{collections::HashMap, hash::Hash, sync::OnceLock, time::Duration};
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use ::metrics::{Gauge, Histogram, Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use parking_lot::{Mutex, RwLock};
+
+use crate::background::Task;
 
 /// Upper bounds of the buckets of durations, in seconds: from a read without a wait to the longest call.
 const SECONDS: [f64; 16] =
@@ -56,10 +63,11 @@ pub fn render() -> String {
 }
 
 /// Adds what was recorded to its buckets again and again, so that it does not pile up between two renderings.
-pub async fn upkeep() {
+pub async fn upkeep(task: Arc<Task>) {
     while let Some(recorder) = RECORDER.get() {
         tokio::time::sleep(UPKEEP_INTERVAL).await;
         recorder.run_upkeep();
+        task.succeeded();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     error::Error,
     iter::successors,
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{Context, Poll},
     time::Duration,
 };
@@ -13,7 +13,10 @@ use compliance_api::{client::CORES, deadline::grpc_timeout, wire::Operation};
 use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderValue, request::Parts};
 use http_body_util::{BodyExt as _, Full};
-use telemetry::metrics::{count, describe};
+use telemetry::{
+    background::supervise,
+    metrics::{count, describe},
+};
 use tokio::time::Instant;
 use tonic::{Status, body::Body};
 use tower::Service;
@@ -34,7 +37,10 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
     let reasons = [Failure::NotConnected, Failure::NotProcessed, Failure::Broken].map(Failure::reason);
     unreachable::describe_failures();
     describe(RETRIES, "Calls that were sent to a core again, by the reason.", "reason", &reasons);
-    tokio::spawn(discovery::keep_up_to_date(Arc::downgrade(&cores), addresses));
+    let weak = Arc::downgrade(&cores);
+    discovery::report(&weak, &addresses);
+    let keep = move |task| discovery::keep_up_to_date(Weak::clone(&weak), addresses.clone(), task);
+    tokio::spawn(supervise("core discovery", keep));
     Ok(CoreChannel { cores })
 }
 

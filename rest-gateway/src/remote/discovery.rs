@@ -7,15 +7,17 @@ use std::{
 
 use futures::future::join_all;
 use metrics::{describe_gauge, gauge};
-use telemetry::metrics::{is_installed, on_render};
+use telemetry::{
+    background::Task,
+    metrics::{is_installed, on_render},
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{address::Address, cores::Cores, unreachable};
 use crate::limits::{CORE_CHECK_INTERVAL, FIRST_CORE_CHECK, RESOLVE_INTERVAL};
 
 /// Ends when the cores are dropped.
-pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) {
-    report(&weak, &addresses);
+pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, task: Arc<Task>) {
     let has_names = addresses.iter().any(Address::is_name);
     let (mut resolved, mut interval) = (None::<Instant>, CORE_CHECK_INTERVAL);
     loop {
@@ -27,6 +29,8 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) 
         let all_serve = check(&cores).await;
         let failure = Arc::clone(&cores.failure);
         drop(cores);
+        // Which cores serve has a metric of its own.
+        task.succeeded();
         // However many calls fail, so many checks are made at most.
         sleep(FIRST_CORE_CHECK).await;
         let has_failed = timeout(interval, failure.notified()).await.is_ok();
@@ -39,7 +43,7 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>) 
 }
 
 /// Measures how many of the addresses of each core serve.
-fn report(cores: &Weak<Cores>, addresses: &[Address]) {
+pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     let name = "compliance_gateway_core_addresses";
     describe_gauge!(name, "Addresses of a core, as --core-url names it, that serve or do not.");
     for url in addresses.iter().map(Address::name) {

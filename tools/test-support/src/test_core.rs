@@ -60,7 +60,8 @@ impl TestCore {
             .max_connections(16)
             .acquire_timeout(Duration::from_mins(1))
             .connect_lazy_with((*owner.connect_options()).clone().username(OWNER_ROLE));
-        Self { core: Core::new(&served, verifier().await, &settings).await.unwrap(), pool }
+        let core = Core::new(&served, verifier().await, &settings).await.unwrap();
+        Self { core: core.with_background(), pool }
     }
 
     /// Clients of a company with every scope.

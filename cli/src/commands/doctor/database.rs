@@ -2,8 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use core_server::database::{
-    self, DatabaseError, HostState, Nodes, ReadTarget, Target, check_migrated, check_nodes, replica_states,
+use core_server::{
+    database::{
+        self, DatabaseError, HostState, Nodes, ReadTarget, Target, check_migrated, check_nodes, replica_states,
+    },
+    doctor::{self, Months},
 };
 use runtime::describe;
 use sqlx::{PgConnection, Row as _};
@@ -46,11 +49,12 @@ pub(super) async fn check(target: Target, replicas: Option<ReadTarget>, connecti
         let mut connection = pool.acquire().await?;
         let answers = ask(&mut connection, connections, cores).await?;
         let nodes = check_nodes(&mut connection).await?;
+        let months = if schema.is_ok() { Some(doctor::months(&mut *connection).await?) } else { None };
         drop(connection);
         pool.close().await;
-        anyhow::Ok((schema, answers, nodes))
+        anyhow::Ok((schema, answers, nodes, months))
     });
-    let (schema, [version, limit, clock], nodes) = match asked.await {
+    let (schema, [version, limit, clock], nodes, months) = match asked.await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => {
             let next_step = "connect to PostgreSQL itself, or see why it refuses these questions";
@@ -78,8 +82,25 @@ pub(super) async fn check(target: Target, replicas: Option<ReadTarget>, connecti
     let schema = Finding::of("schema", schema.map(|()| found), State::Problem, next_step);
     findings.extend([version, schema]);
     findings.extend(nodes.map(self::nodes));
+    findings.extend(months.map(self::months));
     findings.extend([limit, clock]);
     findings
+}
+
+/// Whether retention keeps up.
+fn months(Months { days, missing, overdue }: Months) -> Finding {
+    let next_step = "see whether a core runs and what its log says of the task `retention`: a session that keeps a lock of `changes` is \
+                     named there";
+    let listed = |what: &str, months: &[String]| {
+        if months.is_empty() { String::new() } else { format!("; {what}: {}", months.join(", ")) }
+    };
+    let state = if missing.is_empty() && overdue.is_empty() { State::Ok } else { State::Problem };
+    let found = format!(
+        "changes are kept for {days} days{}{}",
+        listed("months that were not made", &missing),
+        listed("months that were not dropped", &overdue)
+    );
+    Finding::new("retention", state, found, next_step)
 }
 
 /// What is wrong with the nodes of Citus.

@@ -9,7 +9,7 @@ use sqlx::{
 };
 
 /// The tables that are distributed, each after those that it refers to.
-pub(super) const TABLES: [&str; 12] = [
+pub(super) const TABLES: [&str; 13] = [
     "affiliates",
     "vocabulary_entries",
     "compliance_case_counts",
@@ -22,15 +22,21 @@ pub(super) const TABLES: [&str; 12] = [
     "changes",
     "webhooks",
     "webhook_deliveries",
+    "change_drops",
 ];
 
 /// The tables whose records have IDs of a sequence, with the column.
 const NUMBERED: [&str; 7] =
     ["affiliates", "vocabulary_entries", "compliance_cases", "compliance_urls", "infractions", "incidents", "webhooks"];
 
-/// What triggers call to write other tables. Each is a list of statements, and has the company as its argument or within the first.
-const TRIGGERED: [&str; 4] =
-    ["change_compliance_url_counts", "change_compliance_case_counts", "change_case_of_urls", "write_changes"];
+/// What triggers and erasures call to write other tables. Each is a list of statements, and has the company as its argument or within the first.
+const TRIGGERED: [&str; 5] = [
+    "change_compliance_url_counts",
+    "change_compliance_case_counts",
+    "change_case_of_urls",
+    "write_changes",
+    "erase_changes",
+];
 
 /// Of how functions run statements: functions of another one are others.
 const VERSION: &str = "2";
@@ -223,7 +229,11 @@ fn body_on_shards(body: &str, names: &[String], types: &str) -> String {
             || statement.to_owned(),
             |(on_shards, _)| {
                 let name = name_of("statement", text);
-                format!("\n    {}", run_on_shards("execute", &name, types, &on_shards, &company, names))
+                let (execute, on_shards) = match on_shards.trim_start().strip_prefix("return query ") {
+                    Some(query) => ("return query execute", query),
+                    None => ("execute", &*on_shards),
+                };
+                format!("\n    {}", run_on_shards(execute, &name, types, on_shards, &company, names))
             },
         )
     };
@@ -306,7 +316,8 @@ const NEEDED: [&str; 5] = [
         select array_agg(get_shard_id_for_distribution_column(t.name::regclass, company)::text order by t.position)
         from unnest(array['{tables}']) with ordinality as t (name, position)
     $$",
-    // The name of the session's prepared statement for the shards of a company. Null if it has too many already.
+    // The name of the session's prepared statement for the shards of a company. Null if it has too many already, and for what runs as
+    // the owner: the session may have prepared something else under that name.
     "create or replace function prepared_statement(name text, types text, statement text, company bigint) returns text
     language plpgsql set search_path = {schema}, pg_temp as $$
     declare
@@ -314,6 +325,9 @@ const NEEDED: [&str; 5] = [
         setting text := 'compliance.' || prepared;
         count integer;
     begin
+        if current_user <> session_user then
+            return null;
+        end if;
         if current_setting(setting, true) = 'prepared' then
             return prepared;
         end if;

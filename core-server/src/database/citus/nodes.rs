@@ -11,6 +11,7 @@ use std::{
 
 use futures::future::join_all;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use telemetry::background::{Task, supervise};
 use tokio::{
     task::{AbortHandle, JoinSet},
     time::sleep,
@@ -35,7 +36,7 @@ const NODES: &str = "
 type Address = (i64, String, i32);
 
 /// Keeps the nodes as Citus knows them, until the task is dropped. Not behind a pooler, which may be the only path to them.
-pub(crate) async fn watch_nodes(coordinator: Connections) {
+pub(crate) async fn watch_nodes(coordinator: Connections, task: Arc<Task>) {
     if !coordinator.is_divided() || coordinator.inner.shares_sessions() {
         return;
     }
@@ -53,13 +54,16 @@ pub(crate) async fn watch_nodes(coordinator: Connections) {
                 let new = addresses.iter().filter(|address| !known.contains_key(*address));
                 let opened = join_all(new.map(|address| coordinator.open_node(&options, address))).await;
                 for (address, node) in opened.into_iter().flatten() {
-                    let probe = probes.spawn(probe_replica(node.clone()));
+                    let watched = node.clone();
+                    let probe = supervise("node probe", move |task| probe_replica(watched.clone(), task));
+                    let probe = probes.spawn(probe);
                     known.insert(address, (Arc::clone(&options), node, probe));
                 }
                 coordinator.inner.nodes.replace(known.iter().map(|((group, ..), (_, node, _))| (*group, node.clone())));
+                task.succeeded();
             }
-            Ok(_) => {}
-            Err(error) => tracing::debug!("the nodes of Citus cannot be read: {error}"),
+            Ok(_) => task.succeeded(),
+            Err(error) => task.failed(format_args!("the nodes of Citus cannot be read: {error}")),
         }
         sleep(CHECK_INTERVAL).await;
     }

@@ -7,8 +7,8 @@ use crate::database::DatabaseError;
 
 /// All others have their shards where it has those of the same companies.
 const FIRST: &str = "affiliates";
-/// The history of the schema. Each node has a copy, so a service may connect to any.
-const HISTORY: &str = "_sqlx_migrations";
+/// The history of the schema, and how long changes are kept. Each node has a copy, so a service may connect to any.
+const COPIED: [&str; 2] = ["_sqlx_migrations", "change_retention"];
 /// Four shards for each worker, unless a number is set: a shard is a statement of its own, and more workers can join.
 const DISTRIBUTE_FIRST: &str = "
     select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'none', shard_count => (
@@ -63,7 +63,7 @@ async fn distribute_all(connection: &mut PgConnection) -> Result<(), sqlx::Error
     let mut transaction = connection.begin().await?;
     for table in undistributed(&mut *transaction).await? {
         let statement = match table.as_str() {
-            HISTORY => "select create_reference_table($1::text::regclass)",
+            table if COPIED.contains(&table) => "select create_reference_table($1::text::regclass)",
             FIRST => DISTRIBUTE_FIRST,
             _ => "select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'affiliates')",
         };
@@ -78,7 +78,7 @@ async fn distribute_all(connection: &mut PgConnection) -> Result<(), sqlx::Error
 pub(in crate::database) async fn undistributed(executor: impl PgExecutor<'_>) -> Result<Vec<String>, sqlx::Error> {
     let question = "select name from unnest($1::text[]) with ordinality t (name, position)
         where not exists (select from pg_dist_partition where logicalrelid = to_regclass(name)) order by position";
-    let tables: Vec<&str> = TABLES.into_iter().chain([HISTORY]).collect();
+    let tables: Vec<&str> = TABLES.into_iter().chain(COPIED).collect();
     sqlx::query_scalar(question).bind(tables).fetch_all(executor).await
 }
 
@@ -86,7 +86,7 @@ pub(in crate::database) async fn undistributed(executor: impl PgExecutor<'_>) ->
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::TABLES;
+    use super::{COPIED, TABLES};
     use crate::database::MIGRATIONS;
 
     #[test]
@@ -94,7 +94,8 @@ mod tests {
         let lines = MIGRATIONS.iter().flat_map(|step| step.sql.as_str().lines());
         let made = lines.filter_map(|line| line.strip_prefix("create table ")?.split([' ', '(']).next());
         // The identity of the database is that of its coordinator.
-        let made: BTreeSet<_> = made.filter(|table| *table != "database_identity").collect();
-        assert_eq!(made, BTreeSet::from(TABLES));
+        let made = made.filter(|table| *table != "database_identity");
+        let known = TABLES.into_iter().chain(COPIED).filter(|table| *table != "_sqlx_migrations");
+        assert_eq!(made.collect::<BTreeSet<_>>(), known.collect());
     }
 }

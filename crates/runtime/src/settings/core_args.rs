@@ -56,10 +56,10 @@ pub struct CoreArgs {
     /// On Citus, connect to the coordinator alone, and not to the nodes themselves.
     #[arg(long, env = "COMPLIANCE_COORDINATOR_ONLY")]
     coordinator_only: bool,
-    /// How many days changes are kept, at least; they are dropped by the month.
-    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", default_value_t = CoreSettings::default().change_retention,
-          value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
-    change_retention: i32,
+    /// How many days changes must be kept: the core does not start if the database keeps them for a shorter time. `compliance migrate
+    /// --change-retention` sets how long it keeps them [default: 90], and so does `compliance serve` for its own database.
+    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
+    pub change_retention: Option<i32>,
     /// Maximum number of lists, exports and streams of observations that a company has open.
     #[arg(long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = CoreSettings::default().max_streams,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
@@ -126,6 +126,7 @@ impl From<&CoreArgs> for CoreSettings {
             request_memory: args.request_memory,
             coordinator_only: args.coordinator_only,
             change_retention: args.change_retention,
+            change_upkeep: Self::default().change_upkeep,
             max_streams: args.company_streams,
             webhooks: WebhookSettings {
                 deliver: !args.no_webhook_delivery,

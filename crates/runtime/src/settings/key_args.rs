@@ -13,6 +13,7 @@ use compliance_api::{
     token::{Fetch, KeyError, KeySource, Secret, Verifier},
 };
 use metrics::{counter, describe_counter, describe_gauge, gauge};
+use telemetry::background::{Task, supervise};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -144,26 +145,34 @@ impl KeyArgs {
         let record = move || loaded.set(unix_now().unwrap_or_default() as f64);
         failures.increment(0);
         record();
-        Some(AbortOnDropHandle::new(tokio::spawn(async move {
-            let mut wait = interval;
-            loop {
-                let is_asked = timeout(wait, verifier.asked()).await.is_ok();
-                wait = match verifier.refresh().await {
-                    Ok(()) => {
-                        record();
-                        interval
+        let refresh = move |task: Arc<Task>| {
+            let (verifier, failures) = (Arc::clone(&verifier), failures.clone());
+            let record = record.clone();
+            async move {
+                let mut wait = interval;
+                loop {
+                    let is_asked = timeout(wait, verifier.asked()).await.is_ok();
+                    wait = match verifier.refresh().await {
+                        Ok(()) => {
+                            record();
+                            task.succeeded();
+                            interval
+                        }
+                        Err(error) => {
+                            failures.increment(1);
+                            task.failed(format_args!(
+                                "the key set cannot be loaded, and the previous keys stay in use: {error}"
+                            ));
+                            interval.min(RETRY_INTERVAL)
+                        }
+                    };
+                    if is_asked {
+                        verifier.answered();
                     }
-                    Err(error) => {
-                        failures.increment(1);
-                        tracing::warn!(%error, "the key set cannot be loaded; the previous keys stay in use");
-                        interval.min(RETRY_INTERVAL)
-                    }
-                };
-                if is_asked {
-                    verifier.answered();
                 }
             }
-        })))
+        };
+        Some(AbortOnDropHandle::new(tokio::spawn(supervise("key refresh", refresh))))
     }
 
     /// The time that the server of the key set reports, and how long its response took. `None` without a server.

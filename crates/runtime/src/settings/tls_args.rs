@@ -2,12 +2,16 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use clap::Args;
 use metrics::{describe_gauge, gauge};
-use telemetry::metrics::{count, describe, on_render};
+use telemetry::{
+    background::{Task, supervise},
+    metrics::{count, describe, on_render},
+};
 use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -48,23 +52,34 @@ impl TlsRefreshArgs {
             return None;
         }
         let interval = self.tls_refresh;
-        Some(AbortOnDropHandle::new(tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(interval).await;
-                // Small files, so the thread is not kept for long.
-                let of_servers = servers.iter().map(|(port, tls)| (*port, tls.reload()));
-                for (port, reloaded) in of_servers.chain(client.iter().map(|(port, tls)| (*port, tls.reload()))) {
-                    match reloaded {
-                        Ok(true) => tracing::info!(port, "certificates were replaced"),
-                        Ok(false) => {}
-                        Err(error) => {
-                            count(FAILURES, "port", port);
-                            tracing::warn!(port, %error, "certificates cannot be replaced; the previous ones stay in use");
+        let refresh = move |task: Arc<Task>| {
+            let (servers, client) = (servers.clone(), client.clone());
+            async move {
+                loop {
+                    tokio::time::sleep(interval).await;
+                    // Small files, so the thread is not kept for long.
+                    let of_servers = servers.iter().map(|(port, tls)| (*port, tls.reload()));
+                    let mut failure = None;
+                    for (port, reloaded) in of_servers.chain(client.iter().map(|(port, tls)| (*port, tls.reload()))) {
+                        match reloaded {
+                            Ok(true) => tracing::info!(port, "certificates were replaced"),
+                            Ok(false) => {}
+                            Err(error) => {
+                                count(FAILURES, "port", port);
+                                failure = Some((port, error));
+                            }
                         }
+                    }
+                    match failure {
+                        None => task.succeeded(),
+                        Some((port, error)) => task.failed(format_args!(
+                            "the certificates of the port {port} cannot be replaced, and the previous ones stay in use: {error}"
+                        )),
                     }
                 }
             }
-        })))
+        };
+        Some(AbortOnDropHandle::new(tokio::spawn(supervise("certificate refresh", refresh))))
     }
 }
 

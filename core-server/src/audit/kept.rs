@@ -1,0 +1,96 @@
+//! What is kept of a record of changes, and what retention has dropped of it.
+
+use sqlx::{PgConnection, PgExecutor};
+use time::OffsetDateTime;
+
+use super::Broken;
+
+/// What is kept of a company's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Kept {
+    /// The position before the first change that is kept. It is the last one if none is.
+    pub after: i64,
+    /// The position of the last change.
+    pub last: i64,
+    /// The time of the first change that is kept.
+    pub since: Option<OffsetDateTime>,
+}
+
+/// Changes that were dropped at once, as the owner of the schema has recorded it.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Drop {
+    /// The position before the first of them.
+    pub after: i64,
+    /// The position of the last of them.
+    pub position: i64,
+    /// The part of the record that they were in.
+    pub part: Option<String>,
+    /// For how many days changes were kept then. `None`: they were dropped before drops were recorded.
+    pub days: Option<i32>,
+    /// When they were dropped, or when the record of drops began.
+    pub dropped_at: OffsetDateTime,
+    /// The role of the session that dropped them.
+    pub dropped_by: String,
+    /// The program of that session.
+    pub program: String,
+}
+
+/// What is kept of a company's record; `None` if it has none.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn kept(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Kept>, sqlx::Error> {
+    let kept = "
+        select coalesce(c.after, p.position) as after, p.position as last, c.changed_at as since
+        from change_positions p
+        left join (
+            select c.position - cardinality(c.ids) as after, c.changed_at from changes c
+            where c.company_id = $1 order by c.position limit 1
+        ) c on true
+        where p.company_id = $1";
+    sqlx::query_as(kept).bind(company_id).fetch_optional(executor).await
+}
+
+/// What was dropped of a company's record, the oldest first.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record of drops.
+pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Drop>, sqlx::Error> {
+    let drops = "
+        select after, position, part, days, dropped_at, dropped_by, program
+        from change_drops where company_id = $1 order by position";
+    sqlx::query_as(drops).bind(company_id).fetch_all(executor).await
+}
+
+/// Whether each change that is missing at the beginning was dropped by retention: drops follow each other up to where the record begins, and
+/// none of them is of changes that had to be kept.
+pub(super) async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
+    let wrong: Option<(i64, i64)> = sqlx::query_as(WRONG).bind(company_id).fetch_optional(connection).await?;
+    Ok(wrong.map(|(after, last)| Broken::Removed { first: after + 1, last }))
+}
+
+/// The first changes that were not dropped as they should have been: the position before them, and the last one.
+const WRONG: &str = "
+    with dropped as (
+        select d.after, d.position, d.hash, lag(d.position, 1, 0::bigint) over (order by d.position) as previous,
+            coalesce(d.changed_at > d.dropped_at - make_interval(days => d.days), false) as is_early
+        from change_drops d where d.company_id = $1
+    )
+    select w.after, w.last from (
+        select least(d.previous, d.after) as after, case when d.previous = d.after then d.position else greatest(d.previous, d.after) end as last
+        from dropped d where d.previous <> d.after or d.is_early
+        union all
+        select least(coalesce(d.position, 0), p.dropped_position), greatest(coalesce(d.position, 0), p.dropped_position)
+        from change_positions p
+        left join (select d.position, d.hash from dropped d order by d.position desc limit 1) d on true
+        where p.company_id = $1 and p.dropped_position <> coalesce(d.position, 0)
+        union all
+        select 0, p.dropped_position
+        from change_positions p
+        join dropped d on d.position = p.dropped_position
+        where p.company_id = $1 and d.hash is distinct from p.dropped_hash
+    ) w
+    order by w.after
+    limit 1";

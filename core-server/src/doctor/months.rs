@@ -1,0 +1,40 @@
+//! The months of the record of changes: whether retention keeps up.
+
+use sqlx::PgExecutor;
+
+/// The months that should be there, and those that should not.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Months {
+    /// For how many days changes are kept.
+    pub days: i32,
+    /// This month and the next one, if they were not made.
+    pub missing: Vec<String>,
+    /// Months whose changes could have been dropped more than a day ago.
+    pub overdue: Vec<String>,
+}
+
+/// Looks for months that are missing or overdue.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record of changes.
+pub async fn months(executor: impl PgExecutor<'_>) -> Result<Months, sqlx::Error> {
+    let months = r#"
+        select r.days,
+            array(
+                select m.part from (
+                    select to_char(date_trunc('month', now() at time zone 'UTC') + make_interval(months => n), '"changes_y"YYYY"m"MM') as part
+                    from generate_series(0, 1) n
+                ) m
+                where to_regclass(m.part) is null order by m.part
+            ) as missing,
+            array(
+                select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
+                where i.inhparent = 'changes'::regclass and c.relname ~ '^changes_y[0-9]{4}m[0-9]{2}$'
+                    and (to_date(substr(c.relname, 10), 'YYYY"m"MM') + interval '1 month') at time zone 'UTC'
+                        <= now() - make_interval(days => r.days + 1)
+                order by c.relname
+            ) as overdue
+        from change_retention r"#;
+    sqlx::query_as(months).fetch_one(executor).await
+}

@@ -1,0 +1,154 @@
+//! Tasks that run as long as their process. A panic starts a task again, and a failure that lasts is in the log and in the metrics.
+
+use std::{
+    fmt::Display,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use ::metrics::{counter, describe_counter, describe_gauge, gauge};
+use futures::FutureExt as _;
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep};
+
+const RESTARTS: &str = "compliance_background_restarts_total";
+const FAILING: &str = "compliance_background_failing";
+const LAST_SUCCESS: &str = "compliance_background_last_success_timestamp_seconds";
+
+/// The pause before a task is started again: it doubles with each panic, up to the longest. A task that ran as long as that begins with the
+/// shortest again.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+/// See [`SHORTEST_PAUSE`].
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// How often a failure that lasts is logged.
+const LOG_INTERVAL: Duration = Duration::from_mins(10);
+
+/// What a task reports to: whether its last attempt succeeded.
+#[derive(Debug)]
+pub struct Task {
+    name: &'static str,
+    failure: Mutex<Option<Failure>>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    reason: String,
+    since: Instant,
+    logged: Instant,
+}
+
+impl Task {
+    /// A task whose attempts have not failed.
+    pub fn new(name: &'static str) -> Arc<Self> {
+        describe_counter!(RESTARTS, "Background tasks that were started again after a panic.");
+        describe_gauge!(FAILING, "Whether the last attempt of a background task failed.");
+        describe_gauge!(LAST_SUCCESS, "When a background task succeeded last, in seconds since 1970.");
+        counter!(RESTARTS, "task" => name).increment(0);
+        gauge!(FAILING, "task" => name).set(0.0);
+        Arc::new(Self { name, failure: Mutex::default() })
+    }
+
+    /// Reports that an attempt succeeded.
+    pub fn succeeded(&self) {
+        gauge!(LAST_SUCCESS, "task" => self.name)
+            .set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
+        let Some(Failure { since, .. }) = self.failure.lock().take() else { return };
+        gauge!(FAILING, "task" => self.name).set(0.0);
+        tracing::info!(task = self.name, seconds = since.elapsed().as_secs(), "a background task works again");
+    }
+
+    /// Why the last attempt failed, if it did.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().as_ref().map(|failure| failure.reason.clone())
+    }
+
+    /// Reports that an attempt failed. The first of several failures is logged, and one each ten minutes.
+    pub fn failed(&self, reason: impl Display) {
+        let (now, reason) = (Instant::now(), reason.to_string());
+        let mut failure = self.failure.lock();
+        let (since, logged) = failure.as_ref().map_or((now, None), |failure| (failure.since, Some(failure.logged)));
+        let logged = logged.filter(|logged| now - *logged < LOG_INTERVAL);
+        if logged.is_none() {
+            let seconds = (now - since).as_secs();
+            tracing::warn!(task = self.name, seconds, reason, "a background task fails, and tries again");
+        }
+        *failure = Some(Failure { reason, since, logged: logged.unwrap_or(now) });
+        gauge!(FAILING, "task" => self.name).set(1.0);
+    }
+}
+
+/// Runs a task until it ends, and starts it again after each panic. `run` makes the task, which reports to what it is given.
+pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(Arc<Task>) -> F) {
+    let (task, mut pause) = (Task::new(name), SHORTEST_PAUSE);
+    loop {
+        let start = Instant::now();
+        // Whatever the task shared with others is as it would be after the end of any other task that panics.
+        let running = AssertUnwindSafe(async { run(Arc::clone(&task)).await });
+        if running.catch_unwind().await.is_ok() {
+            return;
+        }
+        if start.elapsed() >= LONGEST_PAUSE {
+            pause = SHORTEST_PAUSE;
+        }
+        counter!(RESTARTS, "task" => name).increment(1);
+        // The panic itself is logged where it happens.
+        task.failed("it panicked");
+        tracing::error!(
+            task = name,
+            pause_seconds = pause.as_secs(),
+            "a background task panicked, and is started again"
+        );
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_that_panics_is_started_again_after_a_pause_that_grows() {
+        let (runs, start) = (AtomicU32::new(0), Instant::now());
+        supervise("test", |_| async {
+            assert!(runs.fetch_add(1, Relaxed) >= 3, "on purpose");
+        })
+        .await;
+        assert_eq!((runs.load(Relaxed), start.elapsed().as_secs()), (4, 1 + 2 + 4));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_before_the_first_await_and_after_a_long_run_is_one_as_well() {
+        let (runs, start) = (AtomicU32::new(0), Instant::now());
+        supervise("test", |_| {
+            let run = runs.fetch_add(1, Relaxed);
+            assert!(run > 0, "on purpose");
+            async move {
+                sleep(LONGEST_PAUSE).await;
+                assert!(run > 1, "on purpose");
+            }
+        })
+        .await;
+        // After a long run, the pause is the shortest again.
+        assert_eq!((runs.load(Relaxed), start.elapsed().as_secs()), (3, 1 + 60 + 1 + 60));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_that_lasts_is_logged_once_and_then_at_intervals() {
+        let task = Task::new("test");
+        let logged = || task.failure.lock().as_ref().map(|failure| failure.logged);
+        task.failed("x");
+        let first = logged();
+        sleep(LOG_INTERVAL / 2).await;
+        task.failed("x");
+        assert_eq!(logged(), first);
+        sleep(LOG_INTERVAL / 2).await;
+        task.failed("x");
+        assert!(logged() > first);
+        task.succeeded();
+        assert_eq!(logged(), None);
+    }
+}
