@@ -134,7 +134,10 @@ impl<V: Verify> Tokens<V> {
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::Cell, time::Duration};
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+        time::Duration,
+    };
 
     use compliance_api::token::{Claims, KeySource, Secret, TokenError, Verifier, issue};
     use futures::future::join_all;
@@ -147,7 +150,7 @@ mod tests {
     struct Counting<'c> {
         valid: Verified,
         cached: &'c str,
-        signatures: &'c Cell<usize>,
+        signatures: &'c AtomicUsize,
     }
 
     impl Verify for &Counting<'_> {
@@ -156,7 +159,7 @@ mod tests {
         }
 
         fn verify(&self, authorization: &str) -> Verified {
-            self.signatures.set(self.signatures.get() + 1);
+            self.signatures.fetch_add(1, Relaxed);
             if authorization.starts_with("valid") { self.valid.clone() } else { Err(TokenError::Invalid) }
         }
 
@@ -180,7 +183,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn messages_of_invalid_tokens_verify_few_signatures() {
-        let signatures = Cell::new(0);
+        let signatures = AtomicUsize::new(0);
         let verifier = &Counting { valid: valid().await, cached: "", signatures: &signatures };
         let turns = Turns::new();
         let message = async || {
@@ -189,15 +192,15 @@ mod tests {
             tokens.verify_rest(&turns).await;
         };
         drop(Tokens::verify(verifier, invalid(1000).collect()));
-        assert_eq!(signatures.replace(0), 1, "a message whose caller leaves");
+        assert_eq!(signatures.swap(0, Relaxed), 1, "a message whose caller leaves");
         // Four callers at once, for a second.
         let _ = timeout(Duration::from_secs(1), join_all((0..4).map(|_| message()))).await;
-        assert!((700..=850).contains(&signatures.get()), "{} signatures", signatures.get());
+        assert!((700..=850).contains(&signatures.load(Relaxed)), "{} signatures", signatures.load(Relaxed));
     }
 
     #[tokio::test(start_paused = true)]
     async fn each_token_has_its_own_result_and_is_verified_once() {
-        let signatures = Cell::new(0);
+        let signatures = AtomicUsize::new(0);
         let verifier = &Counting { valid: valid().await, cached: "cached", signatures: &signatures };
         let valid = (0..50).map(|number| format!("valid {number}"));
         let all: Vec<String> = invalid(50).chain(valid).chain(["cached".to_owned()]).collect();
@@ -208,7 +211,7 @@ mod tests {
         for token in &all {
             assert_eq!(tokens.get(token).unwrap().is_ok(), !token.starts_with("invalid"), "{token}");
         }
-        assert_eq!(signatures.get(), 100);
+        assert_eq!(signatures.load(Relaxed), 100);
         assert!(started.elapsed() < Duration::from_millis(200), "{:?}", started.elapsed());
     }
 }
