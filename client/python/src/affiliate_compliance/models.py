@@ -601,7 +601,7 @@ class Change(TypedDict):
     id: int
     """ID of the record."""
     operation: str
-    """What was done: `created`, `updated` or `deleted`; or `erased`: the record is deleted, and of its changes only IDs, dates and statuses are left."""
+    """What was done: `created`, `updated` or `deleted`; or `erased`: the record is deleted, and of its changes only IDs, dates and statuses are left. `restored`, of the `company`: the database was restored from a backup, and the positions between those of the field `position` are lost."""
     fields: list[FieldChange]
     """The fields that changed; of a record that is new or deleted, all that have a value."""
     subject: str | None
