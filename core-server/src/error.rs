@@ -35,7 +35,7 @@ pub(crate) fn from_database(error: sqlx::Error) -> Error {
                 Error::database_unavailable()
             }
             // check_violation: what requests have is checked before, so the record had such a value already.
-            Some("23514") => {
+            Some("23514") if database.constraint().is_some_and(is_of_values) => {
                 tracing::error!(
                     constraint = database.constraint(),
                     "a record has a value that no write may have (`compliance doctor --counts` names it): {error}"
@@ -168,6 +168,11 @@ fn what(reason: &str) -> &'static str {
 fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     database.code().is_some_and(|code| codes.contains(&&*code))
+}
+
+/// Whether a constraint bounds dates or IDs that only somebody with `psql` can write.
+fn is_of_values(constraint: &str) -> bool {
+    ["_dates_check", "_id_check"].iter().any(|end| constraint.ends_with(end))
 }
 
 /// SQLSTATEs of a server that is away, going away or full, or that has become a standby, which takes no writes; or whose database is being

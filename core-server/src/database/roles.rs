@@ -34,6 +34,9 @@ const GRANTS: &str = "
                 'locked_shards')
     ) g order by position";
 
+/// Attempts to grant rights beside a session that changes the same ones.
+const GRANT_TRIES: u32 = 5;
+
 /// Grants a role what the service needs. The pool must be the owner's, and the schema up to date; the role must exist.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
@@ -44,8 +47,20 @@ pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
         "do $grants$ begin perform pg_advisory_xact_lock(hashtext('compliance grant'), 1); {}; end $grants$",
         grants.join(";")
     );
-    sqlx::raw_sql(AssertSqlSafe(statements)).execute(owner).await.map_err(error)?;
-    Ok(())
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match sqlx::raw_sql(AssertSqlSafe(statements.clone())).execute(owner).await {
+            Ok(_) => return Ok(()),
+            Err(failed) if tries < GRANT_TRIES && is_concurrent(&failed) => {}
+            Err(failed) => return Err(error(failed)),
+        }
+    }
+}
+
+/// Whether another session changed the rights of the same object at the same time. PostgreSQL has no code of its own for that.
+fn is_concurrent(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.message() == "tuple concurrently updated")
 }
 
 /// Sets for how many days changes are kept. The pool must be the owner's.

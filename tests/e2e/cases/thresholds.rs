@@ -94,9 +94,11 @@ const OTHERS: &[(&str, &[&str])] = &[
     (CORE, &["MAX_QUEUED_LARGE_PAGES", "LOGGED_REQUESTS", "MAX_HOSTS", "MAX_CONNECT_SECONDS", "POOLER_CHECKS"]),
     (GATEWAY, &["DISCARD_BYTES", "MAX_QUEUED_LARGE_REQUESTS", "MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY"]),
     (GATEWAY, &["MAX_QUEUED_READS", "MAX_IGNORED_NAMES", "MAX_IGNORED_CHARS", "MAX_ENTITY_TAGS", "MAX_ETAG_CHARS"]),
+    (CORE, &["MIN_ABSENT", "MIN_PRESENT_PER_ABSENT"]),
     ("core-server/src/database/citus/functions.rs", &["MAX_PREPARED"]),
     ("proto/src/lib.rs", &["MAX_ID"]),
     ("proto/src/rules/formats.rs", &["FIRST", "LAST"]),
+    ("proto/src/token/demand.rs", &["MAX_WAITING"]),
     ("proto/src/token/keys.rs", &["MAX_KEYS", "MIN_SECRET_BYTES", "MIN_RSA_BITS", "MAX_RSA_BITS"]),
     ("proto/src/token/verifier.rs", &["MAX_BYTES", "MAX_CACHED", "MAX_SHOWN_SUBJECT", "SKEW"]),
     (SHARED, &["MAX_OFF_THREAD", "REMEMBERED_COMPANIES", "REFUSALS_AT_ONCE", "MAX_DELAYED"]),
@@ -119,6 +121,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (CORE, &["WEBHOOK_CANDIDATES", "WEBHOOK_CHANGES", "WEBHOOK_BYTES", "WEBHOOK_ERROR_CHARS", "WEBHOOK_LOG"]),
     (CORE, &["CHANGED_WINDOW"]),
     (CORE, &["MAX_LOCATED_COMPANIES", "MAX_CONFLICTS", "ROSTER_IDENTIFIER", "ABSENT_PAGE", "REPORTED_ABSENT"]),
+    (CORE, &["ABSENT_COUNTED"]),
     (GATEWAY, &["ENCODER_MEMORY", "INFLATE_STEP", "LIST_WINDOW", "RESPONSE_WINDOW", "PAGE_MEMORY", "RECORD_SIZE"]),
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
     // The end of time.
@@ -130,7 +133,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rest-gateway/src/settings.rs", &["MIB"]),
     ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),
     // Numbers that mean something else: IDs, codes, formats, defaults.
-    (CORE, &["DEFAULT_PER_PAGE", "DEFAULT_SEARCHED", "DEFAULT_CHANGES"]),
+    (CORE, &["DEFAULT_PER_PAGE", "DEFAULT_SEARCHED", "DEFAULT_CHANGES", "RESTORE_DISTANCE"]),
     ("core-server/src/lists/layout.rs", &["INDENT", "WIDTH"]),
     ("core-server/src/lists/page.rs", &["FIRST_DAY", "LAST_DAY"]),
     ("core-server/src/lists/statement.rs", &["FIRST_FILTER"]),

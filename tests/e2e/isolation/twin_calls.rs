@@ -229,7 +229,7 @@ calls! {
     "MonitoringService/ResolveCase" unary monitoring.resolve_case |twin|
         ResolveCaseRequest { id: CASE, ..ResolveCaseRequest::default() };
     "MonitoringService/CloseCase" unary monitoring.close_case |twin|
-        CloseCaseRequest { id: CASE, case_status: text("Case A"), ..CloseCaseRequest::default() };
+        CloseCaseRequest { id: CASE, case_status: text("Closed"), ..CloseCaseRequest::default() };
     "MonitoringService/ReopenCase" unary monitoring.reopen_case |twin|
         ReopenCaseRequest { id: CASE, case_status: text("Case A"), etag: String::new() };
     "MonitoringService/AttachIncidents" unary monitoring.attach_incidents |twin| AttachIncidentsRequest {
