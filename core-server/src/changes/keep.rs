@@ -103,6 +103,7 @@ mod tests {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         let options = TestDatabase::create(&server.endpoint, "months").await.options;
         let opened = database::open(options.clone().into(), 4).await.unwrap();
+        database::restores::start(&opened.pool).await.unwrap();
         let next: String = sqlx::query_scalar(NEXT).fetch_one(&opened.pool).await.unwrap();
         sqlx::raw_sql(OLD).execute(&opened.pool).await.unwrap();
         sqlx::raw_sql(sqlx::AssertSqlSafe(format!("drop table {next}"))).execute(&opened.pool).await.unwrap();

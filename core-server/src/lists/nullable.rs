@@ -37,10 +37,10 @@ const RECORDS: &str = "
         constraint counts_of_nulls_pkey
             unique nulls not distinct (company_id, dimension, bucket, incident_status_id, false_positive)
     );
-    insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 0, 'A', 'A'), (1, 1, 'B', 'B');
+    insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'A', 'A'), (1, 2, 'B', 'B');
     insert into compliance_urls
         (company_id, id, url, url_hash, incident_status_id, false_positive, affiliate_id, discovery_date, last_seen)
-    select 1, n * 20, n, n::text::bytea, 1 + n % 2, nullif(n % 3, 0) = 1, n / 10 % 2,
+    select 1, n * 20, n, n::text::bytea, 1 + n % 2, nullif(n % 3, 0) = 1, 1 + n / 10 % 2,
         timestamptz '2024-01-01Z' + n % 90 * interval '1 day',
         case when n % 5 > 0 then timestamptz '2024-01-01Z' + n % 70 * interval '1 day' end
     from generate_series(1, 6000) n;
