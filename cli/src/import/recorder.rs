@@ -138,8 +138,8 @@ impl<'s> Recorder<'s> {
             };
             let mut absent = absent.map(|absent| format!(", {absent} absent")).unwrap_or_default();
             if let (Some(status), Some(changed)) = (absent_status, absent_changed) {
-                let set = if dry_run { "would be set" } else { "set" };
-                absent += &format!(" ({changed} {set} to {status})");
+                let done = if dry_run { "would be set" } else { "set" };
+                absent = format!("{absent} ({changed} {done} to {status})");
             }
             let report = report
                 .map(|report| format!("; the report {} lists the invalid rows", report.display()))

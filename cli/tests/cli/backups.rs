@@ -122,9 +122,9 @@ fn the_commands_of_the_page_restore_a_database_that_is_served() {
     // A copy that nothing can tell from what it is a copy of.
     let printed = shell.paste("restored");
     assert!(printed.contains("company 7: positions ") && printed.contains("positions of 1 companies"), "{printed}");
-    let (_, last) = service.request("GET", "/api/changes", &token, "");
-    let last = last["data"]["last_position"].as_i64().unwrap();
-    assert!(last > 2 * DISTANCE && last < 1 << 53, "{last}");
+    let (_, page) = service.request("GET", "/api/changes", &token, "");
+    let end = page["data"]["last_position"].as_i64().unwrap();
+    assert!(end > 2 * DISTANCE && end < 1 << 53, "{end}");
     let (status, printed, log) = output(crate::common::compliance(&shell.data).args(["audit", "verify"]));
     assert!(status.success() && printed.contains("are lost by a restore"), "{printed} {log}");
 }

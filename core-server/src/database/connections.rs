@@ -190,7 +190,7 @@ impl Connections {
         let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
         match Purpose::of("IDs").run(advance).await {
             Ok(true) => {
-                tracing::warn!(table, "the sequence of IDs was behind the table, and goes on after its greatest ID")
+                tracing::warn!(table, "the sequence of IDs was behind the table, and goes on after its greatest ID");
             }
             Ok(false) => {}
             Err(error) => tracing::error!(

@@ -103,7 +103,7 @@ impl<R> ReadColumn<R> {
             Access::Integer { set, .. } => set(record, self.integer(row)?),
             Access::Boolean { set, .. } => set(record, self.value(row)?),
             Access::Timestamp { set, .. } => {
-                set(record, self.value(row)?.and_then(|Shown(instant)| instant).map(timestamp))
+                set(record, self.value(row)?.and_then(|Shown(instant)| instant).map(timestamp));
             }
             Access::Texts { set, .. } => set(record, self.value(row)?.unwrap_or_default()),
         }

@@ -80,7 +80,7 @@ async fn what_is_changed_by_hand_is_found() {
         let company = new_company();
         fill(&core, company).await;
         let before: Checkpoint = checkpoint(&mut *connection, company).await.unwrap().unwrap();
-        assert_eq!((found(&mut connection, company).await, compare(&mut *connection, &before).await.unwrap()), (None, None));
+        assert_eq!((found(&mut connection, company).await, compare(&mut connection, &before).await.unwrap()), (None, None));
         let join = if damage.contains("where") { "and" } else { "where" };
         let company_is = if damage.starts_with("insert") { "c.company_id" } else { "company_id" };
         let damage = format!("{damage} {join} {company_is} = {company}");
@@ -113,7 +113,7 @@ async fn what_is_changed_by_hand_is_found() {
         );
         sqlx::raw_sql(AssertSqlSafe(rewritten)).execute(&mut *connection).await.unwrap();
         assert_eq!(found(&mut connection, company).await, found_by_chain);
-        assert_eq!(compare(&mut *connection, &before).await.unwrap(), found_by_checkpoint);
+        assert_eq!(compare(&mut connection, &before).await.unwrap(), found_by_checkpoint);
     }
 }
 
@@ -199,12 +199,9 @@ async fn what_is_no_longer_kept_breaks_nothing() {
         .await
         .unwrap();
     assert_eq!(kept, 3);
-    assert_eq!(
-        (found(&mut connection, company).await, compare(&mut *connection, &before).await.unwrap()),
-        (None, None)
-    );
+    assert_eq!((found(&mut connection, company).await, compare(&mut connection, &before).await.unwrap()), (None, None));
     let early = Checkpoint { position: 2, ..before };
-    assert_eq!(compare(&mut *connection, &early).await.unwrap(), Some(Broken::NotKept { position: 2 }));
+    assert_eq!(compare(&mut connection, &early).await.unwrap(), Some(Broken::NotKept { position: 2 }));
     let remove = format!("delete from changes where company_id = {company} and position = 6");
     sqlx::raw_sql(AssertSqlSafe(remove)).execute(&mut *connection).await.unwrap();
     assert_eq!(found(&mut connection, company).await, Some(Broken::Removed { first: 6, last: 6 }));
@@ -258,12 +255,8 @@ async fn what_is_removed_at_the_beginning_is_found() {
         sqlx::raw_sql(AssertSqlSafe(damage.clone())).execute(&mut *connection).await.unwrap();
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
         // A checkpoint of the end does not show it, and one of before is not kept.
-        assert_eq!(compare(&mut *connection, &end).await.unwrap(), None, "{damage}");
-        assert_eq!(
-            compare(&mut *connection, &before).await.unwrap(),
-            Some(Broken::NotKept { position: 2 }),
-            "{damage}"
-        );
+        assert_eq!(compare(&mut connection, &end).await.unwrap(), None, "{damage}");
+        assert_eq!(compare(&mut connection, &before).await.unwrap(), Some(Broken::NotKept { position: 2 }), "{damage}");
     }
 }
 

@@ -141,7 +141,7 @@ async fn nothing_personal_is_left_of_an_affiliate() {
     assert_counts_are_right(&core.pool).await;
 
     assert_eq!(broken(&mut connection, company).await, None);
-    assert_eq!(audit::compare(&mut *connection, &before).await.unwrap(), None);
+    assert_eq!(audit::compare(&mut connection, &before).await.unwrap(), None);
     assert!(audit::erased(&mut *connection, company).await.unwrap() > 50);
 
     let changes = all(&mut clients, 0, 1000).await;
@@ -170,7 +170,7 @@ async fn a_row_is_erased_more_than_once() {
     let left =
         "select count(*) from changes where company_id = $1 and resource < 6 and records::text ~ 'qzcanary|others'";
     assert_eq!(sqlx::query_scalar::<_, i64>(left).bind(company).fetch_one(&mut *connection).await.unwrap(), 0);
-    assert_eq!(audit::compare(&mut *connection, &before).await.unwrap(), None);
+    assert_eq!(audit::compare(&mut connection, &before).await.unwrap(), None);
     assert_eq!(replayed(&mut clients).await.of("url").count(), 0);
 }
 
@@ -284,7 +284,7 @@ async fn nothing_personal_is_left_of_a_company() {
         }
         assert_counts_are_right(&core.pool).await;
     }
-    assert_eq!(audit::compare(&mut *connection, &before).await.unwrap(), None);
+    assert_eq!(audit::compare(&mut connection, &before).await.unwrap(), None);
     assert_eq!(tables_with(&core.pool, other, CANARY).await, BTreeSet::from(tables));
 
     let mut clients = core.company(company);

@@ -40,7 +40,7 @@ async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] 
     let listed = list(clients, request).await.err();
     let request = WatchChangesRequest { after: Some(after), types: Vec::new() };
     let watched = clients.changes.watch_changes(request).await.err();
-    let request = ListAffiliatesRequest { changed_after: Some(after), ..ListAffiliatesRequest::default() };
+    let request = ListAffiliatesRequest { changed_after: Some(after) };
     let changed = match clients.affiliates.list_affiliates(request).await {
         Ok(stream) => stream.into_inner().message().await.err(),
         Err(status) => Some(status),
@@ -169,10 +169,10 @@ async fn the_role_of_a_service_can_neither_jump_nor_change_the_identity() {
         "create or replace function first_position() returns bigint language sql as 'select 1::bigint'",
     ] {
         let error = sqlx::raw_sql(statement).execute(&service).await.unwrap_err();
-        let code = error.as_database_error().unwrap().code().unwrap().into_owned();
-        assert_eq!(code, "42501", "{statement}: {error}");
+        let state = error.as_database_error().unwrap().code().unwrap().into_owned();
+        assert_eq!(state, "42501", "{statement}: {error}");
     }
-    let noticed: bool = sqlx::query_scalar("select notice_restore()").fetch_one(&service).await.unwrap();
-    assert!(!noticed);
+    let has_jumped: bool = sqlx::query_scalar("select notice_restore()").fetch_one(&service).await.unwrap();
+    assert!(!has_jumped);
     drop(core);
 }

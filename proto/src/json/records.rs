@@ -1,6 +1,6 @@
 //! The form of records in files: one JSON object a line, fields named as in `proto/`. An absent field and null are the same: not given. Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC; an RFC 3339 text
 //! (`"2026-01-31T12:00:00+02:00"`) is understood as well, its fraction cut off. IDs are numbers, flags `true` or
-//! `false` (`"yes"` and `"no"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
+//! `false` (the texts `"yes"`, `"no"`, `"true"` and `"false"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
 //! error that names the known ones.
 
 use std::borrow::Cow;
@@ -17,13 +17,13 @@ pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer:
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// `true`, `false`, `"yes"`, `"no"` or null.
+/// `true`, `false` or null, or as a text, in either case: yes, no, true, false.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(None),
         Value::Bool(flag) => Ok(Some(flag)),
-        Value::String(word) if word == "yes" => Ok(Some(true)),
-        Value::String(word) if word == "no" => Ok(Some(false)),
+        Value::String(word) if ["yes", "true"].iter().any(|yes| word.eq_ignore_ascii_case(yes)) => Ok(Some(true)),
+        Value::String(word) if ["no", "false"].iter().any(|no| word.eq_ignore_ascii_case(no)) => Ok(Some(false)),
         _ => Err(D::Error::custom("expected true, false, \"yes\", \"no\" or null")),
     }
 }

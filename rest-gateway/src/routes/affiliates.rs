@@ -216,7 +216,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
     if let Some(absent_status) = absent_status {
         let BatchSyncAffiliatesResponse { absent_total, absent_changed, .. } = synced;
         let set = if is_dry { "to be set" } else { "set" };
-        msg += &format!(" Absent affiliates {set} to {absent_status}: {absent_changed} of {absent_total}.");
+        msg = format!("{msg} Absent affiliates {set} to {absent_status}: {absent_changed} of {absent_total}.");
     }
     let response = body.compute(|| respond(status, rate_limit, &Envelope::written(code, &msg, &synced)));
     Ok(body.respond(response))

@@ -84,7 +84,7 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
         if let Some(status) = body["absent_status"].as_str() {
             let set = if body["validate_only"] == true { "to be set" } else { "set" };
             let (changed, total) = (&json["data"]["absent_changed"], &json["data"]["absent_total"]);
-            msg += &format!(" Absent affiliates {set} to {status}: {changed} of {total}.");
+            msg = format!("{msg} Absent affiliates {set} to {status}: {changed} of {total}.");
         }
         let (status, code, word) = if refused == 0 { (200, "1020", "ok") } else { (207, "1021", "error") };
         assert_eq!(response.status, status, "{}", response.text);

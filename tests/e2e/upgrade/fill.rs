@@ -82,7 +82,7 @@ async fn affiliates(grpc: &mut GrpcClients, name: &str) {
         affiliate_name: some(format!("{name} Nàme {number} \u{1F310} \\ \"quoted\"\t")),
         email_one: some(format!("{name}.{number}@example.org")),
         country: some("DE"),
-        city: (number % 2 == 0).then(|| "Zürich".to_owned()),
+        city: number.is_multiple_of(2).then(|| "Zürich".to_owned()),
         upline: some(format!("{name} affiliate")),
         start_date: some("2024-02-29"),
         status: some("active"),
@@ -127,8 +127,8 @@ async fn urls(grpc: &mut GrpcClients, name: &str) {
         url: Some(url(number)),
         client_affiliate_id: some(format!("{name}-1")),
         country: some("DE"),
-        disabled: Some(number % 3 == 0),
-        incident_status: some(if number % 2 == 0 { "In Violation" } else { "New" }),
+        disabled: Some(number.is_multiple_of(3)),
+        incident_status: some(if number.is_multiple_of(2) { "In Violation" } else { "New" }),
         infractions: vec![own.clone(), infraction("Trademark", "brand bidding")],
         ..UrlObservation::default()
     };

@@ -89,12 +89,12 @@ async fn a_flood_of_unknown_keys_loads_once_in_ten_seconds() {
 async fn a_load_that_takes_long_or_fails_keeps_the_known_keys() {
     let (known, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([known.jwk(json!({"kid": "known"}))]));
-    let (verifier, loads) = loading(&file, Duration::from_secs(60)).await;
+    let (verifier, loads) = loading(&file, Duration::from_mins(1)).await;
     file.write(&json!([]));
     let start = Instant::now();
     assert!(!accepts(&verifier, &stranger.good_token(Some("new"))).await);
     assert_eq!(start.elapsed().as_secs(), 5);
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     assert_eq!(loads.load(Ordering::Relaxed), 1);
     assert!(verifier.verify(&known.good_token(Some("known")), NOW).is_ok());
 }
