@@ -18,8 +18,8 @@ const ENDING: [(&str, usize, &str); 19] = [
     ("core-server/src/database/probe.rs", 1, "a wait for connections that were silent"),
     ("core-server/src/lists/stream.rs", 1, "a call"),
     ("core-server/src/record_pages.rs", 1, "a call"),
-    ("core-server/src/webhooks/deliver.rs", 1, "the attempts of one delivery, whose lease ends"),
-    ("core-server/src/webhooks/send.rs", 1, "a look-up of a name"),
+    ("core-server/src/webhooks/dispatch.rs", 1, "the attempts of one delivery, whose lease ends"),
+    ("core-server/src/webhooks/lookups.rs", 1, "a look-up of a name"),
     ("core-server/src/writes/apart.rs", 1, "the writes of a company, which ends with them, also by a panic"),
     (
         "crates/batcher/src/lib.rs",

@@ -104,6 +104,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     (SHARED, &["MAX_OFF_THREAD", "REMEMBERED_COMPANIES", "REFUSALS_AT_ONCE", "MAX_DELAYED"]),
     // Shares and order of work: they decide when something is done, and not what.
     (CORE, &["NOT_BORROWED", "READS_WHEN_SLOW", "WRITES_WHEN_SLOW", "HEAVY_BYTES", "BYTES_OF_AN_ITEM", "CALL_SHARE"]),
+    ("core-server/src/database/roles.rs", &["GRANT_TRIES"]),
     (CORE, &["CALLS_AT_LEAST", "STREAM_COMPANIES", "ITEMS_OF_A_STATEMENT", "RECORDS_OF_A_STATEMENT", "LARGE_PAGES"]),
     (CORE, &["CONNECTIONS_OF_COALESCED", "STATEMENTS_PER_CPU", "LONG_BATCHES_AT_LEAST", "LARGE_PAGE_SHARE"]),
     (CORE, &["QUEUE_SHARE", "SLOT_SHARE", "CPUS_PER_SLOT_WITH_OTHERS", "WEBHOOK_SLOTS"]),

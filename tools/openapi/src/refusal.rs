@@ -92,12 +92,6 @@ impl Group {
             reason => {
                 let code = reason.map(|reason| code(*reason));
                 let properties = object! { "code": object! { "const": code } };
-                let properties = if reason == Some(&Reason::PositionRestored) {
-                    properties
-                        .with("detail", object! { "properties": object! { "restored_position": restored_position() } })
-                } else {
-                    properties
-                };
                 reference("Error").with("properties", properties)
             }
         }
@@ -116,12 +110,6 @@ impl Group {
         };
         header_references(headers.iter().chain(RATE_LIMIT.iter().filter(|_| is_limited)).copied())
     }
-}
-
-/// The field of `detail` that says where a restored database goes on.
-fn restored_position() -> Json {
-    let doc = "Only after a restore of the database: read all records again, and then the changes after this position.";
-    object! { "type": "integer", "format": "int64", "description": doc }
 }
 
 /// The body of a refusal for a reason.
