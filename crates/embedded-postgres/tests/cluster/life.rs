@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Error, OWNER_ROLE};
