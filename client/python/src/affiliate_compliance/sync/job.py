@@ -58,7 +58,8 @@ def sync(
     absent: Any = {"report_absent": True, "absent_status": absent_status, "max_absent": max_absent}
     if absent_status and not dry_run and not summary.problems and len(file.rows) <= LONGEST_ROSTER:
         # A file that was cut off is refused before its rows are sent.
-        client.sync_affiliates([{IDENTIFIER: row.identifier} for row in file.rows], **absent, validate_only=True)
+        present: Any = [{IDENTIFIER: row.identifier} for row in file.rows]
+        client.sync_affiliates(present, **absent, validate_only=True)
     # Names change at once within a request.
     rows, size = file.rows, LONGEST_ROSTER if dry_run else batch
     while rows:
