@@ -100,7 +100,7 @@ impl Column {
         if is_text {
             return Ok(escape.text(cell).into());
         }
-        let error = |error| vec![RowError::new(name, cell, format!("The cell is no JSON: {error}."))];
+        let error = |error| vec![RowError::new(name, cell, format!("The cell is not JSON: {error}."))];
         serde_json::from_str(cell).map_err(error)
     }
 }

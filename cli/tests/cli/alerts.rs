@@ -29,7 +29,7 @@ fn each_alert_has_a_runbook_a_test_and_metrics() {
         assert!(runbook.lines().any(|line| line == format!("## {alert}")), "docs/runbook.md needs a section {alert}");
     }
     for section in runbook.lines().filter_map(|line| line.strip_prefix("## Compliance")) {
-        assert!(alerts.contains(&*format!("Compliance{section}")), "Compliance{section} is no alert");
+        assert!(alerts.contains(&*format!("Compliance{section}")), "Compliance{section} is not an alert");
     }
     let dashboard = file("deploy/observability/dashboard.json");
     for metric in metrics(&rules).into_iter().chain(metrics(&dashboard)) {
