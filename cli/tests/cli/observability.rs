@@ -162,7 +162,8 @@ fn both_tiers_count_what_they_serve() {
     assert!(seen["compliance_database_connections{state=\"idle\"}"] >= 1);
     assert!(seen["process_resident_memory_bytes"] > 1_000_000);
     assert!(raw(core.admin, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404 "));
-    // What alerts and the dashboard ask for exists.
+    // What alerts and the dashboard ask for exists. Failing webhooks are counted with the first round of deliveries.
+    wait_until("failing webhooks are counted", || metrics(core.admin).contains_key("compliance_webhooks_failing"));
     let tiers = [metrics(gateway.admin), metrics(core.admin)];
     for (file, most) in [(ALERTS, 10), (DASHBOARD, 20)] {
         let mut names = metric_names(file);
