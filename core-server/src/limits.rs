@@ -231,7 +231,7 @@ pub(crate) const WEBHOOK_CANDIDATES: i64 = 1000;
 pub(crate) const WEBHOOK_SLOW: Duration = Duration::from_millis(500);
 /// Deliveries of a core whose attempt has just begun. Each has its slot for twice [`WEBHOOK_SLOW`] at most, so webhooks wait for about a
 /// second behind this many that begin to hang.
-pub(crate) const WEBHOOK_SLOTS: usize = 128;
+pub(crate) const WEBHOOK_SLOTS: usize = 256;
 /// Those of one company: all its webhooks, so that none waits for another one.
 pub(crate) const WEBHOOK_COMPANY_SLOTS: usize = 20;
 /// Deliveries of a core that are slow, or whose webhook was slow or failed last.

@@ -40,6 +40,9 @@ fn main() -> ExitCode {
         shutdown::tests(),
         single_reads::tests(),
         webhooks::tests(),
+        webhooks::endpoints::tests(),
+        webhooks::hanging::tests(),
+        webhooks::sizes::tests(),
         wire::tests(),
         writes::tests(),
     ])

@@ -1,0 +1,215 @@
+//! What partners do to webhooks: create, change and delete them, and rotate their secrets.
+
+use std::time::Duration;
+
+use compliance_api::{
+    token::Claims,
+    v1::{
+        CreateWebhookRequest, DeleteWebhookRequest, ListChangesRequest, ListWebhooksRequest,
+        RotateWebhookSecretRequest, SearchChangesRequest, TestWebhookRequest, UpdateWebhookRequest, WebhookInput,
+    },
+};
+use core_server::WebhookSettings;
+use futures::future::join_all;
+use test_support::{Reaction, TestCore, WebhookReceiver, fresh_database, new_company, now, reason_of, sign, tests};
+use tokio::time::timeout;
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+
+use super::{Fixture, PATIENCE, REFUSED, affiliates, core, create, run};
+
+tests![
+    two_secrets_sign_while_one_is_rotated,
+    a_repeated_rotation_keeps_the_secret_that_the_endpoint_has,
+    private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to,
+    a_company_has_no_more_webhooks_than_it_may_however_they_are_created,
+    a_repeated_creation_is_one_webhook_with_one_secret,
+    what_is_done_to_webhooks_is_in_the_audit,
+];
+
+async fn two_secrets_sign_while_one_is_rotated() {
+    let mut fixture = Fixture::start().await;
+    let request = RotateWebhookSecretRequest { id: fixture.id };
+    let rotated = fixture.clients.webhooks.rotate_webhook_secret(request).await.unwrap().into_inner();
+    assert!(rotated.webhook.unwrap().previous_secret_until.is_some() && rotated.secret != fixture.secret);
+    let test = TestWebhookRequest { id: fixture.id };
+    let tested = fixture.clients.webhooks.test_webhook(test).await.unwrap().into_inner();
+    assert_eq!((tested.http_status, tested.error), (Some(204), None));
+    run(&fixture.core.pool, "update webhooks set previous_secret_until = array[now()]").await;
+    fixture.clients.webhooks.test_webhook(test).await.unwrap();
+    let [first, second] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    assert_eq!((first.header("webhook-id"), &first.json()["type"]), (&*tested.message_id, &"test".into()));
+    assert!(first.is_signed_with(&rotated.secret) && first.is_signed_with(&fixture.secret));
+    assert!(second.is_signed_with(&rotated.secret) && !second.is_signed_with(&fixture.secret));
+    assert_eq!(fixture.webhook().await.previous_secret_until, None);
+}
+
+async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
+    let mut fixture = Fixture::start().await;
+    let mut secrets = vec![fixture.secret.clone()];
+    for rotations in 1..=6 {
+        let request = RotateWebhookSecretRequest { id: fixture.id };
+        secrets.push(fixture.clients.webhooks.rotate_webhook_secret(request).await.unwrap().into_inner().secret);
+        fixture.clients.webhooks.test_webhook(TestWebhookRequest { id: fixture.id }).await.unwrap();
+        let message = fixture.receiver.received().pop().unwrap();
+        let signing: Vec<_> = secrets.iter().filter(|secret| message.is_signed_with(secret)).collect();
+        // The last six, of which one is not a previous one.
+        assert_eq!(signing, secrets.iter().skip(rotations / 6).collect::<Vec<_>>());
+    }
+}
+
+async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to() {
+    let receiver = WebhookReceiver::start().await;
+    let settings = WebhookSettings { networks: Vec::new(), ..receiver.settings() };
+    let core = core(&fresh_database().await.options, settings).await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    for (url, must) in [
+        (&*receiver.url(), "must have a host with a public address"),
+        ("https://127.0.0.1/", "must have a host with a public address"),
+        ("https://0x7f.1/", "must have a host with a public address"),
+        ("https://[::ffff:10.0.0.1]/", "must have a host with a public address"),
+        ("https://169.254.169.254/latest/meta-data", "must have a host with a public address"),
+        ("http://partner.example/", "must begin with https://"),
+        ("https://user:password@partner.example/", "must have no user and no password"),
+    ] {
+        let webhook = WebhookInput { url: Some(url.to_owned()), ..WebhookInput::default() };
+        let request = CreateWebhookRequest { webhook: Some(webhook) };
+        let error = clients.webhooks.create_webhook(request).await.unwrap_err();
+        assert_eq!((error.code(), &*reason_of(&error)), (Code::InvalidArgument, "INVALID_FIELDS"), "{url}");
+        assert_eq!(error.message(), format!("The url field {must}."), "{url}");
+    }
+    // As if the name had another address then.
+    let (id, _) = create(&mut clients, "https://partner.example/".to_owned(), &[]).await;
+    for url in [receiver.url(), format!("https://127.0.0.1:{}/", receiver.port)] {
+        run(&core.pool, &format!("update webhooks set url = '{url}'")).await;
+        let tested = clients.webhooks.test_webhook(TestWebhookRequest { id }).await.unwrap().into_inner();
+        assert_eq!((tested.http_status, tested.error.as_deref()), (None, Some(REFUSED)), "{url}");
+    }
+    run(&core.pool, &affiliates(company, 1, 1)).await;
+    let failed = "select count(*) from webhook_deliveries where error = $1";
+    let waiting = async {
+        while sqlx::query_scalar::<_, i64>(failed).bind(REFUSED).fetch_one(&core.pool).await.unwrap() == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.unwrap();
+    assert!(receiver.received().is_empty());
+}
+
+async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
+    let fixture = Fixture::start().await;
+    let created = join_all((0..30).map(async |number| {
+        let mut clients = fixture.core.company(fixture.company);
+        loop {
+            let url = Some(format!("{}/{number}", fixture.receiver.url()));
+            let webhook = WebhookInput { url, ..WebhookInput::default() };
+            let created = clients.webhooks.create_webhook(CreateWebhookRequest { webhook: Some(webhook) }).await;
+            match created.map_err(|status| reason_of(&status)).err().as_deref() {
+                // Few names are looked up at the same time.
+                Some("RATE_LIMITED") => tokio::task::yield_now().await,
+                refused => return refused.map(str::to_owned),
+            }
+        }
+    }));
+    let refused: Vec<String> = created.await.into_iter().flatten().collect();
+    // One was there before.
+    assert_eq!(refused, vec!["FAILED_PRECONDITION"; 30 - 19]);
+}
+
+/// Whoever sends it: a client that got no response, a proxy, or both at the same time through different cores.
+async fn a_repeated_creation_is_one_webhook_with_one_secret() {
+    let mut fixture = Fixture::start().await;
+    let other = core(&fixture.database, fixture.receiver.settings()).await;
+    let token = |subject: &str| {
+        let claims = Claims::new(fixture.company, now(), 3600);
+        sign(&Claims { sub: Some(subject.to_owned()), scope: Some("webhooks".to_owned()), ..claims })
+    };
+    let url = Some(format!("{}/repeated", fixture.receiver.url()));
+    let webhook = WebhookInput { url, description: Some("Ours".to_owned()), ..WebhookInput::default() };
+    let request = CreateWebhookRequest { webhook: Some(webhook) };
+    let create = async |core: &TestCore, subject| {
+        let created = core.clients(&token(subject)).webhooks.create_webhook(request.clone()).await?.into_inner();
+        Ok::<_, Status>((created.webhook.unwrap().id, created.secret))
+    };
+    let created = join_all((0..6).map(|number| create([&fixture.core, &other][number % 2], "a"))).await;
+    let created: Vec<_> = created.into_iter().map(Result::unwrap).collect();
+    assert!(created.iter().all(|(id, secret)| (id, secret) == (&created[0].0, &created[0].1)), "there are several");
+    let refused = |status: Status| {
+        let id = status.get_error_details().error_info().unwrap().metadata["webhook_id"].clone();
+        assert_eq!((reason_of(&status), id), ("FAILED_PRECONDITION".to_owned(), created[0].0.to_string()));
+    };
+    // The secret is for whoever created the webhook.
+    refused(create(&other, "b").await.unwrap_err());
+    run(&other.pool, "update webhooks set created_at = now() - interval '61 minutes'").await;
+    refused(create(&other, "a").await.unwrap_err());
+    run(&other.pool, "update webhooks set created_at = now()").await;
+    assert_eq!(create(&other, "a").await.unwrap(), created[0]);
+    let rotate = RotateWebhookSecretRequest { id: created[0].0 };
+    fixture.clients.webhooks.rotate_webhook_secret(rotate).await.unwrap();
+    refused(create(&other, "a").await.unwrap_err());
+    let listed = fixture.clients.webhooks.list_webhooks(ListWebhooksRequest {}).await.unwrap().into_inner();
+    assert_eq!(listed.webhooks.len(), 2);
+}
+
+/// Every operation on a webhook, and a failure that disables it, is in the audit with who did it. Deliveries are not.
+async fn what_is_done_to_webhooks_is_in_the_audit() {
+    let mut fixture = Fixture::start().await;
+    run(&fixture.core.pool, "alter table webhooks enable trigger user").await;
+    let claims = Claims::new(fixture.company, now(), 3600);
+    let scope = Some("webhooks".to_owned());
+    let mut owner = fixture.core.clients(&sign(&Claims { sub: Some("owner".to_owned()), scope, ..claims }));
+    let url = fixture.receiver.react_at("/audited", Reaction::OK);
+    let (id, secret) = create(&mut owner, url.clone(), &["affiliate"]).await;
+    fixture.id = id;
+    fixture.change(1, 1).await;
+    fixture.wait_until(|webhook| webhook.position >= 1).await;
+    let update = |webhook| UpdateWebhookRequest { id, webhook: Some(webhook) };
+    let described = WebhookInput { description: Some("Ours".to_owned()), ..WebhookInput::default() };
+    for _ in 0..2 {
+        owner.webhooks.update_webhook(update(described.clone())).await.unwrap();
+    }
+    let rotated = owner.webhooks.rotate_webhook_secret(RotateWebhookSecretRequest { id }).await.unwrap().into_inner();
+    owner.webhooks.test_webhook(TestWebhookRequest { id }).await.unwrap();
+    fixture.receiver.react_at("/audited", Reaction::Respond("410 Gone"));
+    fixture.change(2, 1).await;
+    fixture.wait_until(|webhook| webhook.status == "disabled").await;
+    owner.webhooks.delete_webhook(DeleteWebhookRequest { id }).await.unwrap();
+
+    let request =
+        SearchChangesRequest { resource: Some("webhook".to_owned()), id: Some(id), ..SearchChangesRequest::default() };
+    let mut found = fixture.clients.audit.search_changes(request).await.unwrap().into_inner().changes;
+    found.reverse();
+    let text = format!("{found:?}");
+    assert!(!text.contains("whsec_") && !text.contains(&secret) && !text.contains(&rotated.secret), "{text}");
+    let done: Vec<_> = found
+        .iter()
+        .map(|change| {
+            let fields: Vec<_> = change.fields.iter().map(|field| &*field.field).collect();
+            (&*change.operation, change.subject.as_deref(), fields)
+        })
+        .collect();
+    let owner = Some("owner");
+    assert_eq!(
+        done,
+        [
+            ("created", owner, vec!["status", "types", "url"]),
+            ("updated", owner, vec!["description"]),
+            ("updated", owner, vec!["secret_rotated_at"]),
+            ("updated", owner, vec!["tested_at"]),
+            ("updated", None, vec!["disabled_reason", "status"]),
+            (
+                "deleted",
+                owner,
+                vec!["description", "disabled_reason", "secret_rotated_at", "status", "tested_at", "types", "url"]
+            ),
+        ]
+    );
+    assert!(found.iter().all(|change| change.resource == "webhook" && change.id == id));
+    // The feed, which needs no scope, and messages have none of it.
+    let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
+    let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner();
+    let resources: Vec<_> = listed.changes.iter().map(|change| &*change.resource).collect();
+    assert_eq!((resources, listed.position), (vec!["affiliate"; 2], listed.last_position));
+    assert!(fixture.receiver.received().iter().all(|message| !message.body.contains(r#""resource":"webhook""#)));
+}
