@@ -119,16 +119,15 @@ async fn readers_that_take_little_make_room() {
 async fn bodies_and_requests_do_not_wait_for_each_other() {
     // A test build takes long to inflate more.
     const PART: usize = 256 << 10;
-    let settings = Settings { body_memory: 64 * PART, ..Settings::default() };
-    let service = TestService::with(Options { settings, ..Options::default() }).await;
+    let service = TestService::with(Options { request_memory: 64 * PART, ..Options::default() }).await;
     let company = new_company();
-    let rest = service.rest_remote(company);
+    let rest = service.rest(company);
 
     let mut body = Vec::new();
     let spaces = vec![b' '; 25 * PART];
     GzipEncoder::with_quality(Cursor::new(&spaces), Level::Precise(0)).read_to_end(&mut body).await.unwrap();
     let (first, rest_of_body) = body.split_at(24 * PART);
-    let mut inflated = TcpStream::connect(service.rest_remote).await.unwrap();
+    let mut inflated = TcpStream::connect(service.rest).await.unwrap();
     let head = format!(
         "POST /api/urls HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
         content-encoding: gzip\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
@@ -137,11 +136,14 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
     );
     inflated.write_all(head.as_bytes()).await.unwrap();
     inflated.write_all(first).await.unwrap();
-    // Time to wait for each other. Whatever is faster has the same result.
-    sleep(Duration::from_millis(500)).await;
-    let requests = (0..2).map(|number| {
-        let (rest, spaces) = (rest.clone(), " ".repeat(2 * PART));
-        let body = format!(r#"{{"urls":[{{"url":"https://{number}.example/"}}]}}{spaces}"#);
+    let body = |number: usize| format!(r#"{{"urls":[{{"url":"https://{number}.example/"}}]}}{}"#, " ".repeat(3 * PART));
+    let deadline = Instant::now() + SOON;
+    while service.memory.held() < 23 * PART {
+        assert!(Instant::now() < deadline, "the body is not inflated");
+        sleep(Duration::from_millis(20)).await;
+    }
+    let requests = (1..=2).map(|number| {
+        let (rest, body) = (rest.clone(), body(number));
         tokio::spawn(async move {
             loop {
                 let start = Instant::now();
@@ -155,7 +157,9 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
         })
     });
     let requests: Vec<_> = requests.collect();
-    sleep(Duration::from_millis(500)).await;
+    // Another company has memory, so that its request ends while theirs wait.
+    service.rest(new_company()).post("/urls", body(3)).await.with_status(201);
+    assert!(!requests.iter().any(JoinHandle::is_finished), "a request did not wait for memory");
     inflated.write_all(rest_of_body).await.unwrap();
     let mut refused = String::new();
     inflated.read_to_string(&mut refused).await.unwrap();

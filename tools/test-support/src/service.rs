@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use admission::Memory;
 use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
 use rest_gateway::Settings;
 use sqlx::{PgPool, postgres::PgConnectOptions};
@@ -72,6 +73,8 @@ pub struct TestService {
     pub rest: SocketAddr,
     /// The gateway with the core across the network.
     pub rest_remote: SocketAddr,
+    /// What requests hold in the memory of the core, which the gateway in its process uses too.
+    pub memory: Memory,
     _shutdown: DropGuard,
 }
 
@@ -101,6 +104,7 @@ impl TestService {
         };
         let TestCore { pool, core } = TestCore::with_settings(database, 16, settings).await;
         let core = Arc::new(core);
+        let memory = core.memory();
         let shutdown = CancellationToken::new();
 
         let listener = listener().await;
@@ -110,14 +114,14 @@ impl TestService {
 
         let remote = rest_gateway::remote(&format!("http://{grpc}"), &options.settings).unwrap();
         let mut addresses = Vec::new();
-        for (clients, memory) in [(core.clients(), Some(core.memory())), (remote, None)] {
+        for (clients, memory) in [(core.clients(), Some(memory.clone())), (remote, None)] {
             let router = rest_gateway::router(clients, memory, verifier().await, &options.settings);
             let listener = self::listener().await;
             addresses.push(listener.local_addr().unwrap());
             let (settings, end) = (options.settings.clone(), shutdown.clone());
             tokio::spawn(async move { rest_gateway::serve(listener, router, &settings, end).await });
         }
-        Self { pool, grpc, rest: addresses[0], rest_remote: addresses[1], _shutdown: shutdown.drop_guard() }
+        Self { pool, grpc, rest: addresses[0], rest_remote: addresses[1], memory, _shutdown: shutdown.drop_guard() }
     }
 
     /// A REST client of a company.
