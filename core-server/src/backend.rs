@@ -52,13 +52,14 @@ impl Backend {
         })
     }
 
-    /// Runs a read that may take long in a slot of its company.
+    /// Runs a read that may take long in a slot of its company for that kind of work.
     pub(crate) async fn in_slot<T>(
         &self,
         company_id: i64,
+        work: Work,
         reading: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let mut slot = self.shares.enter(company_id, Work::Statement(1)).await?;
+        let mut slot = self.shares.enter(company_id, work).await?;
         shares::run(&mut slot, false, reading).await
     }
 

@@ -250,11 +250,8 @@ pub(crate) const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a request that names an endpoint waits for its addresses.
 pub(crate) const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Lookups of names for deliveries, and as many for those to slow webhooks: each has one of the 512 threads for blocking work, for as long
-/// as a name server is silent. A company has as many as slots, and an endpoint one.
-pub(crate) const WEBHOOK_LOOKUPS: usize = 128;
 /// Lookups of names for requests that name an endpoint.
-pub(crate) const WEBHOOK_CHECKS: usize = 32;
+pub(crate) const WEBHOOK_CHECKS: usize = 256;
 /// Those of one company.
 pub(crate) const WEBHOOK_COMPANY_CHECKS: usize = 4;
 /// How long a core has a webhook to itself: longer than an attempt takes with its statements. If a core dies, the next attempt waits

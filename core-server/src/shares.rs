@@ -38,7 +38,7 @@ pub(crate) struct Shares {
     open_to_all: Counts,
     /// Pages, and batches that are short.
     pub(crate) statements: FairQueue,
-    /// Long batches: they keep a processor busy here, and another one in the database.
+    /// Long batches: they keep a processor busy here, and another one in the database. Records of the past: they read all later batches.
     pub(crate) heavy: FairQueue,
     /// Large pages: each keeps a connection for as long as its reader takes.
     pub(crate) large_pages: FairQueue,
@@ -51,7 +51,7 @@ pub(crate) enum Work {
     Coalesced,
     /// A statement of its own, which weighs this.
     Statement(usize),
-    /// A long batch of so many items.
+    /// A long batch of so many items, or one record of the past.
     Heavy(usize),
 }
 

@@ -18,6 +18,7 @@ use crate::{
     lists::{Records, read_records},
     reads::{ReadByKey, Reads},
     requests::holding,
+    shares::Work,
     table::Reader,
     urls,
 };
@@ -111,7 +112,8 @@ pub(crate) async fn get<R: Record>(
     match as_of.filter(|as_of| !as_of.is_empty()) {
         Some(as_of) => {
             let second = timestamp(&as_of).unwrap_or_default();
-            backend.in_slot(company_id, read(backend, reads, company_id, id, second)).await
+            // It reads the company's batches, however many there are, so that it must not take the slots of its pages.
+            backend.in_slot(company_id, Work::Heavy(1), read(backend, reads, company_id, id, second)).await
         }
         None => reads.get(company_id, id).await,
     }

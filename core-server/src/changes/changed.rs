@@ -13,6 +13,7 @@ use crate::{
     error::from_database,
     limits::{CHANGED_ENTRIES, CHANGED_ROWS, CHANGED_WINDOW},
     lists::Source,
+    shares::Work,
 };
 
 /// The statement that finds them, with the types of its parameters.
@@ -42,8 +43,9 @@ impl Changed {
             let row = query.bind(CHANGED_ROWS).bind(CHANGED_ENTRIES).fetch_one(&pool).await?;
             Ok::<(Kept, bool, Vec<i64>), _>((Kept::of(&row)?, row.try_get("is_complete")?, row.try_get("ids")?))
         };
-        let (kept, is_complete, ids) =
-            backend.in_slot(company_id, async { database::read(&pool, read).await.map_err(from_database) }).await?;
+        let (kept, is_complete, ids) = backend
+            .in_slot(company_id, Work::Statement(1), async { database::read(&pool, read).await.map_err(from_database) })
+            .await?;
         kept.check(position)?;
         memory.shrink_to(size_of_val(&*ids));
         Ok(is_complete.then(|| Arc::new(Self { ids, _memory: memory })))

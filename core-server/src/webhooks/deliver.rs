@@ -18,7 +18,6 @@ use time::OffsetDateTime;
 use super::{
     dispatch::Slot,
     endpoint::Endpoint,
-    lookups::{Caller, Lookups},
     message::{Message, fitting, new_id},
     send::{Attempt, Sender},
     statements::{CLAIM, FINISH, FIX, PASS, RESTORED},
@@ -42,7 +41,6 @@ type Statement = Query<'static, Postgres, PgArguments>;
 pub(super) struct Delivery {
     pub(super) backend: Arc<Backend>,
     pub(super) sender: Sender,
-    pub(super) lookups: Lookups,
     pub(super) company_id: i64,
     pub(super) id: i64,
 }
@@ -142,8 +140,7 @@ impl Delivery {
         let message = Message::of_changes(message_id, endpoint.message_after, position, restored, changes);
         let message = message.map_err(|_| Error::internal())?;
         let bytes = message.body.len();
-        let caller = Caller { lookups: self.lookups.clone(), company_id: self.company_id, webhook_id: self.id };
-        let mut attempt = slot.wait_for(self.sender.send(&endpoint.url, message, endpoint.secrets(), caller)).await;
+        let mut attempt = slot.wait_for(self.sender.send(&endpoint.url, message, endpoint.secrets())).await;
         let is_delivered = attempt.error.is_none();
         // Then another message follows, with fewer changes.
         let is_cut = attempt.is_too_large() && changes.len() > 1;

@@ -18,7 +18,6 @@ use tokio::{
 
 use super::{
     deliver::{DELIVERIES, Delivery},
-    lookups::Lookups,
     send::{Attempt, Sender},
     statements::{COMPANIES, DUE},
 };
@@ -50,7 +49,6 @@ pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Se
 
 /// Delivers to webhooks whose last attempt failed or took long, or to the others.
 async fn deliver(backend: Arc<Backend>, sender: Sender, slots: Arc<Slots>, are_slow: bool, task: Arc<Task>) {
-    let lookups = Lookups::of_deliveries();
     let (mut running, mut companies) = (JoinSet::new(), Vec::new());
     loop {
         tokio::time::sleep(WEBHOOK_INTERVAL).await;
@@ -60,8 +58,8 @@ async fn deliver(backend: Arc<Backend>, sender: Sender, slots: Arc<Slots>, are_s
             let slot = if are_slow { slots.slow(company_id) } else { slots.fast(company_id).await };
             match slot {
                 Ok(slot) => {
-                    let (backend, sender, lookups) = (Arc::clone(&backend), sender.clone(), lookups.clone());
-                    let delivery = Delivery { backend, sender, lookups, company_id, id };
+                    let (backend, sender) = (Arc::clone(&backend), sender.clone());
+                    let delivery = Delivery { backend, sender, company_id, id };
                     running.spawn(Purpose::of("webhook").run(delivery.run(slot)));
                 }
                 Err(Full::Company) => {}

@@ -4,11 +4,11 @@ use std::{
     error::Error as _,
     fs,
     io::{self, ErrorKind},
+    net::SocketAddr,
     sync::{Arc, OnceLock},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use admission::Count;
 use reqwest::{
     Certificate, Client, Response, StatusCode,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -18,11 +18,7 @@ use reqwest::{
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::{
-    lookups::{CALLER, Caller, lookup},
-    message::Message,
-    networks::Networks,
-};
+use super::{lookups::look_up, message::Message, networks::Networks};
 use crate::{
     WebhookSettings,
     limits::{WEBHOOK_CONNECT_TIMEOUT, WEBHOOK_ERROR_CHARS, WEBHOOK_RESOLVE_TIMEOUT, WEBHOOK_TIMEOUT},
@@ -76,15 +72,15 @@ impl Sender {
         Ok(Self { networks: Networks::new(&settings.networks), authorities, client: Arc::default() })
     }
 
-    /// Why the address cannot be one of a webhook. A name that does not resolve now may do so later. Its lookup holds `permit`.
-    pub(super) async fn check(&self, url: &str, permit: Count) -> Result<(), &'static str> {
+    /// Why the address cannot be one of a webhook. A name that does not resolve now may do so later.
+    pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
         let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err("must have no user and no password");
         }
         let is_allowed = match url.host() {
-            Some(Host::Domain(name)) => match timeout(WEBHOOK_RESOLVE_TIMEOUT, lookup(name.to_owned(), permit)).await {
-                Ok(Ok(addresses)) => addresses.iter().any(|address| self.networks.allow(address.ip())),
+            Some(Host::Domain(name)) => match timeout(WEBHOOK_RESOLVE_TIMEOUT, look_up(name)).await {
+                Ok(Ok(addresses)) => addresses.iter().any(|address| self.networks.allow(*address)),
                 _ => true,
             },
             _ => self.allows_address_of(&url),
@@ -102,16 +98,10 @@ impl Sender {
         }
     }
 
-    /// Sends a message of a caller's endpoint, signed with each of the secrets.
-    pub(super) async fn send(
-        &self,
-        url: &str,
-        message: Message,
-        secrets: impl Iterator<Item = &str>,
-        caller: Caller,
-    ) -> Attempt {
+    /// Sends a message, signed with each of the secrets.
+    pub(super) async fn send(&self, url: &str, message: Message, secrets: impl Iterator<Item = &str>) -> Attempt {
         let start = Instant::now();
-        let response = CALLER.scope(caller, self.post(url, message, secrets)).await;
+        let response = self.post(url, message, secrets).await;
         let duration = start.elapsed();
         match response {
             Ok(response) => {
@@ -161,8 +151,9 @@ impl Sender {
 
 /// How long a value of `Retry-After` says to wait: seconds, or until a date.
 fn wait_of(value: &str, now: SystemTime) -> Option<Duration> {
-    if let Ok(seconds) = value.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than fit are a longer wait than any that is kept.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = httpdate::parse_http_date(value).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
@@ -176,14 +167,14 @@ struct Resolver {
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let networks = self.networks.clone();
-        let found = CALLER.try_with(|caller| caller.look_up(name.as_str()));
         Box::pin(async move {
-            let mut allowed = found?.await?;
-            allowed.retain(|address| networks.allow(address.ip()));
+            let mut allowed = look_up(name.as_str()).await?;
+            allowed.retain(|address| networks.allow(*address));
             if allowed.is_empty() {
                 return Err(io::Error::new(ErrorKind::PermissionDenied, REFUSED).into());
             }
-            Ok(Box::new(allowed.into_iter()) as Addrs)
+            // The port is that of the URL.
+            Ok(Box::new(allowed.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
@@ -215,6 +206,7 @@ mod tests {
         for (value, wait) in [
             ("120", Some(120)),
             ("0", Some(0)),
+            ("99999999999999999999", Some(u64::MAX)),
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(0)),
             ("Sun, 06 Nov 1994 08:51:37 GMT", Some(120)),
             ("Sunday, 06-Nov-94 08:51:37 GMT", Some(120)),

@@ -20,7 +20,6 @@ use tonic::{Request, Response};
 
 use super::{
     endpoint::{Created, Endpoint, delivery},
-    lookups::{Caller, Lookups},
     message::{Message, new_id, new_secret},
     send::Sender,
     statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, TEST, UPDATE},
@@ -48,8 +47,6 @@ pub(crate) struct Webhooks {
     tests: Counts,
     /// Lookups of names in requests.
     lookups: Counts,
-    /// Lookups for test messages.
-    test_lookups: Lookups,
 }
 
 /// A statement that returns webhooks.
@@ -59,8 +56,7 @@ impl Webhooks {
     pub(crate) fn new(backend: &Arc<Backend>, sender: &Sender) -> Self {
         let tests = Counts::new(WEBHOOK_TESTS, WEBHOOK_COMPANY_TESTS);
         let lookups = Counts::new(WEBHOOK_CHECKS, WEBHOOK_COMPANY_CHECKS);
-        let test_lookups = Lookups::of_tests();
-        Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups, test_lookups }
+        Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
     }
 
     /// What is sent, with a URL that can be one, or none.
@@ -69,8 +65,8 @@ impl Webhooks {
         webhook.url = webhook.url.filter(|url| !url.is_empty());
         if let Some(url) = &webhook.url {
             let violation = |must| Error::invalid(Violations::one("url", format!("The url field {must}.")));
-            let lookup = self.lookups.add(company_id)?;
-            self.sender.check(url, lookup).await.map_err(violation)?;
+            let _lookup = self.lookups.add(company_id)?;
+            self.sender.check(url).await.map_err(violation)?;
         }
         Ok(webhook)
     }
@@ -180,8 +176,7 @@ impl WebhookService for Webhooks {
         let endpoint = self.change(request.id, test).await?;
         let message_id = new_id().map_err(|_| Error::internal())?;
         let message = Message::of_test(message_id.clone(), SystemTime::now().into()).map_err(|_| Error::internal())?;
-        let caller = Caller { lookups: self.test_lookups.clone(), company_id, webhook_id: endpoint.id };
-        let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets(), caller).await;
+        let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
         Ok(Response::new(TestWebhookResponse {
             message_id,
             http_status: attempt.status.map(|status| status.as_u16().into()),

@@ -169,11 +169,16 @@ async fn what_is_done_to_webhooks_is_in_the_audit() {
     for _ in 0..2 {
         owner.webhooks.update_webhook(update(described.clone())).await.unwrap();
     }
+    let moved = WebhookInput { position: Some(0), ..WebhookInput::default() };
+    owner.webhooks.update_webhook(update(moved)).await.unwrap();
+    fixture.wait_until(|webhook| webhook.position >= 1).await;
     let rotated = owner.webhooks.rotate_webhook_secret(RotateWebhookSecretRequest { id }).await.unwrap().into_inner();
     owner.webhooks.test_webhook(TestWebhookRequest { id }).await.unwrap();
     fixture.receiver.react_at("/audited", Reaction::Respond("410 Gone"));
     fixture.change(2, 1).await;
     fixture.wait_until(|webhook| webhook.status == "disabled").await;
+    let by_hand = format!("update webhooks set secret = 'whsec_AAAA', position = 0 where id = {id}");
+    run(&fixture.core.pool, &by_hand).await;
     owner.webhooks.delete_webhook(DeleteWebhookRequest { id }).await.unwrap();
 
     let request =
@@ -193,15 +198,26 @@ async fn what_is_done_to_webhooks_is_in_the_audit() {
     assert_eq!(
         done,
         [
-            ("created", owner, vec!["status", "types", "url"]),
+            ("created", owner, vec!["position", "status", "types", "url"]),
             ("updated", owner, vec!["description"]),
+            ("updated", owner, vec!["position"]),
             ("updated", owner, vec!["secret_rotated_at"]),
             ("updated", owner, vec!["tested_at"]),
             ("updated", None, vec!["disabled_reason", "status"]),
+            ("updated", None, vec!["position", "secret"]),
             (
                 "deleted",
                 owner,
-                vec!["description", "disabled_reason", "secret_rotated_at", "status", "tested_at", "types", "url"]
+                vec![
+                    "description",
+                    "disabled_reason",
+                    "position",
+                    "secret_rotated_at",
+                    "status",
+                    "tested_at",
+                    "types",
+                    "url"
+                ]
             ),
         ]
     );

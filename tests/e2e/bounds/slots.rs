@@ -7,6 +7,7 @@ use futures::future::{join_all, select_all};
 use rest_gateway::Settings;
 use sqlx::AssertSqlSafe;
 use test_support::{Options, RestClient, TestService, activity, new_company, tests, token};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -21,6 +22,7 @@ tests![
     readers_that_take_little_make_room,
     bodies_and_requests_do_not_wait_for_each_other,
     stuck_companies_leave_slots_to_others,
+    records_of_the_past_leave_slots_to_pages,
 ];
 
 const SOON: Duration = Duration::from_mins(1);
@@ -220,5 +222,36 @@ async fn stuck_companies_leave_slots_to_others() {
     let (status, _, rest) = stuck.await;
     for status in std::iter::once(status).chain(join_all(rest).await) {
         assert_eq!(status.unwrap(), 201);
+    }
+}
+
+/// However many records of the past a company reads, and however long that takes, its pages are read meanwhile.
+async fn records_of_the_past_leave_slots_to_pages() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let rest = service.rest(company);
+    rest.post("/urls", r#"{"urls":[{"url":"https://past.example/"}]}"#).await.with_status(201);
+    let id = rest.get("/urls").await.with_status(200)["data"][0]["id"].as_i64().unwrap();
+    let mut blocked = service.pool.begin().await.unwrap();
+    sqlx::raw_sql("lock table changes in access exclusive mode").execute(&mut *blocked).await.unwrap();
+    let now = OffsetDateTime::now_utc().truncate_to_second().format(&Rfc3339).unwrap();
+    let readers: Vec<_> = (0..64)
+        .map(|_| {
+            let (rest, path) = (rest.clone(), format!("/urls/{id}?as_of={now}"));
+            tokio::spawn(async move { rest.get(&path).await.status })
+        })
+        .collect();
+    let waiting = format!("select count(*) from {} where wait_event_type = 'Lock'", activity());
+    while sqlx::query_scalar::<_, i64>(AssertSqlSafe(&*waiting)).fetch_one(&service.pool).await.unwrap() == 0 {
+        assert!(!readers.iter().any(JoinHandle::is_finished), "records of the past do not wait");
+        sleep(Duration::from_millis(5)).await;
+    }
+    for _ in 0..10 {
+        rest.get("/urls?per_page=10").await.with_status(200);
+    }
+    assert!(!readers.iter().any(JoinHandle::is_finished), "the pages have waited for records of the past");
+    blocked.rollback().await.unwrap();
+    for status in join_all(readers).await {
+        assert_eq!(status.unwrap(), 200);
     }
 }
