@@ -48,9 +48,13 @@ impl CoreTierArgs {
     /// What `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
         let (loaded, path) = (self.grpc_tls.load(), self.grpc_tls.certificate());
+        let certificates = [
+            CertificateNeed::of("gRPC certificate", loaded, path, true),
+            CertificateNeed::of("webhook authorities", self.core.check_webhooks().map(Some), None, false),
+        ];
         Needs {
             ports: vec![PortNeed::grpc(self.core.address())],
-            certificates: Vec::from_iter(CertificateNeed::of("gRPC certificate", loaded, path, true)),
+            certificates: certificates.into_iter().flatten().collect(),
             database: Some(DatabaseNeed {
                 url: &self.database,
                 replicas: &self.replicas,
@@ -71,6 +75,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
     let tls = args.grpc_tls.load()?;
+    args.core.check_webhooks()?;
     let mut ports = vec![ServicePort::grpc(args.core.bind()?, tls.clone())];
     let _telemetry = args.telemetry.start("compliance-core", COMMIT)?;
     let prepare = async || {

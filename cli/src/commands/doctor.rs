@@ -95,7 +95,14 @@ impl DoctorArgs {
     fn needs(&self) -> Needs<'_> {
         Needs {
             ports: vec![PortNeed::rest(self.rest_addr), PortNeed::grpc(self.grpc_addr)],
-            certificates: Vec::new(),
+            certificates: CertificateNeed::of(
+                "client certificate",
+                self.core_tls.load(),
+                self.core_tls.certificate(),
+                false,
+            )
+            .into_iter()
+            .collect(),
             database: Some(DatabaseNeed {
                 url: &self.database,
                 replicas: &self.replicas,

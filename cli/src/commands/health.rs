@@ -45,7 +45,8 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
         InvalidSetting::of("the address of the service")(format!("{}: {text}", args.address))
     };
     let authority = args.address.authority().ok_or_else(wrong)?;
-    let tls = || args.tls.load()?.map_or_else(|| Ok(ClientTls::load(None, None)?), anyhow::Ok);
+    let given = args.tls.load()?;
+    let tls = || given.clone().map_or_else(|| Ok(ClientTls::load(None, None)?), anyhow::Ok);
     let asked = async {
         match args.address.scheme_str() {
             Some("http") => rest(authority, None).await,

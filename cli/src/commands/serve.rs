@@ -78,6 +78,7 @@ impl ServeArgs {
         let certificates = [
             CertificateNeed::of("REST certificate", rest.load(), rest.certificate(), false),
             CertificateNeed::of("gRPC certificate", grpc.load(), grpc.certificate(), true),
+            CertificateNeed::of("webhook authorities", self.core.check_webhooks().map(Some), None, false),
         ];
         Needs {
             ports: vec![PortNeed::rest(self.gateway.address()), PortNeed::grpc(self.core.address())],
@@ -108,6 +109,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
         return Err(InvalidSetting::missing("--database-url (DATABASE_URL)", allowed).into());
     }
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
+    args.core.check_webhooks()?;
     let [rest_tls, grpc_tls] = certificates.clone();
     let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
     let mut ports = vec![ServicePort::rest(rest, rest_tls), ServicePort::grpc(grpc, grpc_tls)];

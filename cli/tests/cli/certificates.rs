@@ -216,17 +216,80 @@ fn certificates_that_cannot_be_used_are_refused_at_start() {
     authority.issue(&["rest", "grpc"]);
     fs::write(folder.join("empty.pem"), "").unwrap();
     let programs = Programs::new();
-    let wrong: [(&[(&str, &str)], &str); 5] = [
-        (&[("--rest-tls-cert", "rest.pem"), ("--rest-tls-key", "none.pem")], "cannot read"),
-        (&[("--rest-tls-cert", "empty.pem"), ("--rest-tls-key", "rest-key.pem")], "holds no certificate"),
-        (&[("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "empty.pem")], "holds no private key"),
-        (&[("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "rest-key.pem")], "cannot be used"),
-        (&[("--rest-tls-cert", "rest.pem")], "--rest-tls-key"),
+    let grpc = |settings: &[(&'static str, &'static str)]| [&GRPC[..], settings].concat();
+    let wrong: [(Vec<(&str, &str)>, &str, &str); 8] = [
+        (vec![("--rest-tls-cert", "rest.pem"), ("--rest-tls-key", "none.pem")], "--rest-tls-key", "cannot read"),
+        (
+            vec![("--rest-tls-cert", "empty.pem"), ("--rest-tls-key", "rest-key.pem")],
+            "--rest-tls-cert",
+            "holds no certificate",
+        ),
+        (
+            vec![("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "empty.pem")],
+            "--grpc-tls-key",
+            "holds no private key",
+        ),
+        (
+            vec![("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "rest-key.pem")],
+            "--grpc-tls-cert",
+            "cannot be used",
+        ),
+        (vec![("--rest-tls-cert", "rest.pem")], "--rest-tls-cert", "--rest-tls-key"),
+        (grpc(&[("--grpc-client-ca", "none.pem")]), "--grpc-client-ca", "cannot read"),
+        (grpc(&[("--grpc-client-ca", "empty.pem")]), "--grpc-client-ca", "holds no certificate"),
+        (grpc(&[("--webhook-ca", "none.pem")]), "--webhook-ca", "cannot read"),
     ];
-    for (settings, reason) in wrong {
-        let (status, _, errors) = output(with(&mut programs.serve(&[]), folder, settings));
-        assert!(status.code() == Some(2) && errors.contains(reason) && errors.contains(settings[0].0), "{errors}");
+    for (settings, setting, reason) in wrong {
+        let (status, _, errors) = output(with(&mut programs.serve(&[]), folder, &settings));
+        assert!(status.code() == Some(2) && errors.contains(reason) && errors.contains(setting), "{errors}");
+        let others = settings.iter().filter(|(other, _)| *other != setting && *other != reason);
+        assert!(others.into_iter().all(|(other, _)| !errors.contains(other)), "{errors}");
     }
+}
+
+/// A certificate without its key, and the like: without an error, the port would serve in plain text.
+#[test]
+fn an_incomplete_certificate_is_refused_wherever_it_is_given() {
+    let files = DataDir::new();
+    let folder = files.path();
+    fs::create_dir_all(folder).unwrap();
+    let authority = Authority::new(folder, "ours");
+    authority.issue(&["rest", "grpc"]);
+    let programs = Programs::new();
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let command = |name: &str| match name {
+        "core" => programs.core(&[]),
+        "serve" => programs.serve(&[]),
+        _ => programs.gateway_of(&[nobody], &[]),
+    };
+    for (name, setting, file, missing) in [
+        ("core", "grpc-tls-cert", "grpc.pem", "--grpc-tls-key"),
+        ("core", "grpc-tls-key", "grpc-key.pem", "--grpc-tls-cert"),
+        ("core", "grpc-client-ca", "ours-ca.pem", "--grpc-tls-cert"),
+        ("serve", "grpc-client-ca", "ours-ca.pem", "--grpc-tls-cert"),
+        ("serve", "rest-tls-key", "rest-key.pem", "--rest-tls-cert"),
+        ("gateway", "rest-tls-cert", "rest.pem", "--rest-tls-key"),
+        ("gateway", "rest-tls-key", "rest-key.pem", "--rest-tls-cert"),
+        ("gateway", "core-tls-cert", "grpc.pem", "--core-tls-key"),
+        ("gateway", "core-tls-key", "grpc-key.pem", "--core-tls-cert"),
+    ] {
+        let (path, toml) = (folder.join(file).display().to_string(), folder.join("toml").display().to_string());
+        fs::write(&toml, format!("[{name}]\n{setting} = \"{path}\"\n")).unwrap();
+        for arguments in [["--config", &toml], [&format!("--{setting}"), &path]] {
+            let (status, _, errors) = output(command(name).args(arguments));
+            assert!(status.code() == Some(2) && errors.contains(missing), "{name}, {arguments:?}: {errors}");
+        }
+        let (status, printed, log) = output(
+            programs.doctor(&["--json", "--config", &toml]).env("COMPLIANCE_CORE_URL", format!("http://{nobody}")),
+        );
+        let is_found = |line: &str| line.contains("\"problem\"") && line.contains(missing);
+        assert!(status.code() == Some(3) && printed.lines().any(is_found), "{name}, {setting}: {printed}{log}");
+    }
+    // One may come from the file, and the other from elsewhere.
+    let (path, toml) = (folder.join("rest-key.pem").display().to_string(), folder.join("toml"));
+    fs::write(&toml, format!("[gateway]\nrest-tls-key = \"{path}\"\n")).unwrap();
+    let mut command = programs.gateway_of(&[nobody], &["--config", toml.to_str().unwrap()]);
+    Service::start_as(with(&mut command, folder, &REST[..1]));
 }
 
 /// The log and the metrics of both sides, and `doctor`, say why there is no connection.

@@ -56,6 +56,31 @@ fn flags_precede_variables_and_these_the_file() {
     assert!(printed(&data, &[], &[("COMPLIANCE_CONFIG", path)]).contains(&format!("max-in-flight = 7   # {path}\n")));
 }
 
+/// A database or secret of the file must not take the place of one that the caller gives in another form.
+#[test]
+fn a_setting_is_replaced_by_one_that_excludes_it() {
+    let (data, files) = (DataDir::new(), DataDir::new());
+    let path = file(
+        &files,
+        "toml",
+        "jwt-secret-file = \"/nonexistent\"\ndatabase-url-file = \"/nonexistent\"\n\
+         jwt-second-secret-file = \"/nonexistent\"\nread-database-url-file = \"/nonexistent\"\n\
+         [serve]\njwt-second-secret = \"of the table\"\n",
+    );
+    let arguments = ["serve", "--config", path.to_str().unwrap(), "--jwt-secret", SECRET];
+    let text = printed(&data, &arguments, &[("DATABASE_URL", "postgres://host/database")]);
+    for line in [
+        "# jwt-secret is set and hidden   # flag",
+        "# jwt-secret-file is not set",
+        "# database-url is set and hidden   # environment variable DATABASE_URL",
+        "# database-url-file is not set",
+        "# jwt-second-secret-file is not set",
+    ] {
+        assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
+    }
+    assert!(text.contains("read-database-url-file = \"/nonexistent\""), "{text}");
+}
+
 #[test]
 fn secrets_are_hidden_and_what_is_printed_is_a_configuration_file() {
     let (data, files) = (DataDir::new(), DataDir::new());
@@ -133,6 +158,11 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
         (toml("f", "log = \"info\"\nrest-addr ="), &[], &["line 2"]),
         (toml("g", "body-timeout = \"soon\""), &[], &["--body-timeout", "soon", "/g"]),
         (toml("h", "jwt-secret = \"Hid4en"), &[], &["line 1"]),
+        (
+            toml("i", "[serve]\ndatabase-url = \"postgres://u:Hid4en@h/d\"\ndatabase-url-file = \"/f\""),
+            &[],
+            &["\"database-url\"", "\"database-url-file\"", "cannot both be given"],
+        ),
     ];
     for (arguments, variables, expected) in cases {
         let (status, out, errors) = output(compliance(&data).args(&arguments).envs(variables.iter().copied()));

@@ -58,6 +58,13 @@ impl Attempt {
     }
 }
 
+impl WebhookSettings {
+    /// Fails if the file with authorities cannot be used.
+    pub fn check(&self) -> Result<(), String> {
+        Sender::new(self).map(drop)
+    }
+}
+
 impl Sender {
     /// Fails if the file with authorities cannot be read.
     pub(crate) fn new(settings: &WebhookSettings) -> Result<Self, String> {

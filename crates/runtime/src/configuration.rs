@@ -5,6 +5,7 @@ mod file;
 mod print;
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     io::Write as _,
     path::{Path, PathBuf},
@@ -14,6 +15,7 @@ use std::{
 use clap::{
     Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches,
     error::{ContextKind, ContextValue},
+    parser::ValueSource,
 };
 
 use self::file::ConfigurationFile;
@@ -62,10 +64,10 @@ pub fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<It
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = P::command();
     let given = first_look(&program, &arguments);
-    let file = given.file.map(|path| ConfigurationFile::read(&path, &program));
+    let file = given.file.as_deref().map(|path| ConfigurationFile::read(path, &program));
     let file = file.transpose().unwrap_or_else(|error| refuse(&format!("error: {error:#}\n")));
     let program = match &file {
-        Some(file) => file.apply(program, given.command.as_deref()),
+        Some(file) => file.apply(program, &given),
         None => program,
     };
     let mut command = ignore_empty_variables(program.clone());
@@ -88,9 +90,9 @@ pub fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<It
 pub fn try_parse<P: CommandFactory + FromArgMatches>(arguments: &[OsString]) -> Result<P, String> {
     let program = P::command();
     let given = first_look(&program, arguments);
-    let file = given.file.map(|path| ConfigurationFile::read(&path, &program)).transpose();
+    let file = given.file.as_deref().map(|path| ConfigurationFile::read(path, &program)).transpose();
     let program = match file.map_err(|error| format!("{error:#}"))? {
-        Some(file) => file.apply(program, given.command.as_deref()),
+        Some(file) => file.apply(program, &given),
         None => program,
     };
     let parsed = ignore_empty_variables(program).try_get_matches_from(arguments);
@@ -115,14 +117,23 @@ struct Given {
     file: Option<PathBuf>,
     /// The command, whose table in the file takes precedence.
     command: Option<String>,
+    /// The settings that the arguments or the environment give.
+    settings: BTreeSet<String>,
 }
 
 /// Other arguments may be wrong.
 fn first_look(program: &Command, arguments: &[OsString]) -> Given {
     let program = ignore_empty_variables(program.clone()).ignore_errors(true);
-    let Ok(matches) = program.try_get_matches_from(arguments) else { return Given::default() };
+    let Ok(matches) = program.clone().try_get_matches_from(arguments) else { return Given::default() };
     let file = matches.try_get_one::<PathBuf>(CONFIG).ok().flatten().cloned();
-    Given { file, command: matches.subcommand_name().map(str::to_owned) }
+    let (command, found) = subcommand(&program, &matches).unwrap_or((&program, &matches));
+    let is_given = |argument: &&Arg| {
+        let source = found.value_source(argument.get_id().as_str());
+        matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+    };
+    let settings = command.get_arguments().filter(|argument| is_setting(argument)).filter(is_given);
+    let settings = settings.filter_map(Arg::get_long).map(str::to_owned).collect();
+    Given { file, command: matches.subcommand_name().map(str::to_owned), settings }
 }
 
 /// The variables of the environment whose names begin like those of settings, and that no command knows. Deployment tools set

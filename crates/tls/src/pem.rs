@@ -1,6 +1,9 @@
 //! Certificates and keys in PEM files.
 
-use std::{fmt::Display, path::Path};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use rustls::{
     RootCertStore,
@@ -13,20 +16,28 @@ use crate::{IdentityFiles, current::Contents};
 
 /// Why files cannot be used for TLS. Never holds what is in them.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct TlsError(String);
+#[error("{text}")]
+pub struct TlsError {
+    path: PathBuf,
+    text: String,
+}
 
 impl TlsError {
+    /// The file that cannot be used.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(crate) fn unreadable(path: &Path, error: impl Display) -> Self {
-        Self(format!("cannot read {}: {error}", path.display()))
+        Self { path: path.to_owned(), text: format!("cannot read {}: {error}", path.display()) }
     }
 
     pub(crate) fn unusable(path: &Path, error: impl Display) -> Self {
-        Self(format!("{} cannot be used: {error}", path.display()))
+        Self { path: path.to_owned(), text: format!("{} cannot be used: {error}", path.display()) }
     }
 
     fn missing(path: &Path, what: &str) -> Self {
-        Self(format!("{} holds no {what} in PEM", path.display()))
+        Self { path: path.to_owned(), text: format!("{} holds no {what} in PEM", path.display()) }
     }
 }
 

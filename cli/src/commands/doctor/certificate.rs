@@ -16,8 +16,7 @@ pub(super) fn check(need: CertificateNeed, hosts: &[String], now: i64) -> Findin
     let certificate = match found {
         Ok(certificate) => certificate,
         Err(error) => {
-            let next_step =
-                "correct the file: PEM, with those that lead to its authority, and with the key that belongs to it";
+            let next_step = "correct the setting or the file: PEM, the certificate with its key, and with those that lead to its authority";
             return Finding::new(check, State::Problem, describe(&error), next_step);
         }
     };

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use clap::{Arg, Command};
 use toml::{Table, Value};
 
-use super::is_setting;
+use super::{Given, is_setting};
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -24,6 +24,8 @@ pub(super) struct ConfigurationFile {
     pub(super) path: PathBuf,
     common: BTreeMap<String, Values>,
     commands: BTreeMap<String, BTreeMap<String, Values>>,
+    /// Pairs of settings of which a command takes one.
+    exclusive: BTreeSet<(String, String)>,
 }
 
 impl ConfigurationFile {
@@ -37,7 +39,12 @@ impl ConfigurationFile {
         }
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| anyhow::anyhow!("cannot read the configuration file {shown}: {error}"))?;
-        let mut file = Self { path: path.to_owned(), common: BTreeMap::new(), commands: BTreeMap::new() };
+        let mut file = Self {
+            path: path.to_owned(),
+            common: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            exclusive: exclusive(program),
+        };
         file.fill(&text, program).map_err(|error| anyhow::anyhow!("{shown}: {error}"))?;
         Ok(file)
     }
@@ -65,25 +72,35 @@ impl ConfigurationFile {
                 }
             }
         }
+        // Clap's own check does not see defaults, which the values of the file become.
+        for table in self.commands.values().chain([&self.common]) {
+            let both = self.exclusive.iter().find(|(one, other)| table.contains_key(one) && table.contains_key(other));
+            if let Some((one, other)) = both {
+                bail!("\"{one}\" and \"{other}\" cannot both be given");
+            }
+        }
         Ok(())
     }
 
     /// Puts the values in the place of the defaults of the command line. The settings of all commands have those of the chosen
     /// command's table.
-    pub(super) fn apply(&self, program: Command, chosen: Option<&str>) -> Command {
-        program.mut_args(|argument| self.with_default(argument, chosen)).mut_subcommands(|command| {
+    pub(super) fn apply(&self, program: Command, given: &Given) -> Command {
+        let chosen = given.command.as_deref();
+        program.mut_args(|argument| self.with_default(argument, chosen, given)).mut_subcommands(|command| {
             let name = command.get_name().to_owned();
-            self.apply_to(command, &name)
+            self.apply_to(command, &name, given)
         })
     }
 
-    fn apply_to(&self, command: Command, name: &str) -> Command {
-        let command = command.mut_args(|argument| self.with_default(argument, Some(name)));
-        command.mut_subcommands(|subcommand| self.apply_to(subcommand, name))
+    fn apply_to(&self, command: Command, name: &str, given: &Given) -> Command {
+        let command = command.mut_args(|argument| self.with_default(argument, Some(name), given));
+        command.mut_subcommands(|subcommand| self.apply_to(subcommand, name, given))
     }
 
-    fn with_default(&self, argument: Arg, command: Option<&str>) -> Arg {
+    fn with_default(&self, argument: Arg, command: Option<&str>, given: &Given) -> Arg {
         let long = argument.get_long().filter(|_| is_setting(&argument));
+        // A flag or variable takes precedence over a setting that it excludes, too.
+        let long = long.filter(|long| !self.excludes(long, |other| given.settings.contains(other)));
         match long.and_then(|long| self.values(long, command)) {
             Some(values) => {
                 let values = values.clone();
@@ -95,8 +112,15 @@ impl ConfigurationFile {
 
     /// The values of a setting for a command.
     fn values(&self, setting: &str, command: Option<&str>) -> Option<&Values> {
-        let own = command.and_then(|command| self.commands.get(command)?.get(setting));
-        own.or_else(|| self.common.get(setting))
+        let table = command.and_then(|command| self.commands.get(command));
+        let own = table.and_then(|table| table.get(setting));
+        let is_excluded = table.is_some_and(|table| self.excludes(setting, |other| table.contains_key(other)));
+        own.or_else(|| self.common.get(setting).filter(|_| !is_excluded))
+    }
+
+    /// Whether a given setting excludes this one.
+    fn excludes(&self, setting: &str, is_given: impl Fn(&str) -> bool) -> bool {
+        self.exclusive.iter().any(|(one, other)| setting == one && is_given(other) || setting == other && is_given(one))
     }
 
     /// The commands that have a table.
@@ -114,6 +138,15 @@ impl ConfigurationFile {
         let tables = self.commands.values().chain([&self.common]);
         tables.filter_map(|table| table.get(setting)).any(|values| values.iter().any(|given| given == value))
     }
+}
+
+/// The pairs of settings, of a command and its subcommands, of which one alone can be given.
+fn exclusive(command: &Command) -> BTreeSet<(String, String)> {
+    let own = command.get_arguments().filter(|argument| is_setting(argument)).flat_map(|argument| {
+        let others = command.get_arg_conflicts_with(argument).into_iter().filter(|other| is_setting(other));
+        others.filter_map(|other| Some((argument.get_long()?.to_owned(), other.get_long()?.to_owned())))
+    });
+    own.chain(command.get_subcommands().flat_map(exclusive)).collect()
 }
 
 /// The names of the settings of a command alone.

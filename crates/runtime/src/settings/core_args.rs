@@ -8,7 +8,7 @@ use http_server::ConnectionLimits;
 use ipnet::IpNet;
 
 use super::units::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
-use crate::Port;
+use crate::{InvalidSetting, Port};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -105,6 +105,12 @@ impl CoreArgs {
     /// The address of gRPC.
     pub fn address(&self) -> SocketAddr {
         self.grpc_addr
+    }
+
+    /// Fails if the file of --webhook-ca cannot be used.
+    pub fn check_webhooks(&self) -> Result<(), InvalidSetting> {
+        let checked = CoreSettings::from(self).webhooks.check();
+        checked.map_err(InvalidSetting::of("--webhook-ca (COMPLIANCE_WEBHOOK_CA)"))
     }
 
     /// Binds the port of gRPC.

@@ -12,7 +12,7 @@ use telemetry::{
     background::{Task, supervise},
     metrics::{count, describe, on_render},
 };
-use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls};
+use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls, TlsError};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::units::duration;
@@ -104,10 +104,10 @@ fn report<C: Send + Sync + 'static>(port: &'static str, tls: &Reloaded<C>) {
 pub struct RestTlsArgs {
     /// PEM file with the certificate of REST, and those that lead to its authority. Without it, REST is served without
     /// TLS.
-    #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE", requires = "rest_tls_key")]
+    #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE")]
     rest_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --rest-tls-cert.
-    #[arg(long, env = "COMPLIANCE_REST_TLS_KEY", value_name = "FILE", requires = "rest_tls_cert")]
+    #[arg(long, env = "COMPLIANCE_REST_TLS_KEY", value_name = "FILE")]
     rest_tls_key: Option<PathBuf>,
 }
 
@@ -118,13 +118,13 @@ pub struct RestTlsArgs {
 pub struct GrpcTlsArgs {
     /// PEM file with the certificate of gRPC, and those that lead to its authority. Without it, gRPC is served without
     /// TLS.
-    #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE", requires = "grpc_tls_key")]
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE")]
     grpc_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --grpc-tls-cert.
-    #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE", requires = "grpc_tls_cert")]
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE")]
     grpc_tls_key: Option<PathBuf>,
     /// PEM file with the authorities of clients. With it, gRPC clients need a certificate from one of them (mutual TLS).
-    #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE", requires = "grpc_tls_cert")]
+    #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE")]
     grpc_client_ca: Option<PathBuf>,
 }
 
@@ -137,15 +137,42 @@ pub struct CoreTlsArgs {
     #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]
     core_ca: Option<PathBuf>,
     /// PEM file with the certificate for cores that require one (mutual TLS).
-    #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE", requires = "core_tls_key")]
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE")]
     core_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --core-tls-cert.
-    #[arg(long, env = "COMPLIANCE_CORE_TLS_KEY", value_name = "FILE", requires = "core_tls_cert")]
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_KEY", value_name = "FILE")]
     core_tls_key: Option<PathBuf>,
 }
 
-fn identity(certificate: Option<&PathBuf>, key: Option<&PathBuf>) -> Option<IdentityFiles> {
-    Some(IdentityFiles { certificate: certificate?.clone(), key: key?.clone() })
+/// A certificate and its key, with the names of their settings.
+struct Identity<'a> {
+    certificate: (Option<&'a PathBuf>, &'static str),
+    key: (Option<&'a PathBuf>, &'static str),
+}
+
+impl Identity<'_> {
+    /// Both files, or `None` if neither is given. One alone is an error: clap's `requires` does not see the values of a
+    /// configuration file, and without the other one the port would serve without TLS.
+    fn files(&self) -> Result<Option<IdentityFiles>, InvalidSetting> {
+        let ((certificate, certificate_name), (key, key_name)) = (self.certificate, self.key);
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => {
+                Ok(Some(IdentityFiles { certificate: certificate.clone(), key: key.clone() }))
+            }
+            (Some(_), None) => Err(InvalidSetting::missing(key_name, format!("{certificate_name} is given"))),
+            (None, Some(_)) => Err(InvalidSetting::missing(certificate_name, format!("{key_name} is given"))),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Names the setting of the file that cannot be used.
+    fn wrong(&self, error: TlsError, authority: Option<(&Path, &'static str)>) -> InvalidSetting {
+        let key = self.key.0.map(|path| (path.as_path(), self.key.1));
+        let certificate = self.certificate.0.map(|path| (path.as_path(), self.certificate.1));
+        let all = [certificate, key, authority].into_iter().flatten();
+        let name = all.filter(|(path, _)| *path == error.path()).map(|(_, name)| name).next();
+        InvalidSetting::of(name.unwrap_or(self.certificate.1))(error)
+    }
 }
 
 impl RestTlsArgs {
@@ -156,9 +183,12 @@ impl RestTlsArgs {
 
     /// Reads the certificate, if one is given.
     pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
-        let identity = identity(self.rest_tls_cert.as_ref(), self.rest_tls_key.as_ref());
-        let loaded = identity.map(|identity| ServerTls::load(identity, None, &["h2", "http/1.1"])).transpose();
-        loaded.map_err(InvalidSetting::of("--rest-tls-cert (COMPLIANCE_REST_TLS_CERT)"))
+        let identity = Identity {
+            certificate: (self.rest_tls_cert.as_ref(), "--rest-tls-cert (COMPLIANCE_REST_TLS_CERT)"),
+            key: (self.rest_tls_key.as_ref(), "--rest-tls-key (COMPLIANCE_REST_TLS_KEY)"),
+        };
+        let loaded = identity.files()?.map(|files| ServerTls::load(files, None, &["h2", "http/1.1"])).transpose();
+        loaded.map_err(|error| identity.wrong(error, None))
     }
 }
 
@@ -170,10 +200,17 @@ impl GrpcTlsArgs {
 
     /// Reads the certificate and the authorities of clients, if they are given.
     pub fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
-        let identity = identity(self.grpc_tls_cert.as_ref(), self.grpc_tls_key.as_ref());
-        let loaded =
-            identity.map(|identity| ServerTls::load(identity, self.grpc_client_ca.clone(), &["h2"])).transpose();
-        loaded.map_err(InvalidSetting::of("--grpc-tls-cert (COMPLIANCE_GRPC_TLS_CERT)"))
+        let identity = Identity {
+            certificate: (self.grpc_tls_cert.as_ref(), "--grpc-tls-cert (COMPLIANCE_GRPC_TLS_CERT)"),
+            key: (self.grpc_tls_key.as_ref(), "--grpc-tls-key (COMPLIANCE_GRPC_TLS_KEY)"),
+        };
+        let authority = "--grpc-client-ca (COMPLIANCE_GRPC_CLIENT_CA)";
+        let files = identity.files()?;
+        if self.grpc_client_ca.is_some() && files.is_none() {
+            return Err(InvalidSetting::missing(identity.certificate.1, format!("{authority} is given")));
+        }
+        let loaded = files.map(|files| ServerTls::load(files, self.grpc_client_ca.clone(), &["h2"])).transpose();
+        loaded.map_err(|error| identity.wrong(error, self.grpc_client_ca.as_deref().map(|path| (path, authority))))
     }
 }
 
@@ -185,10 +222,14 @@ impl CoreTlsArgs {
 
     /// Reads what is given. `None` if nothing is.
     pub fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
-        let identity = identity(self.core_tls_cert.as_ref(), self.core_tls_key.as_ref());
-        let is_given = self.core_ca.is_some() || identity.is_some();
-        let loaded = is_given.then(|| ClientTls::load(self.core_ca.clone(), identity)).transpose();
-        loaded
-            .map_err(InvalidSetting::of("--core-ca (COMPLIANCE_CORE_CA) or --core-tls-cert (COMPLIANCE_CORE_TLS_CERT)"))
+        let identity = Identity {
+            certificate: (self.core_tls_cert.as_ref(), "--core-tls-cert (COMPLIANCE_CORE_TLS_CERT)"),
+            key: (self.core_tls_key.as_ref(), "--core-tls-key (COMPLIANCE_CORE_TLS_KEY)"),
+        };
+        let files = identity.files()?;
+        let is_given = self.core_ca.is_some() || files.is_some();
+        let loaded = is_given.then(|| ClientTls::load(self.core_ca.clone(), files)).transpose();
+        let authority = self.core_ca.as_deref().map(|path| (path, "--core-ca (COMPLIANCE_CORE_CA)"));
+        loaded.map_err(|error| identity.wrong(error, authority))
     }
 }
