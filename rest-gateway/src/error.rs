@@ -31,7 +31,7 @@ impl From<Status> for Refusal {
         let error = Error::from(&status);
         if meaning(error.reason).http.is_server_error() {
             // The caller sees a fixed sentence; the cause is for the log.
-            tracing::warn!(code = ?status.code(), message = status.message(), "the core rejected a call");
+            tracing::warn!(code = ?status.code(), error = status.message(), "the core rejected a call");
         }
         Self { error, rate_limit: status.metadata().clone().into() }
     }

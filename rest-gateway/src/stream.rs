@@ -101,7 +101,7 @@ async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option
     match timeout_at(deadline, messages.next()).await {
         Ok(Some(Ok(message))) => Ok(Some(message)),
         Ok(Some(Err(status))) => {
-            tracing::error!(code = ?status.code(), message = status.message(), "a list is incomplete");
+            tracing::error!(code = ?status.code(), error = status.message(), "a list is incomplete");
             Err(format!("the core's stream failed: {:?}", status.code()).into())
         }
         Ok(None) => Ok(None),

@@ -83,8 +83,8 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
         // Health and reflection are decoded by the library, and fail for no other reason.
         Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
         _ => {
-            let message = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());
-            tracing::error!(operation = called.name(), message, "the gRPC library rejected a call with {code:?}");
+            let error = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());
+            tracing::error!(operation = called.name(), error, "the gRPC library rejected a call with {code:?}");
             Error::internal()
         }
     };

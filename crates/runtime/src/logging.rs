@@ -97,9 +97,9 @@ pub fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     }
     .context("the log cannot be set up")?;
     std::panic::set_hook(Box::new(|panic| {
-        let message = panic.payload_as_str().unwrap_or("");
+        let error = panic.payload_as_str().unwrap_or("");
         let location = panic.location().map(ToString::to_string);
-        tracing::error!(location, message, "a part of the program panicked");
+        tracing::error!(location, error, "a part of the program panicked");
     }));
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Processes and waiting for them, for tests that are not asynchronous.
 
 use std::{
-    fs,
+    collections::BTreeSet,
+    fmt, fs,
     io::{BufRead as _, BufReader, Read},
     process::{Command, ExitStatus, Output},
     sync::mpsc::{self, Receiver},
@@ -13,6 +14,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 
 /// How long anything may take on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
@@ -48,14 +50,59 @@ pub fn kill_process(pid: i32, signal: Signal) {
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
+/// A key that a JSON object has twice. `None` for what is not a JSON object.
+pub(crate) fn doubled_key(line: &str) -> Option<String> {
+    struct Keys;
+    impl<'de> Visitor<'de> for Keys {
+        type Value = Option<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+            let (mut seen, mut doubled) = (BTreeSet::new(), None);
+            while let Some((key, IgnoredAny)) = map.next_entry::<String, _>()? {
+                if !seen.insert(key.clone()) {
+                    doubled = Some(key);
+                }
+            }
+            Ok(doubled)
+        }
+    }
+    serde_json::Deserializer::from_str(line).deserialize_map(Keys).ok().flatten()
+}
+
 /// The lines of a stream as they arrive. The stream is read to its end even if the receiver is dropped, so that the
 /// writing process never blocks.
 pub(crate) fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
+    lines_with(stream, |_| {})
+}
+
+/// The same. `look_at` sees each line first.
+pub(crate) fn lines_with(
+    stream: impl Read + Send + 'static,
+    look_at: impl Fn(&str) + Send + 'static,
+) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            look_at(&line);
             let _ = sender.send(line);
         }
     });
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::doubled_key;
+
+    #[test]
+    fn a_key_that_an_object_has_twice_is_found() {
+        assert_eq!(doubled_key(r#"{"a":1,"b":{"a":2,"a":3},"a":[]}"#).as_deref(), Some("a"));
+        for line in [r#"{"a":1,"b":{"a":2,"a":3}}"#, "a text", "[1,1]", r#"{"a":1,"a""#] {
+            assert_eq!(doubled_key(line), None, "{line}");
+        }
+    }
 }

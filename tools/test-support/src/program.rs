@@ -7,7 +7,11 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Arc, OnceLock,
+        mpsc::{self, Receiver},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -16,7 +20,7 @@ use serde_json::Value;
 
 use crate::{
     DataDir,
-    process::{PATIENCE, kill_process, lines, output, wait_until},
+    process::{PATIENCE, doubled_key, kill_process, lines, lines_with, output, wait_until},
 };
 
 /// A command of the program on a data folder, with free ports and none of the caller's settings.
@@ -61,6 +65,8 @@ pub struct Program {
     log: Receiver<String>,
     /// What was logged before it was ready.
     seen: Vec<String>,
+    /// A line of the log with a key twice: parsers take either value, or refuse the line.
+    doubled: Arc<OnceLock<String>>,
 }
 
 impl Program {
@@ -69,11 +75,18 @@ impl Program {
         let start = Instant::now();
         command.env("COMPLIANCE_LOG_FORMAT", "json").stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let (output, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+        let doubled = Arc::new(OnceLock::new());
+        let found = Arc::clone(&doubled);
+        let look_at = move |line: &str| {
+            if let Some(key) = doubled_key(line) {
+                let _ = found.set(format!("{key} in {line}"));
+            }
+        };
+        let (output, log) = (lines(child.stdout.take().unwrap()), lines_with(child.stderr.take().unwrap(), look_at));
         // From here on the process ends with this value, whatever happens.
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let (rest, grpc, seen) = (unknown, unknown, Vec::new());
-        let mut program = Self { child, rest, grpc, admin: unknown, took: Duration::ZERO, output, log, seen };
+        let mut program = Self { child, rest, grpc, admin: unknown, took: Duration::ZERO, output, log, seen, doubled };
         loop {
             let Ok(line) = program.log.recv_timeout(PATIENCE) else {
                 panic!("it does not get ready: {:#?}", program.seen)
@@ -184,5 +197,8 @@ impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if !thread::panicking() {
+            assert_eq!(self.doubled.get(), None, "a line of the log has a key twice");
+        }
     }
 }
