@@ -144,6 +144,10 @@ class Pod:
         (self.container,) = self.pod["containers"]
         command, self.env = self.command(self.container), self.environment(self.container)
         self.process = machine.start(f"{deployment['metadata']['name']}-{self.address}", command, self.env, self.address)
+        for kind in ("startupProbe", "livenessProbe"):
+            # A failure restarts the pod, which does not bring a lost database back.
+            if "exec" in self.container[kind] or self.container[kind].get("httpGet", {}).get("path") == "/readyz":
+                fail(f"{deployment['metadata']['name']}: {kind} asks whether the database responds")
         for kind in ("startupProbe", "readinessProbe", "livenessProbe"):
             probe = self.container[kind]
             wait_until(f"{self.process.name}: {kind}", lambda: self.succeeds(probe), self.process)  # noqa: B023
