@@ -6,7 +6,7 @@ use admission::Counts;
 use aws_lc_rs::digest::SHA256;
 use compliance_api::{
     error::{Error, Reason},
-    rules::Violations,
+    rules::{Check, Violations, check},
     v1::{
         CreateWebhookRequest, CreateWebhookResponse, DeleteWebhookRequest, DeleteWebhookResponse, GetWebhookRequest,
         ListWebhookDeliveriesRequest, ListWebhookDeliveriesResponse, ListWebhooksRequest, ListWebhooksResponse,
@@ -59,16 +59,23 @@ impl Webhooks {
         Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
     }
 
-    /// What is sent, with a URL that can be one, or none.
-    async fn checked(&self, company_id: i64, webhook: Option<WebhookInput>) -> Result<WebhookInput, Error> {
-        let mut webhook = webhook.unwrap_or_default();
+    /// What a request sends, with a URL that can be one, or none. Refuses it with all that is wrong.
+    async fn checked(
+        &self,
+        company_id: i64,
+        request: &impl Check,
+        webhook: Option<&WebhookInput>,
+    ) -> Result<WebhookInput, Error> {
+        let mut webhook = webhook.cloned().unwrap_or_default();
         webhook.url = webhook.url.filter(|url| !url.is_empty());
-        if let Some(url) = &webhook.url {
-            let violation = |must| Error::invalid(Violations::one("url", format!("The url field {must}.")));
+        let mut violations = check(request);
+        if let Some(url) = webhook.url.as_ref().filter(|_| !violations.names("url")) {
             let _lookup = self.lookups.add(company_id)?;
-            self.sender.check(url).await.map_err(violation)?;
+            if let Err(must) = self.sender.check(url).await {
+                violations.merge(Violations::one("url", format!("The url field {must}.")));
+            }
         }
-        Ok(webhook)
+        if violations.is_empty() { Ok(webhook) } else { Err(Error::invalid(violations)) }
     }
 
     /// The webhooks, or the one with this ID.
@@ -101,9 +108,10 @@ fn digest(subject: Option<&str>, webhook: &WebhookInput) -> [u8; 32] {
 #[tonic::async_trait]
 impl WebhookService for Webhooks {
     async fn create_webhook(&self, request: Request<CreateWebhookRequest>) -> Served<CreateWebhookResponse> {
-        let subject = Identity::of(&request)?.claims.sub.clone();
-        let (company_id, request) = accept(request)?;
-        let webhook = self.checked(company_id, request.webhook).await?;
+        let Identity { company_id, claims, .. } = Identity::of(&request)?;
+        let (company_id, subject) = (*company_id, claims.sub.clone());
+        let request = request.into_inner();
+        let webhook = self.checked(company_id, &request, request.webhook.as_ref()).await?;
         let digest = digest(subject.as_deref(), &webhook);
         let WebhookInput { url, types, description, status, position } = webhook;
         // The rules need it.
@@ -142,8 +150,10 @@ impl WebhookService for Webhooks {
     }
 
     async fn update_webhook(&self, request: Request<UpdateWebhookRequest>) -> Served<UpdateWebhookResponse> {
-        let (company_id, UpdateWebhookRequest { id, webhook }) = accept(request)?;
-        let WebhookInput { url, types, description, status, position } = self.checked(company_id, webhook).await?;
+        let company_id = Identity::of(&request)?.company_id;
+        let request = request.into_inner();
+        let webhook = self.checked(company_id, &request, request.webhook.as_ref()).await?;
+        let (id, WebhookInput { url, types, description, status, position }) = (request.id, webhook);
         let update = query_as(UPDATE).bind(company_id).bind(id).bind(url).bind(types).bind(description);
         let webhook = self.change(id, update.bind(status).bind(position).bind(DISABLED).bind(writer())).await?.into();
         Ok(Response::new(UpdateWebhookResponse { webhook: Some(webhook) }))

@@ -96,8 +96,8 @@ async fn webhooks() {
             .sql(CHANGES)
             .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
             .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
-            // Its creation is a change, too.
-            .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 3, ..NEW }.updated())
+            // Its creation and its move are changes, too.
+            .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 4, ..NEW }.updated())
             .post(
                 "/webhooks",
                 format!(r#"{{"url":"{URL}","types":["url","case"],"position":1}}"#),
@@ -140,6 +140,15 @@ async fn wrong_webhooks() {
             "/webhooks",
             r#"{"url":"https://10.0.0.1/"}"#,
             invalid(&[("url", "The url field must have a host with a public address.")]),
+        ),
+        Case::new("a private address among other violations").post(
+            "/webhooks",
+            r#"{"url":"https://10.0.0.1/","types":["color"],"status":"x"}"#,
+            invalid(&[
+                ("url", "The url field must have a host with a public address."),
+                ("types.0", &color),
+                ("status", "The selected status is invalid. It must be one of: enabled, disabled."),
+            ]),
         ),
         Case::new("values that are too long, or others").post(
             "/webhooks",
