@@ -24,8 +24,8 @@ use crate::{
     service::{RecordKind, Retries, Service, ServiceArgs, refused},
 };
 
-/// Export a company's records to a file or to standard output, by ascending ID. NDJSON, and affiliates also as CSV, can be
-/// imported into another company, where the records read the same.
+/// Export a company's records to a file or to standard output, by ascending ID. Both formats can be imported into another
+/// company, where the records read the same.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance export affiliates --company 7 --output affiliates.csv

@@ -145,18 +145,28 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     };
     let mut signals = Signals::listen()?;
     // What is wrong with the files is reported before a database is started. A large file takes a while.
-    let (file, encoding, report) = (args.file.clone(), args.encoding, args.report.clone());
-    let opened = spawn_blocking(move || Ok((Source::open(&file, encoding)?, Report::check(report, &file)?)));
-    let (source, report) = signals.or(async { opened.await? }).await?;
+    let (file, encoding, format, report) = (args.file.clone(), args.encoding, args.format, args.report.clone());
+    let opened = spawn_blocking(move || {
+        let (source, report) = (Source::open(&file, encoding)?, Report::check(report, &file)?);
+        let format = format.map_or_else(|| source.format(&file), Ok)?;
+        // A file that was cut off would otherwise be noticed when most of it is imported.
+        match format {
+            InputFormat::Csv => table::check_end(&source)?,
+            InputFormat::Json => batches::check_end(&source)?,
+            InputFormat::Ndjson => {}
+        }
+        Ok((source, format, report))
+    });
+    let (source, format, report) = signals.or(async { opened.await? }).await?;
     let rows = match what {
         What::Affiliates { affiliates, .. } if affiliates.sync => {
-            Rows::Roster(affiliates.read(&source, args)?, affiliates)
+            Rows::Roster(affiliates.read(&source, format, args)?, affiliates)
         }
         What::Affiliates { affiliates, .. } => {
-            Rows::Affiliates(affiliates.read(&source, args)?, affiliates.on_duplicate)
+            Rows::Affiliates(affiliates.read(&source, format, args)?, affiliates.on_duplicate)
         }
-        What::Urls(_) => Rows::Urls(records::batches(&source, args.format(&source)?, args.escape())?),
-        What::Cases(_) => Rows::Cases(records::batches(&source, args.format(&source)?, args.escape())?),
+        What::Urls(_) => Rows::Urls(records::batches(&source, format, args.escape())?),
+        What::Cases(_) => Rows::Cases(records::batches(&source, format, args.escape())?),
     };
     // Only the service knows how a roster differs.
     let service = if args.dry_run && !matches!(rows, Rows::Roster(..)) {
@@ -182,7 +192,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
                     let absent = Absent::new(affiliates.absent.as_deref(), affiliates.max_absent);
                     if absent.status.is_some() && !args.dry_run {
                         sync::check_absent(rows, &absent, service).await?;
-                        rows = affiliates.read(&source, args)?;
+                        rows = affiliates.read(&source, format, args)?;
                     }
                     sync::send(rows, absent, args.dry_run, service, &mut recorder).await
                 }
@@ -205,13 +215,12 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
 }
 
 impl AffiliateArgs {
-    fn read(&self, source: &Source, args: &CommonArgs) -> anyhow::Result<Batches<Affiliate>> {
+    fn read(&self, source: &Source, format: InputFormat, args: &CommonArgs) -> anyhow::Result<Batches<Affiliate>> {
         let mut mapping = Mapping::new(&self.map)?;
         if self.sync {
             // Only a new affiliate needs a name.
             mapping.required = &[sync::IDENTIFIER];
         }
-        let format = args.format(source)?;
         if format == InputFormat::Csv {
             return Ok(Batches::read(BATCH, table::rows(source, &mapping, args.escape())?));
         }
@@ -221,10 +230,6 @@ impl AffiliateArgs {
 }
 
 impl CommonArgs {
-    fn format(&self, source: &Source) -> anyhow::Result<InputFormat> {
-        self.format.map_or_else(|| source.format(&self.file), Ok)
-    }
-
     fn escape(&self) -> Escape {
         if self.no_csv_escape { Escape::None } else { Escape::Formulas }
     }

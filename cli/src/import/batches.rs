@@ -18,6 +18,18 @@ use super::{
 /// Batches that are read ahead while one is sent.
 const AHEAD: usize = 2;
 
+/// Fails if a JSON list ends before its last bracket.
+pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
+    let mut elements = Elements::new(source.text().context("the file cannot be read")?);
+    for row in 1.. {
+        if elements.next().with_context(|| format!("record {row} cannot be read"))?.is_none() {
+            break;
+        }
+        source.row.store(0, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);
 
 impl<R: Send + 'static> Batches<R> {

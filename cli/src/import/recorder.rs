@@ -84,6 +84,14 @@ impl<'s> Recorder<'s> {
         self.list(position, errors);
     }
 
+    /// Counts absent affiliates, and those of them that got the status, if they are to get one.
+    pub(super) fn count_absent(&mut self, absent: u64, changed: u64) {
+        *self.tally.absent.get_or_insert(0) += absent;
+        if self.absent_status.is_some() {
+            *self.tally.absent_changed.get_or_insert(0) += changed;
+        }
+    }
+
     pub(super) fn list(&mut self, position: Position, errors: Vec<RowError>) {
         self.listed.extend(errors.into_iter().map(|error| Entry { position, error }));
     }
@@ -136,14 +144,18 @@ impl<'s> Recorder<'s> {
                 0 => String::new(),
                 unknown => format!(", {unknown} without a result"),
             };
+            let listed = match (bad, absent.unwrap_or(0)) {
+                (_, 0) => "the invalid rows",
+                (0, _) => "the absent affiliates",
+                _ => "the invalid rows and the absent affiliates",
+            };
             let mut absent = absent.map(|absent| format!(", {absent} absent")).unwrap_or_default();
             if let (Some(status), Some(changed)) = (absent_status, absent_changed) {
                 let done = if dry_run { "would be set" } else { "set" };
                 absent = format!("{absent} ({changed} {done} to {status})");
             }
-            let report = report
-                .map(|report| format!("; the report {} lists the invalid rows", report.display()))
-                .unwrap_or_default();
+            let report =
+                report.map(|report| format!("; the report {} lists {listed}", report.display())).unwrap_or_default();
             format!(
                 "{what}, {skipped} skipped, {bad} bad{unknown}{absent}, in {seconds:.1} s ({rows_per_second} rows/s){report}"
             )

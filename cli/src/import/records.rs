@@ -1,6 +1,8 @@
 //! URLs and cases: JSON objects in the form of their messages, or CSV as they are exported.
 
-use anyhow::bail;
+use std::io::{self, BufRead as _};
+
+use anyhow::{Context as _, bail};
 use compliance_api::{
     csv_cell::Escape,
     description::{Field, Kind},
@@ -12,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{
     batches::Batches,
+    elements::Elements,
     recorder::{Recorder, Tally},
     row::{Position, RowError},
     source::{InputFormat, Source},
@@ -57,7 +60,9 @@ pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
     escape: Escape,
 ) -> anyhow::Result<Batches<M>> {
     if format != InputFormat::Csv {
-        return Batches::of_objects(BATCH, source, format == InputFormat::Json, parse);
+        let is_list = format == InputFormat::Json;
+        check_form::<M>(&first_record(source, is_list).context("the file cannot be read")?)?;
+        return Batches::of_objects(BATCH, source, is_list, parse);
     }
     let table = Table::open(source)?;
     let columns: Vec<Column> = table.header.iter().map(Column::of::<M>).collect::<anyhow::Result<_>>()?;
@@ -76,6 +81,35 @@ struct Column {
 
 const CASE: &str = "case";
 
+/// Where files of URLs and cases come from. In the lists of the interface, IDs are those of one company.
+const FORM: &str =
+    "the fields are those of `compliance export`, under the same names; lists of the interface cannot be imported";
+
+/// The text of the first record; empty if there is none.
+fn first_record(source: &Source, is_list: bool) -> io::Result<Vec<u8>> {
+    let mut text = source.text()?;
+    if is_list {
+        return Ok(Elements::new(text).next()?.unwrap_or_default());
+    }
+    let mut line = Vec::new();
+    while line.trim_ascii().is_empty() {
+        line.clear();
+        if text.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+    }
+    Ok(line)
+}
+
+/// Fails if a record has the ID of a list of the interface, so that not each record is refused separately.
+fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
+    let record: Map<String, Value> = serde_json::from_slice(record).unwrap_or_default();
+    match ["id", "case_id"].iter().find(|name| record.contains_key(**name) && M::MESSAGE.field(name).is_none()) {
+        Some(name) => bail!("there is no field {name:?}; {FORM}"),
+        None => Ok(()),
+    }
+}
+
 impl Column {
     fn of<M: Check>(name: &str) -> anyhow::Result<Self> {
         let name = name.trim();
@@ -87,9 +121,7 @@ impl Column {
         let of_case = || case?.field(name);
         match own.map(|field| (field, false)).or_else(|| of_case().map(|field| (field, true))) {
             Some((field, is_of_case)) => Ok(Self { field, is_of_case }),
-            None => bail!(
-                "there is no field for the column {name:?}; the columns are those of `compliance export`, under the same names"
-            ),
+            None => bail!("there is no field for the column {name:?}; {FORM}"),
         }
     }
 

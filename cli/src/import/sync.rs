@@ -1,5 +1,6 @@
 //! Sends affiliates as a roster, which the service compares with what the company has.
 
+use anyhow::bail;
 use compliance_api::{
     error::{Error, Reason},
     rules::Check as _,
@@ -18,6 +19,8 @@ use super::{
 use crate::service::{Service, refused};
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
+/// A roster without rows would say that the company has no affiliates; more likely it was cut off.
+const NO_ROWS: &str = "the file has no rows";
 /// What reports absent affiliates without changing them.
 const REPORT: &str = "report";
 
@@ -95,8 +98,9 @@ pub(super) async fn check_absent(
     service: &Service,
 ) -> anyhow::Result<()> {
     let mut stream = Stream::open(service).await?;
-    let mut are_all_valid = true;
+    let (mut are_all_valid, mut rows) = (true, 0);
     while let Some(batch) = batches.next_unrecorded().await? {
+        rows += batch.len();
         are_all_valid &= batch.iter().all(|(_, row)| row.is_ok());
         if are_all_valid {
             let affiliates = batch.iter().filter_map(|(_, row)| row.as_ref().ok()).map(Affiliate::identified).collect();
@@ -104,6 +108,9 @@ pub(super) async fn check_absent(
             stream.send(request).await;
             stream.next().await?;
         }
+    }
+    if rows == 0 {
+        bail!(NO_ROWS);
     }
     if are_all_valid {
         stream.send(absent.request(true)).await;
@@ -131,11 +138,12 @@ pub(super) async fn send(
         stream.send(request).await;
         record(stream.next().await?, batch, &rows, recorder);
     }
+    if recorder.tally.rows == 0 {
+        bail!(NO_ROWS);
+    }
     if !absent.is_reported {
         return Ok(());
     }
-    recorder.tally.absent = Some(0);
-    recorder.tally.absent_changed = absent.status.as_ref().map(|_| 0);
     recorder.absent_status.clone_from(&absent.status);
     // An affiliate of a row that was not sent is in the file.
     if absent.status.is_some() && rows.len() as u64 != recorder.tally.rows {
@@ -147,11 +155,7 @@ pub(super) async fn send(
     stream.requests = None;
     while let Some(message) = stream.next().await? {
         for affiliate in message.absent {
-            let tally = &mut recorder.tally;
-            *tally.absent.get_or_insert(0) += 1;
-            if let Some(changed) = &mut tally.absent_changed {
-                *changed += u64::from(affiliate.changed);
-            }
+            recorder.count_absent(1, u64::from(affiliate.changed));
             let before = affiliate.status.as_deref().unwrap_or("none");
             let after = match &absent.status {
                 Some(status) if affiliate.changed => format!("{before} becomes {status}"),
@@ -164,6 +168,8 @@ pub(super) async fn send(
         }
         recorder.flush().await?;
     }
+    // Now it is known if none are absent.
+    recorder.count_absent(0, 0);
     Ok(())
 }
 

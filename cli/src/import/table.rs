@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 
 use super::{
     affiliate::{Affiliate, Draft},
@@ -36,7 +36,7 @@ impl Table {
         let mut reader = csv::ReaderBuilder::new().delimiter(separator(&head)).flexible(true).from_reader(text);
         let header = reader.headers().context("the row of column names cannot be read")?.clone();
         if header.is_empty() {
-            anyhow::bail!("the file is empty; its first row has to name the columns");
+            bail!("the file is empty; its first row has to name the columns");
         }
         Ok(Self { header, reader, ends_in_crlf, bytes: Arc::clone(&source.row) })
     }
@@ -69,6 +69,53 @@ fn ragged(record: &csv::StringRecord, header: &csv::StringRecord) -> Vec<RowErro
         record.len(),
         header.len()
     ))
+}
+
+/// Where in a cell a byte is.
+#[derive(Clone, Copy)]
+enum Place {
+    Start,
+    Unquoted,
+    Quoted,
+    /// Behind a quote within quotes, which ends them unless another one follows.
+    Quote,
+}
+
+/// Fails if the file ends within quotes. The reader would take what is left of the last cell for all of it.
+pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
+    let separator = separator(&source.head().context("the file cannot be read")?);
+    let mut text = source.text().context("the file cannot be read")?;
+    let (mut place, mut line, mut opened) = (Place::Start, 1, 0);
+    loop {
+        let bytes = text.fill_buf().context("the file cannot be read")?;
+        let length = bytes.len();
+        if length == 0 {
+            break;
+        }
+        for byte in bytes {
+            place = match (place, byte) {
+                (Place::Quoted, b'"') => Place::Quote,
+                (Place::Quoted, _) | (Place::Quote, b'"') => Place::Quoted,
+                (Place::Start, b'"') => {
+                    opened = line;
+                    Place::Quoted
+                }
+                (_, b'\r' | b'\n') => Place::Start,
+                (_, byte) if *byte == separator => Place::Start,
+                _ => Place::Unquoted,
+            };
+            line += u64::from(*byte == b'\n');
+        }
+        text.consume(length);
+        // Too long a row is refused when it is read.
+        source.row.store(0, Ordering::Relaxed);
+    }
+    if matches!(place, Place::Quoted) {
+        bail!(
+            "the file ends within the quoted cell that begins on line {opened}: it was cut off, or a quote is missing"
+        );
+    }
+    Ok(())
 }
 
 /// The affiliates of a CSV file.

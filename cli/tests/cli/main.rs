@@ -9,6 +9,7 @@ mod cancelled;
 mod certificates;
 mod common;
 mod configuration;
+mod cut_files;
 mod data;
 mod doctor;
 mod durability;
