@@ -69,9 +69,7 @@ where
     let Listener { tcp: listener, tls } = listener.into();
     let name = app.name;
     let (permits, traffic) = (Permits::new(&limits), Traffic::of(name));
-    if tls.is_some() {
-        traffic.describe_insecure();
-    }
+    traffic.describe_insecure(tls.is_some());
     let server = Arc::new(Server {
         http: limits.builder(app.http1),
         app,

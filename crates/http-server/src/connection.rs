@@ -1,6 +1,6 @@
 //! One connection.
 
-use std::{convert::Infallible, error::Error, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, error::Error, fmt::Display, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
@@ -99,7 +99,12 @@ where
                 Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request),
             )
         });
-        let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone() };
+        let on_tls = self.tls.is_none().then(|| {
+            let server = Arc::clone(&self);
+            let report = move || server.report_insecure(Failure::PeerSpeaksTls, peer, &"the port has no certificate");
+            Box::new(report) as Box<dyn FnOnce() + Send>
+        });
+        let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone(), on_tls };
         let Some(stream) = self.secure(stream, peer).await else { return };
         let stream = RefusalWriter::new(stream, self.app.refuse);
         let io = TokioIo::new(Coalesced::new(stream, !self.app.http1));
@@ -156,20 +161,24 @@ where
         match self.closing.run_until_cancelled(accepted).await? {
             Ok(Ok(stream)) => Some(MaybeTls::Right(Box::new(stream))),
             Ok(Err(error)) => {
-                let (failure, port) = (Failure::of_handshake(&error), self.app.name);
-                self.traffic.count_insecure(failure);
-                // The internet tries everything on a public port. That of the core is for programs that are set up to call it.
-                if failure.is_ordinary() || self.app.http1 {
-                    tracing::debug!(port, %peer, reason = failure.label(), %error, "a connection could not be made secure");
-                } else {
-                    tracing::warn!(port, %peer, reason = failure.label(), %error, "a connection could not be made secure");
-                }
+                self.report_insecure(Failure::of_handshake(&error), peer, &error);
                 None
             }
             Err(_) => {
                 self.traffic.count_insecure(Failure::Timeout);
                 None
             }
+        }
+    }
+
+    fn report_insecure(&self, failure: Failure, peer: SocketAddr, error: &dyn Display) {
+        let (port, reason) = (self.app.name, failure.label());
+        self.traffic.count_insecure(failure);
+        // The internet tries everything on a public port. That of the core is for programs that are set up to call it.
+        if failure.is_ordinary() || self.app.http1 {
+            tracing::debug!(port, %peer, reason, %error, "a connection could not be made secure");
+        } else {
+            tracing::warn!(port, %peer, reason, %error, "a connection could not be made secure");
         }
     }
 

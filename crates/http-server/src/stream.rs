@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use tls::begins_with_tls;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -21,6 +22,8 @@ pub(crate) struct Watched {
     pub(crate) stream: TcpStream,
     pub(crate) activity: Arc<Activity>,
     pub(crate) traffic: Traffic,
+    /// Is told if the first bytes are those of TLS. Only the port of plain connections has it.
+    pub(crate) on_tls: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Watched {
@@ -43,6 +46,12 @@ impl AsyncRead for Watched {
         let result = Pin::new(&mut self.stream).poll_read(context, buffer);
         let read = buffer.filled().len() - before;
         self.traffic.received.increment(read as u64);
+        if read > 0
+            && let Some(on_tls) = self.on_tls.take()
+            && begins_with_tls(&buffer.filled()[before..])
+        {
+            on_tls();
+        }
         if read > 0 && self.activity.has_read_too_much(read as u64) {
             return Poll::Ready(Err(io::Error::other("the peer sends much and requests nothing")));
         }

@@ -24,6 +24,7 @@ pub enum Failure {
     PeerNeedsCertificate,
     PeerRefusesCertificate,
     NotTls,
+    PeerSpeaksTls,
     Incompatible,
     Closed,
     Timeout,
@@ -32,7 +33,7 @@ pub enum Failure {
 
 impl Failure {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::CertificateMissing,
         Self::CertificateExpired,
         Self::CertificateNotYetValid,
@@ -42,6 +43,7 @@ impl Failure {
         Self::PeerNeedsCertificate,
         Self::PeerRefusesCertificate,
         Self::NotTls,
+        Self::PeerSpeaksTls,
         Self::Incompatible,
         Self::Closed,
         Self::Timeout,
@@ -51,11 +53,14 @@ impl Failure {
     /// What an error of a connection means. `None` if it has nothing to do with TLS.
     pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         successors(Some(error), |error| (*error).source()).find_map(|error| {
-            let error = match error.downcast_ref::<io::Error>() {
-                Some(error) => error.get_ref()?.downcast_ref::<TlsFailure>(),
-                None => error.downcast_ref::<TlsFailure>(),
+            let error: &(dyn Error + 'static) = match error.downcast_ref::<io::Error>() {
+                Some(error) => error.get_ref()?,
+                None => error,
             };
-            error.map(Self::of_tls)
+            if error.is::<PeerSpeaksTls>() {
+                return Some(Self::PeerSpeaksTls);
+            }
+            error.downcast_ref().map(Self::of_tls)
         })
     }
 
@@ -111,6 +116,7 @@ impl Failure {
             Self::PeerNeedsCertificate => "peer_needs_certificate",
             Self::PeerRefusesCertificate => "peer_refuses_certificate",
             Self::NotTls => "not_tls",
+            Self::PeerSpeaksTls => "peer_speaks_tls",
             Self::Incompatible => "incompatible",
             Self::Closed => "closed",
             Self::Timeout => "timeout",
@@ -124,8 +130,74 @@ impl Failure {
     }
 }
 
-/// A secure connection that reports why its peer ends it. In TLS 1.3, a client has finished its handshake before the server looks
-/// at the client's certificate.
+/// The first bytes of TLS records: of a handshake, and of an alert, each with the major version.
+const TLS_RECORDS: [[u8; 2]; 2] = [[0x16, 3], [0x15, 3]];
+
+/// Whether the first bytes of a connection are those of TLS.
+pub fn begins_with_tls(bytes: &[u8]) -> bool {
+    TLS_RECORDS.iter().any(|record| bytes.starts_with(record))
+}
+
+/// The peer of a connection without TLS speaks TLS.
+#[derive(Debug, thiserror::Error)]
+#[error("the other side speaks TLS, and this side does not")]
+struct PeerSpeaksTls;
+
+/// A connection without TLS that fails if its peer speaks TLS.
+pub struct Plain<S> {
+    stream: S,
+    has_read: bool,
+}
+
+impl<S> Plain<S> {
+    /// Nothing was read from the stream yet.
+    pub fn new(stream: S) -> Self {
+        Self { stream, has_read: false }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Plain<S> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+        let read = &buffer.filled()[before..];
+        if !this.has_read && begins_with_tls(read) {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, PeerSpeaksTls)));
+        }
+        this.has_read |= !read.is_empty();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Plain<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
+
+/// A connection that reports why its peer ends it. In TLS 1.3, a client has finished its handshake before the server looks at the
+/// client's certificate.
 pub struct Reporting<S, R> {
     stream: S,
     report: Option<R>,

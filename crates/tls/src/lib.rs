@@ -11,7 +11,7 @@ mod server;
 
 pub use client::ClientTls;
 pub use current::Reloaded;
-pub use failure::{Failure, Reporting};
+pub use failure::{Failure, Plain, Reporting, begins_with_tls};
 pub use inspect::Inspected;
 pub use pem::TlsError;
 pub use server::ServerTls;

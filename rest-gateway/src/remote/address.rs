@@ -10,13 +10,15 @@ use compliance_api::PrivateUrl;
 use http::Uri;
 use hyper_util::rt::TokioIo;
 use socket2::{SockRef, TcpKeepalive};
-use tls::{ClientTls, Failure, Reporting, TlsError};
-use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
+use tls::{ClientTls, Failure, Plain, Reporting, TlsError};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
-use super::unreachable;
+use super::unreachable::{self, NotResolved};
 use crate::{limits::KEEPALIVE, settings::Settings};
 
 /// Cores cannot be connected to.
@@ -102,12 +104,20 @@ impl Address {
 
     /// A connection, made when it is first needed, and again when it breaks. A response that is not read keeps up to a window.
     pub(super) fn connect_lazy(&self, window: u32) -> Channel {
-        let Some(tls) = self.tls.clone() else { return self.endpoint(self.uri.clone(), window).connect_lazy() };
-        // The endpoint's own connector knows one certificate for good. An `https` URI would make it add a TLS of its own, if any
-        // crate of the build enables that.
+        // The endpoint's own connector knows one certificate for good, and not why a core ends a connection. An `https` URI would make
+        // it add a TLS of its own, if any crate of the build enables that.
+        let endpoint = self.endpoint(Uri::from_static("http://core"), window);
         let (host, uri) = (self.host.clone(), self.uri.clone());
-        let connector = service_fn(move |_| connect(tls.clone(), host.clone(), uri.clone()));
-        self.endpoint(Uri::from_static("http://core"), window).connect_with_connector_lazy(connector)
+        match self.tls.clone() {
+            Some(tls) => endpoint.connect_with_connector_lazy(service_fn(move |_| {
+                let (tls, host, uri) = (tls.clone(), host.clone(), uri.clone());
+                async move { Ok::<_, io::Error>(reporting(tls.connect(&host, open(&uri).await?).await?, &uri)) }
+            })),
+            None => endpoint.connect_with_connector_lazy(service_fn(move |_| {
+                let uri = uri.clone();
+                async move { Ok::<_, io::Error>(reporting(Plain::new(open(&uri).await?), &uri)) }
+            })),
+        }
     }
 
     fn endpoint(&self, uri: Uri, window: u32) -> Endpoint {
@@ -127,17 +137,22 @@ impl Address {
     }
 }
 
-/// Makes a secure connection. The endpoint bounds the time that it takes. What ends the connection later is reported.
-async fn connect(
-    tls: ClientTls,
-    host: String,
-    uri: Uri,
-) -> io::Result<TokioIo<Reporting<TlsStream<TcpStream>, impl FnOnce(Failure, &io::Error) + Unpin + Send + 'static>>> {
-    let address = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let stream = TcpStream::connect((address, uri.port_u16().unwrap_or(443))).await?;
+/// Opens a connection. The endpoint bounds the time that it takes.
+async fn open(uri: &Uri) -> io::Result<TcpStream> {
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+    let addresses: Vec<_> = tokio::net::lookup_host((host, port)).await.map_err(NotResolved::of)?.collect();
+    let stream = TcpStream::connect(&addresses[..]).await?;
     stream.set_nodelay(true)?;
     SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))?;
-    let stream = tls.connect(&host, stream).await?;
+    Ok(stream)
+}
+
+/// Reports what ends the connection.
+fn reporting<S>(stream: S, uri: &Uri) -> TokioIo<Reporting<S, impl FnOnce(Failure, &io::Error) + Unpin + Send + use<S>>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let core = uri.to_string();
-    Ok(TokioIo::new(Reporting::new(stream, move |failure, error| unreachable::report(&core, failure.label(), error))))
+    TokioIo::new(Reporting::new(stream, move |failure, error| unreachable::report(&core, failure.label(), error)))
 }

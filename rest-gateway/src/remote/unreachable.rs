@@ -29,6 +29,17 @@ pub(super) fn report_unresolved(core: &str, error: Option<&io::Error>) {
     tracing::warn!(core, reason = NOT_RESOLVED, error, "the name of a core cannot be resolved");
 }
 
+/// The name of a core has no address.
+#[derive(Debug, thiserror::Error)]
+#[error("the name cannot be resolved")]
+pub(super) struct NotResolved(#[source] io::Error);
+
+impl NotResolved {
+    pub(super) fn of(error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), Self(error))
+    }
+}
+
 /// Why a connection could not be made.
 pub(super) fn reason(error: &(dyn Error + 'static)) -> &'static str {
     if let Some(failure) = Failure::of(error) {
@@ -37,6 +48,7 @@ pub(super) fn reason(error: &(dyn Error + 'static)) -> &'static str {
     for error in successors(Some(error), |error| (*error).source()) {
         if let Some(error) = error.downcast_ref::<io::Error>() {
             return match error.kind() {
+                _ if matches!(error.get_ref(), Some(cause) if cause.is::<NotResolved>()) => NOT_RESOLVED,
                 io::ErrorKind::ConnectionRefused => "refused",
                 io::ErrorKind::TimedOut => "timeout",
                 io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => "unreachable",

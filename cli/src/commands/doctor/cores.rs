@@ -14,8 +14,9 @@ use compliance_api::{
 use http::Uri;
 use hyper_util::rt::TokioIo;
 use runtime::CoreTlsArgs;
-use tls::{ClientTls, Failure, Reporting};
+use tls::{ClientTls, Failure, Plain, Reporting};
 use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, lookup_host},
     time::timeout,
 };
@@ -32,6 +33,8 @@ use super::checks::{Finding, State};
 /// How long each step of a connection may take.
 const STEP_TIME: Duration = Duration::from_secs(5);
 const CHECK: &str = "core";
+/// What a client of HTTP/2 begins with: RFC 9113, 3.4.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// What a core ended the connection with, once it is known.
 type Ended = Arc<Mutex<Option<(Failure, String)>>>;
@@ -91,11 +94,16 @@ impl Core {
             }
             Ok(_) => self.problem("it is not ready", "see its log: it waits for its database"),
             Err(status) => {
-                let ended = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let noted = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+                // The call may have failed before the core's reason was read, which is lost with its connection.
+                let ended = match noted {
+                    Some(ended) => Some(ended),
+                    None => timeout(STEP_TIME, self.refusal(tls)).await.ok().flatten(),
+                };
                 if let Some((failure, error)) = ended {
                     self.insecure(failure, &error)
                 } else {
-                    let next_step = "see whether it is a core, and speaks TLS if --core-url says https";
+                    let next_step = "see whether it is a core; its log has the reason from its side";
                     self.problem(&format!("it does not respond: {}", status.message()), next_step)
                 }
             }
@@ -121,8 +129,14 @@ impl Core {
                 return Err(self.problem("cannot connect: no response", next_step));
             }
         };
+        let report = |ended: &Ended| {
+            let ended = Arc::clone(ended);
+            move |failure, error: &io::Error| {
+                *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((failure, error.to_string()));
+            }
+        };
         if !self.is_secure {
-            return Ok(once(stream));
+            return Ok(once(Reporting::new(Plain::new(stream), report(ended))));
         }
         let tls = match tls.load().map(|tls| tls.map_or_else(|| ClientTls::load(None, None), Ok)) {
             Ok(Ok(tls)) => tls,
@@ -130,15 +144,26 @@ impl Core {
             Err(error) => return Err(self.problem(&error.to_string(), "correct these files")),
         };
         match timeout(STEP_TIME, tls.connect(&self.host, stream)).await {
-            Ok(Ok(stream)) => {
-                let ended = Arc::clone(ended);
-                Ok(once(Reporting::new(stream, move |failure, error: &io::Error| {
-                    *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((failure, error.to_string()));
-                })))
-            }
+            Ok(Ok(stream)) => Ok(once(Reporting::new(stream, report(ended)))),
             Ok(Err(error)) => Err(self.insecure(Failure::of_handshake(&error), &error.to_string())),
             Err(_) => Err(self.insecure(Failure::Timeout, "no response")),
         }
+    }
+
+    /// Why the core ends a new connection, if it gives a reason.
+    async fn refusal(&self, tls: &CoreTlsArgs) -> Option<(Failure, String)> {
+        let mut stream = TcpStream::connect(self.address).await.ok()?;
+        let mut first = [0; 16];
+        let read = if self.is_secure {
+            let tls = tls.load().ok()?.map_or_else(|| ClientTls::load(None, None), Ok).ok()?;
+            // Nothing is sent, so the core closes the connection without a reset, which would overtake the reason.
+            tls.connect(&self.host, stream).await.ok()?.read(&mut first).await
+        } else {
+            stream.write_all(HTTP2_PREFACE).await.ok()?;
+            Plain::new(stream).read(&mut first).await
+        };
+        let error = read.err()?;
+        Some((Failure::of(&error)?, error.to_string()))
     }
 
     /// Why the connection is not secure, and what mends it.
@@ -152,6 +177,7 @@ impl Core {
             Failure::CertificateNotYetValid => "compare the clocks of both machines",
             Failure::CertificateOfUnknownAuthority => "give the authority of the core's certificate with --core-ca",
             Failure::CertificateOfOtherName => "connect to a name that the certificate has, or issue it for this one",
+            Failure::PeerSpeaksTls => "the core has a certificate: use https:// in --core-url",
             Failure::NotTls => "the core has no certificate: use http:// in --core-url, or give it --grpc-tls-cert",
             _ => "compare the settings of both sides; the core's log has the reason from its side",
         };
