@@ -342,6 +342,8 @@ pub(crate) const HEDGE_DELAY: Duration = Duration::from_millis(200);
 /// How often the database is checked.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub(crate) const CHECK_INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
+/// How often the log says why the database is away, if the reason stays the same.
+pub(crate) const REASON_LOG_INTERVAL: Duration = Duration::from_secs(30);
 /// The shortest time between two checks, however many connections were lost.
 pub(crate) const SHORTEST_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// How long suspected connections may stay silent before they are abandoned.

@@ -8,7 +8,27 @@ use test_support::TestCluster;
 use crate::{
     common::{DataDir, Service, compliance, output, token, wait_until},
     observability::status_of,
+    programs::Programs,
 };
+
+/// The first reason may pass, and another one keep the database away.
+#[test]
+fn each_reason_of_an_outage_is_logged() {
+    let programs = Programs::new();
+    let core = Service::start_as(&mut programs.core(&[]));
+    let end =
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'given' and pid <> pg_backend_pid()";
+    programs.run_as_admin("postgres", "alter database given allow_connections false");
+    programs.run_as_admin("postgres", end);
+    core.wait_for_log("is not currently accepting connections");
+    programs.run_as_admin("postgres", &format!("alter role {OWNER_ROLE} nologin"));
+    core.wait_for_log("is not permitted to log in");
+    programs.run_as_admin(
+        "postgres",
+        &format!("alter database given allow_connections true; alter role {OWNER_ROLE} login"),
+    );
+    core.wait_for_log("the database responds again");
+}
 
 const REQUESTS: usize = 1200;
 const CALLERS: usize = 6;

@@ -8,7 +8,7 @@ use std::{
 
 use crate::common::{DataDir, Service, compliance, wait_until};
 use compliance_api::token::{Claims, SCOPE_MONITOR, Secret, issue};
-use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE};
+use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use nix::sys::signal::Signal;
 use sqlx::{Connection as _, PgConnection, SqlSafeStr, postgres::PgConnectOptions};
 use test_support::kill_process;
@@ -50,6 +50,20 @@ impl Programs {
     /// The database for its superuser.
     pub(crate) fn admin_database(&self) -> String {
         self.cluster.as_ref().unwrap().endpoint().url(ADMIN_ROLE, "given")
+    }
+
+    /// The database for the role that owns nothing.
+    pub(crate) fn service_database(&self) -> String {
+        self.cluster.as_ref().unwrap().endpoint().url(SERVICE_ROLE, "given")
+    }
+
+    /// Runs statements as the superuser, in a database of the server.
+    pub(crate) fn run_as_admin(&self, database: &str, statements: &str) {
+        self.threads.block_on(async {
+            let options = self.cluster.as_ref().unwrap().endpoint().options(ADMIN_ROLE, database);
+            let mut connection = PgConnection::connect_with(&options).await.unwrap();
+            sqlx::raw_sql(sqlx::AssertSqlSafe(statements.to_owned())).execute(&mut connection).await.unwrap();
+        });
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -10,12 +10,14 @@ use super::{
     connections::{Connections, SharedConnections},
 };
 use crate::limits::{
-    CHECK_INTERVAL, CHECK_INTERVAL_WHEN_DOWN, CHECK_TIMEOUT, SHORTEST_CHECK_INTERVAL, SUSPECTED_SILENCE,
+    CHECK_INTERVAL, CHECK_INTERVAL_WHEN_DOWN, CHECK_TIMEOUT, REASON_LOG_INTERVAL, SHORTEST_CHECK_INTERVAL,
+    SUSPECTED_SILENCE,
 };
 
 /// Keeps it known whether the database responds, until the task is dropped.
 pub(crate) async fn probe(Connections { inner: connections, .. }: Connections, task: Arc<Task>) {
     let mut lost = Instant::now();
+    let mut logged = (String::new(), lost);
     loop {
         let generation = connections.generation();
         let responses = generation.responses();
@@ -42,14 +44,20 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections, t
             suspect(&connections, false);
             serves = connections.reserve.notice_restore().await && connections.inputs.reread().await;
         }
-        if connections.responds.send_if_modified(|before| mem::replace(before, serves) != serves) {
-            if serves {
-                tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");
-            } else {
+        let has_changed = connections.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
+        if serves && has_changed {
+            tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");
+        }
+        if !serves {
+            let reason = result.err().flatten().map_or_else(|| "silence".to_owned(), |error| error.to_string());
+            if has_changed {
                 lost = Instant::now();
-                let reason = result.err().flatten().map_or_else(|| "silence".to_owned(), |error| error.to_string());
-                tracing::warn!(reason, "the database does not respond: calls are rejected until it does");
                 connections.drop_idle();
+            }
+            if has_changed || reason != logged.0 || logged.1.elapsed() >= REASON_LOG_INTERVAL {
+                let seconds = lost.elapsed().as_secs();
+                tracing::warn!(reason, seconds, "the database does not respond: calls are rejected until it does");
+                logged = (reason, Instant::now());
             }
         }
         if serves {
