@@ -1,14 +1,18 @@
 //! Both ports with certificates: who is let in, and certificates that are replaced while they are used.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::Command,
 };
 
-use nix::sys::signal::Signal;
+use nix::{sys::signal::Signal, unistd::Uid};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use reqwest::{Certificate, Client, Version};
 use tokio::runtime::Runtime;
@@ -217,7 +221,7 @@ fn certificates_that_cannot_be_used_are_refused_at_start() {
     fs::write(folder.join("empty.pem"), "").unwrap();
     let programs = Programs::new();
     let grpc = |settings: &[(&'static str, &'static str)]| [&GRPC[..], settings].concat();
-    let wrong: [(Vec<(&str, &str)>, &str, &str); 8] = [
+    let wrong = [
         (vec![("--rest-tls-cert", "rest.pem"), ("--rest-tls-key", "none.pem")], "--rest-tls-key", "cannot read"),
         (
             vec![("--rest-tls-cert", "empty.pem"), ("--rest-tls-key", "rest-key.pem")],
@@ -292,6 +296,43 @@ fn an_incomplete_certificate_is_refused_wherever_it_is_given() {
     Service::start_as(with(&mut command, folder, &REST[..1]));
 }
 
+/// As any user. A certificate that another program reads may be read-only by now.
+#[test]
+fn certificates_of_a_deployment_are_made_again_after_its_secrets() {
+    let folder = DataDir::new();
+    let deploy = folder.path().join("deploy");
+    fs::create_dir_all(&deploy).unwrap();
+    let user = Uid::effective().is_root().then_some(65_534);
+    for script in ["make-secrets", "make-certificates"] {
+        fs::copy(format!("{}/../deploy/{script}", env!("CARGO_MANIFEST_DIR")), deploy.join(script)).unwrap();
+    }
+    for path in [folder.path(), &deploy] {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        chown(path, user, user).unwrap();
+    }
+    let run = |script: &str| {
+        let mut command = Command::new(deploy.join(script));
+        command.current_dir("/");
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        let (status, _, errors) = output(&mut command);
+        assert!(status.success(), "{script}: {errors}");
+    };
+    let certificate = || fs::read(deploy.join("secrets/core.pem")).unwrap();
+    run("make-certificates");
+    let first = certificate();
+    run("make-secrets");
+    let mode = |name: &str| fs::metadata(deploy.join("secrets").join(name)).unwrap().mode() & 0o777;
+    assert_eq!((mode("jwt-secret"), mode("core-key.pem"), mode("authority-key.pem")), (0o444, 0o600, 0o600));
+    run("make-certificates");
+    let second = certificate();
+    assert_ne!(first, second);
+    fs::set_permissions(deploy.join("secrets/core.pem"), Permissions::from_mode(0o444)).unwrap();
+    run("make-certificates");
+    assert_ne!(second, certificate());
+}
+
 /// The log and the metrics of both sides, and `doctor`, say why there is no connection.
 #[test]
 fn a_connection_between_the_tiers_that_fails_has_a_reason() {
@@ -305,14 +346,16 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     let admin = ("--admin-addr", "127.0.0.1:0");
     let settings = [&GRPC[..], &[("--grpc-client-ca", "ours-ca.pem"), admin]].concat();
     let core = Service::start_as(with(&mut programs.core(&[]), folder, &settings));
+    let plain_core = Service::start_as(with(&mut programs.core(&[]), folder, &[admin]));
     let identity = |name: &'static str, key: &'static str| [("--core-tls-cert", name), ("--core-tls-key", key)];
     let (known, stranger) = (identity("gateway.pem", "gateway-key.pem"), identity("stranger.pem", "stranger-key.pem"));
     let (trust, mistrust) = (("--core-ca", "ours-ca.pem"), ("--core-ca", "other-ca.pem"));
     let [https, plain] = ["https", "http"].map(|scheme| format!("{scheme}://localhost:{}", core.grpc.port()));
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = format!("https://localhost:{}", nobody.port());
+    let to_plain = format!("https://localhost:{}", plain_core.grpc.port());
     // Its address, its settings, the reason of the gateway, that of the core, and what `doctor` recommends.
-    let cases: [(&str, Settings<'_>, &str, &str, &str); 4] = [
+    let cases: [(&str, Settings<'_>, &str, &str, &str); 7] = [
         (&https, &[trust], "peer_needs_certificate", "certificate_missing", "--core-tls-cert"),
         (
             &https,
@@ -329,6 +372,9 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
             "--core-ca",
         ),
         (&nobody, &[&known[..], &[trust]].concat(), "refused", "", "--grpc-addr"),
+        (&plain, &[], "peer_speaks_tls", "not_tls", "use https://"),
+        (&to_plain, &[&known[..], &[trust]].concat(), "not_tls", "peer_speaks_tls", "use http://"),
+        ("https://no-such-name.invalid:1", &[trust], "name_not_resolved", "", "name servers"),
     ];
     for (url, settings, of_gateway, of_core, next_step) in cases {
         let mut command = programs.gateway_of(&[], &[]);
@@ -341,7 +387,9 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
         let labels = format!("reason=\"{of_gateway}\"");
         wait_until("the gateway has counted it", || counted(gateway.admin, "gateway_connect", &labels) > 0);
         gateway.wait_for_log(&format!("\"reason\":\"{of_gateway}\""));
+        assert_eq!(counted(gateway.admin, "gateway_connect", "reason=\"other\""), 0, "{of_gateway}");
         if !of_core.is_empty() {
+            let core = if url == to_plain { &plain_core } else { &core };
             let labels = format!("port=\"gRPC\",reason=\"{of_core}\"");
             wait_until("the core has counted it", || counted(core.admin, "tls", &labels) > 0);
             core.wait_for_log(&format!("\"reason\":\"{of_core}\""));
@@ -350,15 +398,21 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
         assert_eq!(status, Some(3), "{log}");
         let line =
             printed.lines().find(|line| line.contains("\"check\":\"core\"")).unwrap_or_else(|| panic!("{printed}"));
-        let reason = if of_gateway == "refused" { "cannot connect" } else { of_gateway };
+        let reason = match of_gateway {
+            "refused" => "cannot connect",
+            "name_not_resolved" => "the name cannot be resolved",
+            reason => reason,
+        };
         assert!(line.contains("problem") && line.contains(reason) && line.contains(next_step), "{line}");
     }
-    // A gateway without TLS is noticed by the core, and `doctor` says that there is no response.
-    let (status, printed, _) = doctor(folder, &plain, &[], &token());
-    assert!(status == Some(3) && printed.contains("speaks TLS"), "{printed}");
-    core.wait_for_log("\"reason\":\"not_tls\"");
-    let (_, printed, _) = doctor(folder, "https://no-such-name.invalid:1", &[], &token());
-    assert!(printed.contains("the name cannot be resolved"), "{printed}");
+    // The core closes the connection while `doctor` still sends, and the reason is not lost.
+    for (url, settings, reason) in [(&https, &[trust][..], "peer_needs_certificate"), (&plain, &[], "peer_speaks_tls")]
+    {
+        for run in 0..30 {
+            let (_, printed, _) = doctor(folder, url, settings, &token());
+            assert!(printed.contains(reason), "{run}: {printed}");
+        }
+    }
 
     // With everything right, the core is asked about the token as well.
     let right = [&known[..], &[trust]].concat();
