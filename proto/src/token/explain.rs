@@ -1,7 +1,7 @@
 //! Why a token is refused, for operators: which claim, and what it should be. Callers are not told, since most of them are strangers.
 
 use jsonwebtoken::{Validation, decode, decode_header};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     claims::{AUDIENCE, Claims},
@@ -81,8 +81,12 @@ impl Verifier {
         if let Some(exp) = value("exp").as_f64().filter(|exp| exp.floor() <= now as f64) {
             return Some(format!("exp: it expired {} s ago", now as f64 - exp.floor()));
         }
-        // What is left is a claim of the wrong type.
-        let typed = serde_json::from_value::<Claims>(Value::Object(claims.clone())).err()?;
-        Some(format!("a claim has the wrong type: {typed}"))
+        // What is left is a claim of the wrong type. The error does not name it, so each is tried among others that are right.
+        claims.iter().find_map(|(name, value)| {
+            let mut all = json!({"company_id": 1, "exp": 0, "aud": AUDIENCE});
+            all[name] = value.clone();
+            let error = serde_json::from_value::<Claims>(all).err()?;
+            Some(format!("{name}: it is {value}, which has the wrong type: {error}"))
+        })
     }
 }
