@@ -20,6 +20,11 @@ pub(crate) struct DataDirArgs {
 }
 
 impl DataDirArgs {
+    /// Whether one is named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.data_dir.as_ref().is_some_and(|dir| !dir.as_os_str().is_empty())
+    }
+
     /// The absolute path of the folder, which need not exist.
     pub(crate) fn choose(&self) -> anyhow::Result<PathBuf> {
         if let Some(given) = self.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty()) {

@@ -11,7 +11,7 @@ use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 use crate::data_dir::DataDirArgs;
 
 /// The name of the database on the service's own server.
-const NAME: &str = "compliance";
+pub(crate) const NAME: &str = "compliance";
 /// Connections that the service's own server accepts beyond those of the service: for commands and administrators.
 const OTHER_CONNECTIONS: u32 = 50;
 

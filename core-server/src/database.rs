@@ -28,7 +28,7 @@ pub(crate) use probe::probe;
 pub(crate) use replicas::probe_replica;
 pub use replicas::{ReadTarget, replica_states};
 pub use restores::{Jump, jump_ahead};
-pub use roles::{grant, keep_changes, warn_if_owner};
+pub use roles::{grant, keep_changes, missing_rights, warn_if_owner};
 pub use target::{HostState, Target};
 pub use url::target;
 

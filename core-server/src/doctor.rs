@@ -5,13 +5,15 @@ mod stored;
 
 pub use self::stored::{BehindSequence, ViolatingRow, check_sequences, check_values};
 
-use sqlx::{Acquire as _, AssertSqlSafe, PgConnection};
+use sqlx::{Acquire as _, AssertSqlSafe, PgConnection, PgPool};
 
 pub use self::months::{Months, months};
 use crate::{
     cases,
     limits::REPAIRED_COUNTS,
     lists::{Filter, List, Part},
+    schema,
+    table::{Inputs, SchemaError},
     urls,
 };
 
@@ -24,6 +26,11 @@ pub enum DoctorError {
     /// A statement failed.
     #[error("the counts cannot be checked: {0}")]
     Database(#[from] sqlx::Error),
+}
+
+/// Fails if the tables and input types are not those that this version works with, as after a change by hand. A core does not start then.
+pub async fn check_schema(pool: &PgPool) -> Result<(), SchemaError> {
+    Inputs::open(pool, schema::expected()).await.map(drop)
 }
 
 /// Counts of one company that differ from its records.

@@ -59,6 +59,7 @@ impl CoreTierArgs {
                 url: &self.database,
                 replicas: &self.replicas,
                 connections: self.core.database_connections,
+                retention: self.core.change_retention,
             }),
             data_dir: None,
             keys: &self.keys,

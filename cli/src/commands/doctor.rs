@@ -34,8 +34,8 @@ const WRONG: u8 = 3;
 ///
 /// If the configuration file has tables of `serve`, `core` or `gateway`, the settings of these commands are checked.
 ///
-/// Works with and without a running service, and changes nothing unless --repair is given. The exit status is 3 if
-/// something is wrong and was not repaired.
+/// Works with and without a running service, and changes nothing unless --repair is given. If the service's own database does not run,
+/// it is started for the check. The exit status is 3 if something is wrong and was not repaired.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance doctor
@@ -91,10 +91,12 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    /// The settings of a service without tables.
+    /// The settings of a service without tables. With cores and without a database, it is a gateway.
     fn needs(&self) -> Needs<'_> {
+        let is_gateway = !self.core_url.is_empty() && !self.database.is_given() && !self.data_dir.is_given();
+        let [rest, grpc] = [PortNeed::rest(self.rest_addr), PortNeed::grpc(self.grpc_addr)];
         Needs {
-            ports: vec![PortNeed::rest(self.rest_addr), PortNeed::grpc(self.grpc_addr)],
+            ports: if is_gateway { vec![rest] } else { vec![rest, grpc] },
             certificates: CertificateNeed::of(
                 "client certificate",
                 self.core_tls.load(),
@@ -103,12 +105,13 @@ impl DoctorArgs {
             )
             .into_iter()
             .collect(),
-            database: Some(DatabaseNeed {
+            database: (!is_gateway).then_some(DatabaseNeed {
                 url: &self.database,
                 replicas: &self.replicas,
                 connections: self.database_connections,
+                retention: None,
             }),
-            data_dir: Some(&self.data_dir),
+            data_dir: (!is_gateway).then_some(&self.data_dir),
             keys: &self.keys,
             cores: &self.core_url,
             core_tls: Some(&self.core_tls),
@@ -194,14 +197,14 @@ async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32
         findings.push(certificate::check(certificate, hosts, unix_now()?));
     }
     let data_dir = needs.data_dir.map(DataDirArgs::choose).transpose()?;
-    if let Some(DatabaseNeed { url, replicas, connections }) = needs.database {
+    if let Some(DatabaseNeed { url, replicas, connections, retention }) = needs.database {
         // The command line of this command may name one, too.
         let target = url.target()?;
         let target = if target.is_none() { args.database.target()? } else { target };
         let replicas = replicas.replicas()?;
         let replicas = if replicas.is_none() { args.replicas.replicas()? } else { replicas };
         findings.extend(match (target, &data_dir) {
-            (Some(target), _) => database::check(target, replicas, connections, cores).await,
+            (Some(target), _) => database::check(target, replicas, connections, cores, retention).await,
             (None, Some(data_dir)) => checks::own_database(data_dir).await,
             (None, None) => {
                 let next_step = "give its URL with --database-url-file";

@@ -87,6 +87,7 @@ impl ServeArgs {
                 url: &self.database,
                 replicas: &self.replicas,
                 connections: self.core.database_connections,
+                retention: self.core.change_retention,
             }),
             data_dir: Some(&self.data_dir),
             keys: &self.keys,

@@ -276,6 +276,7 @@ fn an_incomplete_certificate_is_refused_wherever_it_is_given() {
         ("gateway", "rest-tls-key", "rest-key.pem", "--rest-tls-cert"),
         ("gateway", "core-tls-cert", "grpc.pem", "--core-tls-key"),
         ("gateway", "core-tls-key", "grpc-key.pem", "--core-tls-cert"),
+        ("core", "webhook-ca", "none.pem", "--webhook-ca"),
     ] {
         let (path, toml) = (folder.join(file).display().to_string(), folder.join("toml").display().to_string());
         fs::write(&toml, format!("[{name}]\n{setting} = \"{path}\"\n")).unwrap();

@@ -4,16 +4,21 @@ use std::{
     fs,
     io::{Read as _, Write as _},
     net::TcpListener,
+    os::unix::fs::{MetadataExt as _, chown},
     process::Stdio,
     thread,
 };
 
+use embedded_postgres::{ADMIN_ROLE, Cluster, SERVICE_ROLE};
+use nix::{sys::signal::Signal, unistd::Uid};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
+use sqlx::{Connection as _, PgConnection};
+use tokio::runtime::Runtime;
 
 use crate::{
     common::{DataDir, compliance, output, start, token},
-    programs::{Programs, token as given_token},
+    programs::{Programs, SECRET, token as given_token},
 };
 
 /// The exit status, and the findings by check.
@@ -72,6 +77,141 @@ fn a_given_database_is_asked() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://a:b@{}/c", silent.local_addr().unwrap());
     assert_eq!(state(&doctor(&data, &["--database-url", &url]).1, "database"), "problem");
+}
+
+/// Its version is right, and yet a core would refuse it or fail at its first write.
+#[test]
+fn a_database_that_was_changed_by_hand_is_found() {
+    let programs = Programs::new();
+    let data = DataDir::new();
+    let grant = ["migrate", "--database-url", &programs.database(), "--service-role", SERVICE_ROLE];
+    let (status, _, log) = output(compliance(&data).args(grant));
+    assert!(status.success(), "{log}");
+    let url = programs.service_database();
+    let found = |check: &str| {
+        let (status, findings) = doctor(&data, &["--database-url", &url]);
+        let finding = findings.iter().find(|finding| finding["check"] == check);
+        (status, finding.unwrap_or_else(|| panic!("no {check} in {findings:#?}"))["found"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(found("rights").0, Some(0), "{:?}", found("rights"));
+    for (change, undo, check, text) in [
+        (
+            "alter table affiliates rename first_name to fn2",
+            "alter table affiliates rename fn2 to first_name",
+            "schema",
+            "affiliates.first_name is missing",
+        ),
+        (
+            "revoke insert on affiliates from compliance_service",
+            "grant insert on affiliates to compliance_service",
+            "rights",
+            "insert on affiliates",
+        ),
+        (
+            "revoke execute on function notice_restore from compliance_service",
+            "grant execute on function notice_restore to compliance_service",
+            "rights",
+            "execute on notice_restore",
+        ),
+        (
+            "revoke usage on sequence affiliates_id_seq from compliance_service",
+            "grant usage on sequence affiliates_id_seq to compliance_service",
+            "rights",
+            "usage on affiliates_id_seq",
+        ),
+    ] {
+        programs.run_as_admin("given", change);
+        let (status, said) = found(check);
+        assert!(status == Some(3) && said.contains(text), "{change}: {said}");
+        programs.run_as_admin("given", undo);
+        assert_eq!(found(check).0, Some(0), "{undo}");
+    }
+
+    fs::create_dir_all(data.path()).unwrap();
+    let toml = data.path().join("toml");
+    for (days, expected) in [(90, Some(0)), (91, Some(3))] {
+        fs::write(&toml, format!("[core]\nchange-retention = {days}\n")).unwrap();
+        let (status, printed, log) = output(&mut programs.doctor(&["--json", "--config", toml.to_str().unwrap()]));
+        assert_eq!(status.code(), expected, "{printed}{log}");
+    }
+}
+
+/// Whether it runs or not.
+#[test]
+fn an_own_database_that_cannot_be_served_is_found() {
+    let data = DataDir::new();
+    let found = |expected: &str| {
+        let (status, printed, log) = output(compliance(&data).args(["doctor", "--json"]));
+        let findings: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let problems: Vec<&Value> = findings.iter().filter(|finding| finding["state"] == "problem").collect();
+        let is_expected = match expected {
+            "" => status.code() == Some(0) && state(&findings, "schema") == "ok",
+            text => status.code() == Some(3) && problems.iter().any(|problem| problem.to_string().contains(text)),
+        };
+        assert!(is_expected, "{expected:?}: {findings:#?}\n{log}");
+    };
+    let run = |statement: &'static str| {
+        Runtime::new().unwrap().block_on(async {
+            let endpoint = Cluster::connect_running(data.path()).await.unwrap().unwrap();
+            let mut connection = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "compliance")).await.unwrap();
+            sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
+        });
+    };
+    let service = start(&data, &[]);
+    found("");
+    run("create table kept as select * from _sqlx_migrations; update _sqlx_migrations set checksum = '\\x00'");
+    found("was made by another version");
+    service.signal(Signal::SIGTERM);
+    service.end();
+    found("was made by another version");
+
+    let data = DataDir::new();
+    let service = start(&data, &[]);
+    service.signal(Signal::SIGTERM);
+    service.end();
+    let cluster = data.path().join("postgres");
+    let found = |expected: &str| {
+        let (status, printed, log) = output(compliance(&data).args(["doctor", "--json"]));
+        assert!(status.code() == Some(if expected.is_empty() { 0 } else { 3 }), "{expected:?}: {printed}{log}");
+        assert!(printed.contains(expected), "{expected:?}: {printed}{log}");
+    };
+    found("");
+    let version = fs::read(cluster.join("PG_VERSION")).unwrap();
+    fs::write(cluster.join("PG_VERSION"), "9\n").unwrap();
+    found("PostgreSQL 9");
+    fs::write(cluster.join("PG_VERSION"), version).unwrap();
+    if Uid::effective().is_root() {
+        let owner = fs::metadata(&cluster).unwrap();
+        chown(&cluster, Some(0), Some(0)).unwrap();
+        found("postgres");
+        chown(&cluster, Some(owner.uid()), Some(owner.gid())).unwrap();
+    }
+    found("");
+}
+
+/// Its machine has neither a database nor PostgreSQL.
+#[test]
+fn a_gateway_is_checked_without_a_database() {
+    let core = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = compliance(&DataDir::new());
+    command.env_remove("COMPLIANCE_DATA_DIR").env("COMPLIANCE_POSTGRES_BIN", "/nonexistent");
+    let (_, printed, log) =
+        output(command.args(["doctor", "--json", "--jwt-secret", SECRET, "--core-url", &format!("http://{core}")]));
+    let findings: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let problems = findings.iter().filter(|finding| finding["state"] == "problem").map(|finding| &finding["check"]);
+    assert_eq!(problems.collect::<Vec<_>>(), ["core"], "{findings:#?}\n{log}");
+    for check in ["PostgreSQL", "data folder", "disk", "gRPC"] {
+        assert!(findings.iter().all(|finding| finding["check"] != check), "{findings:#?}");
+    }
+}
+
+#[test]
+fn a_key_set_that_cannot_be_reached_has_a_next_step_of_its_own() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (status, findings) = doctor(&DataDir::new(), &["--jwks-url", &format!("http://{nobody}/keys")]);
+    let keys = findings.iter().find(|finding| finding["check"] == "keys").unwrap();
+    let next_step = keys["next_step"].as_str().unwrap();
+    assert!(status == Some(3) && next_step.contains("--jwks-url is reached"), "{keys}");
 }
 
 #[test]

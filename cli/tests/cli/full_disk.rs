@@ -9,7 +9,7 @@ use std::{
 
 use nix::unistd::Uid;
 
-use crate::common::{DataDir, Service, compliance, token, wait_until};
+use crate::common::{DataDir, Service, compliance, output, token, wait_until};
 
 /// A file system in memory, until this is dropped.
 struct Mounted(PathBuf);
@@ -66,6 +66,9 @@ fn a_full_disk_is_named_and_passes_when_there_is_space() {
         status != 201
     });
     assert_eq!(status, 503);
+    let (status, found, _) = output(compliance(&data).args(["doctor", "--json"]));
+    let is_found = |line: &str| line.contains("\"check\":\"disk\",\"state\":\"problem\"");
+    assert!(status.code() == Some(3) && found.lines().any(is_found), "{found}");
     let (sender, said) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let says = |line: &String| line.contains("out of disk space") || line.contains("disk of the database is full");

@@ -29,7 +29,7 @@ pub(crate) async fn live() -> Response {
 
 /// Whether the service can serve
 ///
-/// For load balancers: whether the database responds and accepts writes.
+/// For load balancers: whether the database responds, and is neither a standby nor read-only.
 ///
 /// - Operation: `getReadiness`
 /// - 200: `Healthy`. It can.

@@ -7,13 +7,18 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use compliance_api::token::{KeySource, Secret, Verifier};
+use compliance_api::token::{KeyError, KeySource, Secret, Verifier};
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
+use nix::sys::statvfs::statvfs;
 use runtime::{Descriptors, KeyArgs, Port, describe};
 use serde::Serialize;
 
-use super::database::clock;
+use super::database::{self, clock};
 
+/// The database cannot go on with less space, in bytes: four files of its write-ahead log.
+const LEAST_SPACE: u64 = 64 << 20;
+/// Less space is mentioned, in bytes.
+const ENOUGH_SPACE: u64 = 1 << 30;
 /// Enough for a few thousand connections.
 const ENOUGH_DESCRIPTORS: u64 = 10_000;
 /// A token that ends sooner is mentioned, in seconds.
@@ -81,7 +86,7 @@ pub(super) fn port(check: &'static str, address: SocketAddr, flag: &str, variabl
     Finding::of(check, found, State::Warning, next_step)
 }
 
-/// The programs and the folder of the service's own database.
+/// The programs and the folder of the service's own database, and that database if there is one.
 pub(super) async fn own_database(data_dir: &Path) -> Vec<Finding> {
     let found = Installation::find(None).await;
     let found = found.map(|found| format!("{} in {}", found.version, found.bin_dir.display()));
@@ -96,7 +101,26 @@ pub(super) async fn own_database(data_dir: &Path) -> Vec<Finding> {
         }
     });
     let next_step = "choose another folder with --data-dir, or correct its owner and permissions";
-    vec![installation, Finding::of("data folder", found, State::Problem, next_step)]
+    let mut findings = vec![installation, Finding::of("data folder", found, State::Problem, next_step)];
+    findings.extend(disk(data_dir));
+    if has_cluster(data_dir) && findings.iter().all(|finding| finding.state != State::Problem) {
+        findings.push(database::own(data_dir).await);
+    }
+    findings
+}
+
+/// The free space of the data folder.
+fn disk(data_dir: &Path) -> Option<Finding> {
+    let existing = data_dir.ancestors().find(|folder| folder.is_dir())?;
+    let found = statvfs(existing).ok()?;
+    let free = found.blocks_available() * found.fragment_size();
+    let state = match free {
+        ..LEAST_SPACE => State::Problem,
+        LEAST_SPACE..ENOUGH_SPACE => State::Warning,
+        _ => State::Ok,
+    };
+    let found = format!("{} MiB are free for {}", free >> 20, data_dir.display());
+    Some(Finding::new("disk", state, found, "free space on its file system, or move the data folder to a larger one"))
 }
 
 /// The keys that tokens are verified with: those that were given, or the secret of the data folder, if the command has one.
@@ -107,6 +131,10 @@ pub(super) async fn keys(
     let check = "keys";
     let next_step = "give a secret of at least 32 bytes (--jwt-secret-file) or a key set (--jwks-url)";
     match (given, stored) {
+        (Err(error), _) if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(KeyError::Fetch { .. }))) => {
+            let next_step = "see whether the server of --jwks-url is reached from here: its name, firewalls, its certificate (--jwks-ca)";
+            (Finding::new(check, State::Problem, describe(&error), next_step), None)
+        }
         (Err(error), _) | (Ok(None), Some(Err(error))) => {
             (Finding::new(check, State::Problem, describe(&error), next_step), None)
         }

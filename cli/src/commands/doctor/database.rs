@@ -1,21 +1,31 @@
 //! A given database: its hosts, version and schema, its nodes if it is on Citus, how many connections it has, and its clock.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
+use anyhow::anyhow;
 use core_server::{
+    SchemaError,
     database::{
-        self, DatabaseError, HostState, Nodes, ReadTarget, Target, check_migrated, check_nodes, replica_states,
+        self, DatabaseError, HostState, Nodes, ReadTarget, Target, check_migrated, check_nodes, missing_rights,
+        replica_states,
     },
     doctor::{self, Months},
 };
+use embedded_postgres::{Cluster, ClusterOptions, OWNER_ROLE};
 use runtime::describe;
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
 
 use super::checks::{Finding, State};
+use crate::database::NAME as OWN_NAME;
 
 /// How long the database may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Rights that are named if they are missing.
+const NAMED_RIGHTS: usize = 5;
 /// How far two clocks may be apart, in seconds. Tokens are rejected before and after their time.
 const CLOCK_TOLERANCE: f64 = 5.0;
 
@@ -30,8 +40,14 @@ const CONNECTIONS: &str = "
         (select nullif(rolconnlimit, -1)::bigint from pg_roles where rolname = current_user),
         (select nullif(datconnlimit, -1)::bigint from pg_database where datname = current_database())";
 
-/// Checks a database for this number of cores with this number of connections each.
-pub(super) async fn check(target: Target, replicas: Option<ReadTarget>, connections: u32, cores: u32) -> Vec<Finding> {
+/// Checks a database for this number of cores with this number of connections each. They keep changes for so many days, if that is given.
+pub(super) async fn check(
+    target: Target,
+    replicas: Option<ReadTarget>,
+    connections: u32,
+    cores: u32,
+    retention: Option<i32>,
+) -> Vec<Finding> {
     let Ok(states) = timeout(TIMEOUT, target.states()).await else {
         let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
         return vec![Finding::new("database", State::Problem, format!("no response within {TIMEOUT:?}"), next_step)];
@@ -45,16 +61,20 @@ pub(super) async fn check(target: Target, replicas: Option<ReadTarget>, connecti
     }
     let asked = timeout(TIMEOUT, async {
         let pool = database::open(target, 1).await?.pool;
-        let schema = check_migrated(&pool).await;
+        let schema = match check_migrated(&pool).await {
+            Ok(()) => doctor::check_schema(&pool).await.map_err(anyhow::Error::from),
+            Err(error) => Err(error.into()),
+        };
+        let missing = if schema.is_ok() { Some(missing_rights(&pool).await?) } else { None };
         let mut connection = pool.acquire().await?;
         let answers = ask(&mut connection, connections, cores).await?;
         let nodes = check_nodes(&mut connection).await?;
         let months = if schema.is_ok() { Some(doctor::months(&mut *connection).await?) } else { None };
         drop(connection);
         pool.close().await;
-        anyhow::Ok((schema, answers, nodes, months))
+        anyhow::Ok((schema, missing, answers, nodes, months))
     });
-    let (schema, [version, limit, clock], nodes, months) = match asked.await {
+    let (schema, missing, [version, limit, clock], nodes, months) = match asked.await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => {
             let next_step = "connect to PostgreSQL itself, or see why it refuses these questions";
@@ -72,23 +92,78 @@ pub(super) async fn check(target: Target, replicas: Option<ReadTarget>, connecti
             return findings;
         }
     };
-    let next_step = match schema {
-        Err(DatabaseError::Modified { .. }) => {
-            "export with the program that made it and import with this one: Upgrading in docs/operations.md"
-        }
-        _ => "run `compliance migrate` as the role that owns the tables",
-    };
-    let found = "it is that of this version".to_owned();
-    let schema = Finding::of("schema", schema.map(|()| found), State::Problem, next_step);
-    findings.extend([version, schema]);
+    findings.extend([version, self::schema(schema.map(|()| CURRENT))]);
+    findings.extend(missing.map(rights));
     findings.extend(nodes.map(self::nodes));
-    findings.extend(months.map(self::months));
+    findings.extend(months.map(|months| self::months(months, retention)));
     findings.extend([limit, clock]);
     findings
 }
 
+/// The schema that this version works with.
+const CURRENT: &str = "it is that of this version";
+
+/// The schema, or how it differs.
+fn schema(found: anyhow::Result<&str>) -> Finding {
+    let next_step = match &found {
+        Err(error) if matches!(error.downcast_ref(), Some(DatabaseError::Modified { .. })) => {
+            "export with the program that made it and import with this one: Upgrading in docs/operations.md"
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(SchemaError::Differs(_))) => {
+            "undo what was changed by hand: only migrations change the schema"
+        }
+        _ => "run `compliance migrate` as the role that owns the tables",
+    };
+    Finding::of("schema", found.map(str::to_owned), State::Problem, next_step)
+}
+
+/// Whether the role may do what the service does.
+fn rights(missing: Vec<String>) -> Finding {
+    let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
+    match missing.len() {
+        0 => Finding::new("rights", State::Ok, "the role has those that the service needs", next_step),
+        count => {
+            let first = missing.into_iter().take(NAMED_RIGHTS).collect::<Vec<_>>().join(", ");
+            Finding::new("rights", State::Problem, format!("the role lacks {count}: {first}"), next_step)
+        }
+    }
+}
+
+/// The schema of the service's own database, whose server is started if it does not run.
+pub(super) async fn own(data_dir: &Path) -> Finding {
+    let server = match Cluster::connect_or_start(ClusterOptions::new(data_dir)).await {
+        Ok(server) => server,
+        Err(error) => {
+            let next_step = "see postgres.log in the data folder; `compliance serve` cannot start it either";
+            return Finding::new("database", State::Problem, describe(&error.into()), next_step);
+        }
+    };
+    let target = Target::from(server.endpoint().options(OWNER_ROLE, OWN_NAME));
+    let checked = timeout(TIMEOUT, async {
+        let pool = database::open(target, 1).await?.pool;
+        let found = match check_migrated(&pool).await {
+            Ok(()) => doctor::check_schema(&pool).await.map(|()| CURRENT)?,
+            Err(DatabaseError::NotMigrated { .. }) => "`compliance serve` brings it up to date",
+            Err(error) => return Err(error.into()),
+        };
+        pool.close().await;
+        Ok(found)
+    });
+    let found = checked.await.unwrap_or_else(|_| Err(anyhow!("no response within {TIMEOUT:?}")));
+    match server.release().await {
+        Ok(()) => schema(found),
+        Err(error) => Finding::new("database", State::Problem, describe(&error.into()), "end its processes"),
+    }
+}
+
 /// Whether retention keeps up.
-fn months(Months { days, missing, overdue }: Months) -> Finding {
+fn months(Months { days, missing, overdue }: Months, retention: Option<i32>) -> Finding {
+    if let Some(expected) = retention.filter(|expected| *expected > days) {
+        let found =
+            format!("changes are kept for {days} days, and cores are to keep them for {expected}: they do not start");
+        let next_step = "run `compliance migrate --change-retention DAYS` as the owner, or lower --change-retention";
+        return Finding::new("retention", State::Problem, found, next_step);
+    }
     let next_step = "see whether a core runs and what its log says of the task `retention`: a session that keeps a lock of `changes` is \
                      named there";
     let listed = |what: &str, months: &[String]| {

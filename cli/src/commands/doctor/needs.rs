@@ -32,6 +32,8 @@ pub(in crate::commands) struct DatabaseNeed<'a> {
     pub(in crate::commands) replicas: &'a ReplicaArgs,
     /// To each server.
     pub(in crate::commands) connections: u32,
+    /// For how many days changes must be kept.
+    pub(in crate::commands) retention: Option<i32>,
 }
 
 /// What a command uses.

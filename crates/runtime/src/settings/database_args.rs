@@ -26,6 +26,11 @@ pub struct DatabaseUrlArgs {
 }
 
 impl DatabaseUrlArgs {
+    /// Whether one is given, in either form.
+    pub fn is_given(&self) -> bool {
+        self.database_url_file.is_some() || self.database_url.as_ref().and_then(Hidden::filled).is_some()
+    }
+
     /// How to connect to it; `None` if none is given. Fails if the URL is malformed, or if its file cannot be read.
     pub fn target(&self) -> Result<Option<Target>, InvalidSetting> {
         let names = ["--database-url (DATABASE_URL)", "--database-url-file (COMPLIANCE_DATABASE_URL_FILE)"];
