@@ -276,10 +276,10 @@ pub(crate) const WEBHOOK_TESTS: usize = 32;
 /// See [`WEBHOOK_TESTS`].
 pub(crate) const WEBHOOK_COMPANY_TESTS: usize = 4;
 
-/// How far positions jump when a database was restored: `restore_distance` of the schema.
-pub(crate) const RESTORE_DISTANCE: i64 = 1 << 40;
-/// How long that may take, for all companies.
+/// How long it may take until the positions of all companies have jumped ahead, after a restore.
 pub(crate) const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
+/// How long to wait before that is tried again.
+pub(crate) const RESTORE_PAUSE: Duration = Duration::from_secs(1);
 
 // Statements and connections.
 /// How often a write is tried that conflicts with another one.

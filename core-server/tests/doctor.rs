@@ -4,7 +4,10 @@ use compliance_api::v1::{
     AddComplianceUrlsRequest, CaseInput, GetAffiliateRequest, GetOverviewRequest, ListAffiliatesRequest,
     ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, OpenCaseRequest, UrlInput,
 };
-use core_server::doctor::{Difference, check_counts, check_sequences, check_values};
+use core_server::{
+    database::jump_ahead,
+    doctor::{Difference, check_counts, check_sequences, check_values},
+};
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
 
@@ -13,6 +16,7 @@ tests![
     writers_go_on_during_a_repair,
     sequences_that_are_behind_are_found_and_repaired,
     a_creation_that_meets_an_id_that_is_taken_advances_the_sequence,
+    an_id_near_the_end_is_named_and_followed_by_no_sequence,
     dates_that_no_text_shows_are_null_and_are_named,
 ];
 
@@ -179,6 +183,27 @@ async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
     clients
         .open(OpenCaseRequest { request_id: Some("new".into()), case: Some(case), ..OpenCaseRequest::default() })
         .await;
+}
+
+async fn an_id_near_the_end_is_named_and_followed_by_no_sequence() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    fill(&mut clients).await;
+    let last = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ($1, (1::bigint << 53) - 1, 'Last', 'Last')";
+    sqlx::query(last).bind(company).execute(&core.pool).await.unwrap();
+    let mut connection = core.pool.acquire().await.unwrap();
+    assert_eq!(check_sequences(&mut connection, true).await.unwrap(), []);
+    let named = check_values(&mut connection, 20).await.unwrap();
+    let rows: Vec<_> = named.iter().map(|row| (&*row.table, row.company_id, row.id)).collect();
+    assert_eq!(rows, [("affiliates", company, Some((1 << 53) - 1))]);
+    assert_eq!(named[0].constraint, "the range of IDs, which ends at 9002801208229888");
+    // A creation that meets an ID advances the sequence to the others.
+    run(&core.pool, BEHIND).await;
+    assert!(clients.affiliate("New").await < 1000);
+    jump_ahead(&mut connection).await.unwrap();
+    let id = clients.affiliate("After a restore").await;
+    assert!(id > 1 << 40 && id < 1 << 52, "{id}");
 }
 
 /// Every date of every record is one that no text of the interface shows.

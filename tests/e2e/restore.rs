@@ -1,6 +1,6 @@
 //! A dump that is restored into a new database: every endpoint returns the same bytes.
 
-use std::process::Command;
+use std::{collections::HashSet, process::Command};
 
 use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest, OpenCaseRequest, UrlObservation};
 use embedded_postgres::{Installation, OWNER_ROLE};
@@ -10,7 +10,11 @@ use test_support::{
     Options, RestClient, RestResponse, TestDatabase, TestService, fresh_database, new_company, output, tests,
 };
 
-tests![a_restored_database_gives_the_same_answers, what_was_handed_out_after_a_backup_is_recognisably_gone,];
+tests![
+    a_restored_database_gives_the_same_answers,
+    what_was_handed_out_after_a_backup_is_recognisably_gone,
+    a_backup_that_is_restored_twice_gives_out_nothing_twice,
+];
 
 /// Fills a company through every kind of record.
 async fn fill(service: &TestService, company: i64) {
@@ -130,7 +134,6 @@ fn positions(changes: &Value) -> Vec<i64> {
 }
 
 async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
-    const DISTANCE: i64 = 1 << 40;
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let (company, later) = (new_company(), new_company());
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -153,7 +156,9 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
     drop(service);
 
     let service = TestService::over(restored.options, Options::default()).await;
-    let at = 5 + DISTANCE;
+    let gone = service.rest(company).get("/changes?after=10").await;
+    let at = gone.with_status(410)["detail"]["restored_position"].as_i64().unwrap();
+    assert!(at > 1 << 40 && at < 1 << 53, "{at}");
     for rest in [service.rest(company), service.rest_remote(company)] {
         for path in ["/changes?after=10", "/changes?after=6&types=url", "/affiliates?changed_after=9"] {
             let gone = rest.get(path).await;
@@ -167,7 +172,7 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
     let rest = service.rest(company);
     for number in 1..=8 {
         let id = create(&rest, &format!("new {number}")).await;
-        assert!(id > DISTANCE && !lost_ids.contains(&id), "{id}");
+        assert!(id > at && !lost_ids.contains(&id), "{id}");
     }
     // Still, and those who had read no further than the backup has go on.
     rest.get("/changes?after=10").await.with_status(410);
@@ -189,8 +194,48 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
     let refused = RestResponse::of(request.body(update("by an old form"))).await;
     refused.with_status(412);
 
+    // Of a company that is lost as a whole, before and after its first new change.
+    for rest in [service.rest(later), service.rest_remote(later)] {
+        assert_eq!(rest.get("/changes?after=1").await.with_status(410)["detail"]["restored_position"], at);
+        assert_eq!(rest.get("/changes?after=0").await.with_status(200)["data"]["position"], at);
+    }
     let rest = service.rest(later);
     create(&rest, "new").await;
-    assert_eq!(rest.get("/changes?after=1").await.with_status(410)["detail"]["restored_position"], DISTANCE);
-    assert_eq!(positions(&rest.get(&format!("/changes?after={DISTANCE}")).await.with_status(200)), [DISTANCE + 1]);
+    assert_eq!(rest.get("/changes?after=1").await.with_status(410)["detail"]["restored_position"], at);
+    for after in [0, at] {
+        assert_eq!(positions(&rest.get(&format!("/changes?after={after}")).await.with_status(200)), [at + 1]);
+    }
+}
+
+async fn a_backup_that_is_restored_twice_gives_out_nothing_twice() {
+    let database = fresh_database().await;
+    let company = new_company();
+    let service = TestService::over(database.options.clone(), Options::default()).await;
+    let kept = create(&service.rest(company), "kept").await;
+    drop(service);
+    let update = |city: &str| format!(r#"{{"id":{kept},"city":"{city}"}}"#);
+    let (mut ids, mut etags, mut read) = (HashSet::from([kept]), HashSet::new(), Vec::new());
+    for restore in 1..=3 {
+        let restored = fresh_database().await;
+        dump_and_restore(&database, &restored).await;
+        let service = TestService::over(restored.options, Options::default()).await;
+        let rest = service.rest(company);
+        for number in 1..=8 {
+            let id = create(&rest, &format!("new {number}")).await;
+            assert!(ids.insert(id), "restore {restore} gives out the ID {id} again");
+        }
+        for city in ["one", "two"] {
+            let saved = rest.put(&format!("/affiliates/{kept}"), update(city)).await;
+            saved.with_status(200);
+            let etag = rest.get(&format!("/affiliates/{kept}")).await.header("etag").unwrap().to_owned();
+            assert!(etags.insert(etag.clone()), "restore {restore} gives out the etag {etag} again");
+        }
+        // All that the restores before have given out is lost.
+        for position in &read {
+            let gone = rest.get(&format!("/changes?after={position}")).await;
+            assert!(gone.with_status(410)["detail"]["restored_position"].as_i64().unwrap() > *position, "{restore}");
+        }
+        read.extend(positions(&rest.get("/changes?after=1&limit=1000").await.with_status(200)));
+    }
+    assert_eq!(read.len(), 3 * (1 + 8 + 2));
 }

@@ -11,7 +11,7 @@ use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 /// Let positions and IDs jump ahead after a backup was restored, or after a fail-over that lost changes. Readers of lost changes then get
 /// 410, receivers of webhooks learn of it, and no position, ID or etag is given out a second time. A service notices most restores
 /// when it starts; run this command if it cannot, as after a copy of the data folder or a snapshot. Run again, it jumps again: that does
-/// no harm, up to 2,000 times.
+/// no harm.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance restored

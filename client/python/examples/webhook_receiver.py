@@ -46,7 +46,9 @@ class Receiver(BaseHTTPRequestHandler):
     def take(self, data: dict[str, Any]) -> None:
         """Takes what is new: a message that was received already may come again. A real receiver stores the position together with
         what it makes of the changes."""
-        if data["after"] > Receiver.position > 0:
+        if "restored" in data:
+            print(f"the changes from {data['restored']} on are lost by a restore: read all records again", flush=True)
+        elif data["after"] > Receiver.position > 0:
             print(f"the changes up to {data['after']} are missing: read all records again", flush=True)
         for change in data["changes"]:
             if change["position"] > Receiver.position:

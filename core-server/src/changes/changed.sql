@@ -15,7 +15,7 @@
 ), found as materialized (
     select s.last_position <= $2 + $5 and (select count(*) from scanned) < $4 as is_complete from state s
 )
-select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position, f.is_complete, array(
+select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position, s.lost_position, f.is_complete, array(
     select distinct case when c.is_record then e.id else coalesce(c.parent, e.parent, split_part(e.record, ',', 3)::bigint) end
     from scanned c
     cross join lateral unnest(c.ids, c.parents, c.records) with ordinality e (id, parent, record, number)

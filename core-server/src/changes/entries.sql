@@ -1,5 +1,5 @@
 -- The entries of `page`, by rank, with what `reached` says. A record of fewer columns than are recorded now is filled up with nulls.
-select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position,
+select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position, s.lost_position,
     reached.*,
     p.position, p.changed_at, p.resource, p.operation, p.id, p.changed_by ->> 0 as request_id, p.changed_by ->> 1 as subject,
     case p.operation

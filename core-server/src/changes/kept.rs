@@ -3,14 +3,14 @@
 use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 
-use crate::limits::RESTORE_DISTANCE;
-
 /// The positions that have changes, as far as they matter to a reader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     /// The last one that is no longer kept.
     pub(super) dropped: i64,
     pub(super) last: i64,
+    /// Where the record begins if a restore may have lost all that was before; otherwise 0.
+    lost: i64,
     /// If the next entry after the reader's position is that of a restore: the positions before and after it.
     restored: Option<(i64, i64)>,
 }
@@ -21,22 +21,23 @@ impl Kept {
         Ok(Self {
             dropped: row.try_get("dropped_position")?,
             last: row.try_get("last_position")?,
+            lost: row.try_get("lost_position")?,
             restored: kept.zip(row.try_get("restored_position")?),
         })
     }
 
     /// Refuses a position whose next changes are not kept, or that was lost.
     pub(super) fn check(self, position: i64) -> Result<(), Error> {
-        let Self { dropped, last, restored } = self;
+        let Self { dropped, last, lost, restored } = self;
+        let is_whole = dropped == lost;
         match restored {
             Some((kept, restored)) if kept < position && position < restored => {
                 Err(Error::position_restored(position, kept, restored))
             }
             _ if (dropped..=last).contains(&position) => Ok(()),
-            // All changes of the company were lost, so its record begins after them.
-            _ if position < dropped && dropped % RESTORE_DISTANCE == 0 => {
-                Err(Error::position_restored(position, 0, dropped))
-            }
+            // Who has read nothing has lost nothing.
+            _ if is_whole && position == 0 => Ok(()),
+            _ if is_whole && position < dropped => Err(Error::position_restored(position, 0, dropped)),
             _ => Err(Error::position_gone(position, dropped, last)),
         }
     }
@@ -44,23 +45,43 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, RESTORE_DISTANCE};
+    use super::Kept;
+
+    /// A position that a restore jumps to.
+    const AT: i64 = 1 << 50;
+
+    fn reason(kept: Kept, position: i64) -> Option<&'static str> {
+        kept.check(position).err().map(|error| error.reason.as_str_name())
+    }
 
     #[test]
     fn positions_are_lost_between_the_last_one_and_the_restore() {
-        let at = 5 + RESTORE_DISTANCE;
-        let reason = |dropped, restored, position| {
-            let kept = Kept { dropped, last: at + 3, restored };
-            kept.check(position).err().map(|error| error.reason.as_str_name())
-        };
-        let gap = Some((5, at));
-        for position in [6, at - 1] {
-            assert_eq!(reason(0, gap, position), Some("REASON_POSITION_RESTORED"), "{position}");
-            assert_eq!(reason(5, gap, position), Some("REASON_POSITION_RESTORED"), "{position}");
+        let kept = |dropped, restored| Kept { dropped, last: AT + 3, lost: 0, restored };
+        let gap = Some((5, AT));
+        for position in [6, AT - 1] {
+            assert_eq!(reason(kept(0, gap), position), Some("REASON_POSITION_RESTORED"), "{position}");
+            assert_eq!(reason(kept(5, gap), position), Some("REASON_POSITION_RESTORED"), "{position}");
         }
-        assert_eq!((reason(0, gap, 5), reason(0, None, at), reason(5, gap, 5)), (None, None, None));
-        assert_eq!(reason(at, None, 7), Some("REASON_POSITION_GONE"));
-        assert_eq!(reason(RESTORE_DISTANCE, None, 7), Some("REASON_POSITION_RESTORED"));
-        assert_eq!(reason(0, None, at + 4), Some("REASON_POSITION_GONE"));
+        for (dropped, restored, position) in [(0, gap, 0), (0, gap, 5), (0, None, AT), (5, gap, 5)] {
+            assert_eq!(reason(kept(dropped, restored), position), None, "{position}");
+        }
+        // Changes that were dropped are not lost, wherever they end.
+        assert_eq!(reason(kept(AT, None), 7), Some("REASON_POSITION_GONE"));
+        assert_eq!(reason(kept(0, None), AT + 4), Some("REASON_POSITION_GONE"));
+    }
+
+    #[test]
+    fn a_company_of_which_nothing_is_left_has_lost_all_positions_but_0() {
+        for last in [AT, AT + 3] {
+            let kept = Kept { dropped: AT, last, lost: AT, restored: None };
+            assert_eq!((reason(kept, 0), reason(kept, AT), reason(kept, last)), (None, None, None));
+            for position in [1, AT - 1] {
+                assert_eq!(reason(kept, position), Some("REASON_POSITION_RESTORED"), "{position}");
+            }
+            assert_eq!(reason(kept, last + 1), Some("REASON_POSITION_GONE"));
+        }
+        // Later changes were dropped, so nothing is known of what was lost before.
+        let kept = Kept { dropped: AT + 2, last: AT + 3, lost: 0, restored: None };
+        assert_eq!((reason(kept, 0), reason(kept, 7)), (Some("REASON_POSITION_GONE"), Some("REASON_POSITION_GONE")));
     }
 }

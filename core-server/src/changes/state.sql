@@ -2,7 +2,12 @@
 -- passed over: times need not ascend, so a month can hold rows from before and after those of another one.
 with state as materialized (
     select
-        coalesce((select p.position from change_positions p where p.company_id = $1), 0) as last_position,
+        coalesce((select p.position from change_positions p where p.company_id = $1), first_position()) as last_position,
+        -- Where the record begins if a restore may have lost all that was before. Records from before there were changes begin at 1.
+        coalesce((
+            select case when p.dropped_hash is null and p.dropped_position > 1 then p.dropped_position else 0 end
+            from change_positions p where p.company_id = $1
+        ), first_position()) as lost_position,
         (
             select greatest(position_before(c.resource, c.operation, c.position, c.ids, c.records),
                 (select p.dropped_position from change_positions p where p.company_id = $1))

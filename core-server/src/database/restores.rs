@@ -1,11 +1,14 @@
 //! A database that was restored, or that a standby took over: its positions and IDs jump ahead before it is served.
-//! `migrations/20261128000020_restores.sql` says how that is noticed.
+//! `migrations/20261128000020_restores.sql` says how that is noticed, and `…80_restores_by_time.sql` how far they jump.
 
 use sqlx::{Connection as _, FromRow, PgConnection, PgExecutor, PgPool};
 use telemetry::metrics::{count, describe};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use crate::{error::is_missing_object, limits::RESTORE_TIMEOUT};
+use crate::{
+    error::is_missing_object,
+    limits::{RESTORE_PAUSE, RESTORE_TIMEOUT},
+};
 
 /// How often this process noticed that.
 const RESTORES: &str = "compliance_database_restores_total";
@@ -70,11 +73,18 @@ pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Er
     Ok(())
 }
 
-/// The same if the schema has what that needs: a database that is being restored has no functions at first.
+/// The same if the schema has what that needs: a database that is being restored has no functions at first. After another failure the next
+/// attempt has to wait, since each reads all tables.
 pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    notice(connection).await.inspect_err(|error| {
-        if !is_missing_object(error) {
-            tracing::error!("the database was restored, and its positions cannot jump ahead: run `compliance restored` as its owner: {error}");
-        }
-    })
+    let noticed = notice(connection).await;
+    if let Err(error) = &noticed
+        && !is_missing_object(error)
+    {
+        tracing::error!(
+            "the database was restored, and its positions cannot jump ahead: unless the restore still runs, run `compliance restored` as \
+             its owner: {error}"
+        );
+        sleep(RESTORE_PAUSE).await;
+    }
+    noticed
 }

@@ -15,12 +15,13 @@ pub struct BehindSequence {
     pub greatest_id: i64,
 }
 
-/// A row that violates a constraint that was added later, so reads have null for a value of it, and writes of it are refused.
+/// A row that violates a constraint that was added later, so reads have null for a value of it, and writes of it are refused; or one whose
+/// ID leaves hardly any after it, which no sequence follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViolatingRow {
     /// The table.
     pub table: String,
-    /// The constraint.
+    /// The constraint, or the range of IDs.
     pub constraint: String,
     /// The company.
     pub company_id: i64,
@@ -56,7 +57,11 @@ const UNCERTAIN: &str = "
     where c.contype = 'c' and not c.convalidated and c.connamespace = current_schema()::regnamespace
     order by 1, 2";
 
-/// Finds rows that violate constraints, at most `most` of each.
+/// The columns of IDs, and the last one that a sequence follows.
+const LAST_IDS: &str = "
+    select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
+
+/// Finds rows that violate constraints, or have an ID near the end, at most `most` of each.
 ///
 /// # Errors
 ///
@@ -75,6 +80,18 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
             constraint: constraint.clone(),
             company_id,
             id,
+        }));
+    }
+    let last_ids: Vec<(String, String, i64)> = sqlx::query_as(LAST_IDS).fetch_all(&mut *connection).await?;
+    for (table, column, last) in last_ids {
+        let rows =
+            format!("select company_id, {column}::bigint from {table} where {column} > {last} order by 1, 2 limit $1");
+        let rows: Vec<(i64, i64)> = sqlx::query_as(AssertSqlSafe(rows)).bind(most).fetch_all(&mut *connection).await?;
+        violating.extend(rows.into_iter().map(|(company_id, id)| ViolatingRow {
+            table: table.clone(),
+            constraint: format!("the range of IDs, which ends at {last}"),
+            company_id,
+            id: Some(id),
         }));
     }
     Ok(violating)

@@ -27,7 +27,7 @@ use crate::{
     changes,
     error::from_database,
     limits::{
-        RESTORE_DISTANCE, WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CHANGES, WEBHOOK_GIVE_UP, WEBHOOK_LEASE, WEBHOOK_LOG,
+        WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CHANGES, WEBHOOK_GIVE_UP, WEBHOOK_LEASE, WEBHOOK_LOG,
         WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES, WEBHOOK_SLOW, WEBHOOK_TIMEOUT,
     },
     lists::Source,
@@ -121,9 +121,6 @@ impl Delivery {
 
     /// The first position that is lost between two, if there is one.
     async fn restored(&self, after: i64, position: i64) -> Result<Option<i64>, Error> {
-        if position - after < RESTORE_DISTANCE {
-            return Ok(None);
-        }
         let find = sqlx::query_scalar(RESTORED).bind(self.company_id).bind(after).bind(position);
         find.fetch_one(&self.backend.pool).await.map_err(from_database)
     }

@@ -25,7 +25,7 @@ pub(super) const CREATE: &str = with_columns!(
         select count(*) as number, min(w.id) filter (where w.url = $2 and w.types @> $3 and w.types <@ $3) as equal_id
         from webhooks w where w.company_id = $1
     ), last as (
-        select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position
+        select coalesce((select p.position from change_positions p where p.company_id = $1), first_position()) as position
     ), created as (
         insert into webhooks
             (company_id, id, url, types, description, secret, position, message_after, disabled_reason, created_with)
@@ -53,7 +53,7 @@ pub(super) const READ: &str = with_columns!(
 /// Changes what is given, and lets the next attempt follow at once, with a message of any size. A message that is being delivered is not sent again.
 pub(super) const UPDATE: &str = with_columns!(
     "with last as (
-        select coalesce((select p.position from change_positions p where p.company_id = $1), 0) as position
+        select coalesce((select p.position from change_positions p where p.company_id = $1), first_position()) as position
     )
     update webhooks w set
         url = coalesce($3, w.url),
@@ -178,12 +178,12 @@ pub(super) const FINISH: &str = "with finished as (
     )
     select id from finished";
 
-/// The first position that a restore has passed over, between $2 and $3.
+/// The first position that a restore has passed over, between $2 and $3. After the last restore nothing is read.
 pub(super) const RESTORED: &str =
     "select min(position_before(c.resource, c.operation, c.position, c.ids, c.records)) + 1
     from changes c
     where c.company_id = $1 and c.resource = 0 and c.operation = 2 and cardinality(c.ids) = 1 and c.ids[1] = $1
-        and c.position > $2 and c.position <= $3";
+        and c.position > $2 and c.position <= $3 and $2 < first_position()";
 
 /// Those of one company that are no part of a transaction, with the types of their parameters.
 pub(crate) const STATEMENTS: [(&str, &str); 11] = [

@@ -5,11 +5,12 @@ use compliance_api::v1::{
     WatchChangesRequest,
 };
 use core_server::{
+    CoreSettings,
     audit::{self, Broken, Checkpoint},
     database::jump_ahead,
 };
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, reason_of, tests};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, reason_of, tests, verifier};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
@@ -18,12 +19,14 @@ use super::{all, list};
 tests![
     positions_and_ids_jump_ahead_together,
     a_company_of_which_nothing_is_left_begins_after_what_it_lost,
+    jumps_depend_on_the_time_alone,
+    sequences_of_others_are_left_alone,
+    a_jump_that_fails_moves_no_id,
+    a_database_that_is_being_restored_is_not_served,
     a_restart_does_not_jump_and_another_identity_does,
     etags_that_were_lost_match_nothing_again,
     the_role_of_a_service_can_neither_jump_nor_change_the_identity,
 ];
-
-const DISTANCE: i64 = 1 << 40;
 
 fn restored(status: &Status) -> Option<(i64, i64)> {
     let details = status.get_error_details();
@@ -48,6 +51,15 @@ async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] 
     [listed, watched, changed].map(|status| status.as_ref().and_then(restored))
 }
 
+/// Where the last jump went.
+async fn reached(pool: &PgPool) -> i64 {
+    sqlx::query_scalar("select first_position()").fetch_one(pool).await.unwrap()
+}
+
+async fn run(pool: &PgPool, statements: &'static str) {
+    sqlx::raw_sql(statements).execute(pool).await.unwrap();
+}
+
 async fn jump(pool: &PgPool) -> usize {
     jump_ahead(&mut pool.acquire().await.unwrap()).await.unwrap().len()
 }
@@ -62,10 +74,10 @@ async fn positions_and_ids_jump_ahead_together() {
     let mut connection = core.pool.acquire().await.unwrap();
     // That of a change which the restore loses.
     let checkpoint = Checkpoint { company_id: company, position: 8, hash: "00".into() };
+    let mut kept = 5;
     for restore in 1..3 {
-        let kept = 5 + (restore - 1) * (DISTANCE + 1);
-        let last = kept + DISTANCE;
         assert_eq!(jump(&core.pool).await, 8, "seven sequences and a company");
+        let last = reached(&core.pool).await;
         let at = Some((kept, last));
         for after in [kept + 1, kept + 5, last - 1] {
             assert_eq!(lost(&mut clients, after).await, [at; 3], "{after}");
@@ -81,7 +93,7 @@ async fn positions_and_ids_jump_ahead_together() {
             assert_eq!(lost(&mut clients, after).await, [None; 3], "{after}");
         }
         let id = clients.affiliate(&format!("after {restore}")).await;
-        assert!(id > restore * DISTANCE && id < 1 << 53, "{id}");
+        assert!(id > last && id < 1 << 53, "{id}");
         let new = all(&mut clients, last, 100).await;
         assert_eq!((new[0].position, new[0].id, new.len()), (last + 1, id, 1));
         assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
@@ -89,11 +101,12 @@ async fn positions_and_ids_jump_ahead_together() {
         assert_eq!(restores.iter().map(|it| it.first).collect::<Vec<_>>().last(), Some(&(kept + 1)));
         let compared = audit::compare(&mut connection, &checkpoint).await.unwrap();
         assert_eq!(compared, Some(Broken::Lost { position: 8 }));
+        kept = last + 1;
     }
     // Every sequence has gone on, whatever the table.
     let behind =
         "select count(*) from id_sequences() s cross join lateral id_reached(s.id_sequence, s.of_table, s.of_column) r
-        where r.last_id < 2 * least(1::bigint << 40, (s.most + 1) >> 11)";
+        where r.last_id < first_position() / restore_distance() * ((s.most + 1) >> 31)";
     assert_eq!(sqlx::query_scalar::<_, i64>(behind).fetch_one(&core.pool).await.unwrap(), 0);
     let of_tables = "select count(*) from pg_sequences where schemaname = current_schema()";
     let known = "select count(*) from id_sequences()";
@@ -110,11 +123,119 @@ async fn positions_and_ids_jump_ahead_together() {
 async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     jump(&core.pool).await;
+    let at = reached(&core.pool).await;
     let mut clients = core.company(new_company());
+    let end = list(&mut clients, ListChangesRequest::default()).await.unwrap();
+    assert_eq!((end.position, end.last_position), (at, at));
+    for changes in 0..2 {
+        for position in [1, 3, at - 1] {
+            assert_eq!(lost(&mut clients, position).await, [Some((0, at)); 3], "{position}");
+        }
+        // Who has read nothing has lost nothing.
+        for position in [0, at] {
+            let read = all(&mut clients, position, 10).await;
+            let expected: Vec<_> = (at + 1..=at + changes).collect();
+            assert_eq!(read.iter().map(|change| change.position).collect::<Vec<_>>(), expected, "{position}");
+            let request = ListAffiliatesRequest { changed_after: Some(position) };
+            let mut changed = clients.affiliates.list_affiliates(request).await.unwrap().into_inner();
+            let page = changed.message().await.unwrap().unwrap_or_default();
+            assert_eq!(page.affiliates.len() as i64, changes, "{position}");
+        }
+        clients.affiliate(&format!("A{changes}")).await;
+    }
+}
+
+/// The same backup can be restored twice, so the second jump knows nothing of the first.
+async fn jumps_depend_on_the_time_alone() {
+    const SECONDS: &str = "select floor(extract(epoch from now() - timestamptz '2020-01-01 00:00:00Z'))::bigint";
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let company = new_company();
+    let mut clients = core.company(company);
     clients.affiliate("A").await;
-    assert_eq!(lost(&mut clients, 3).await, [Some((0, DISTANCE)); 3]);
-    let changes = all(&mut clients, DISTANCE, 10).await;
-    assert_eq!(changes.iter().map(|change| change.position).collect::<Vec<_>>(), [DISTANCE + 1]);
+    let seconds = async || sqlx::query_scalar::<_, i64>(SECONDS).fetch_one(&core.pool).await.unwrap();
+    let before = seconds().await;
+    jump(&core.pool).await;
+    let first = reached(&core.pool).await;
+    let after = seconds().await;
+    assert!((before << 22..=after << 22).contains(&first), "{before} {first} {after}");
+    // A clock that is behind lets none of them be the same: the database knows the one before.
+    let ahead = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select 1::bigint << 52'";
+    run(&core.pool, ahead).await;
+    jump(&core.pool).await;
+    assert_eq!(reached(&core.pool).await, (1 << 52) + (1 << 22));
+    // Nor does it know of another one after a copy of the records alone.
+    let forgotten = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select 0::bigint'";
+    run(&core.pool, forgotten).await;
+    jump(&core.pool).await;
+    assert_eq!(reached(&core.pool).await, (1 << 52) + (2 << 22));
+    assert_eq!(audit::verify(&mut core.pool.acquire().await.unwrap(), company).await.unwrap(), None);
+    // Where positions end, nothing jumps.
+    let end = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select (1::bigint << 53) - 1'";
+    run(&core.pool, end).await;
+    let error = jump_ahead(&mut core.pool.acquire().await.unwrap()).await.unwrap_err().to_string();
+    assert!(error.contains("they end at 2^53"), "{error}");
+}
+
+async fn sequences_of_others_are_left_alone() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let own = "
+        create table own_notes (id smallserial primary key, note text);
+        select setval('own_notes_id_seq', 32767);
+        alter table affiliates add column number smallserial;
+        create sequence alone maxvalue 2";
+    run(&core.pool, own).await;
+    assert_eq!(jump(&core.pool).await, 7, "sequences");
+    let moved = "select last_value from own_notes_id_seq";
+    assert_eq!(sqlx::query_scalar::<_, i64>(moved).fetch_one(&core.pool).await.unwrap(), 32767);
+    core.company(new_company()).affiliate("A").await;
+}
+
+async fn a_jump_that_fails_moves_no_id() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let id = core.company(new_company()).affiliate("A").await;
+    // The last one by name has no IDs left.
+    run(&core.pool, "alter sequence webhooks_id_seq maxvalue 100; select setval('webhooks_id_seq', 100)").await;
+    for _ in 0..3 {
+        let error = jump_ahead(&mut core.pool.acquire().await.unwrap()).await.unwrap_err().to_string();
+        assert!(error.contains("webhooks_id_seq cannot jump ahead"), "{error}");
+    }
+    assert_eq!(core.company(new_company()).affiliate("B").await, id + 1);
+    run(&core.pool, "alter sequence webhooks_id_seq no maxvalue").await;
+    jump(&core.pool).await;
+    let at = reached(&core.pool).await;
+    assert_eq!(core.company(new_company()).affiliate("C").await, at + 1);
+}
+
+/// A restore that drops the tables first: for a time, the table of the identity is empty, or has no key.
+async fn a_database_that_is_being_restored_is_not_served() {
+    let database = fresh_database().await.options;
+    let core = TestCore::over(database.clone(), 4).await;
+    core.company(new_company()).affiliate("A").await;
+    let identities = async |statements: &'static str| {
+        run(&core.pool, statements).await;
+        let restored = core_server::Core::new(&core.pool, verifier().await, &CoreSettings::default()).await;
+        let error = restored.err().map(|error| format!("{error:?}"));
+        let rows: i64 =
+            sqlx::query_scalar("select count(*) from database_identity").fetch_one(&core.pool).await.unwrap();
+        (error, rows)
+    };
+    let (error, rows) = identities("create table kept as table database_identity; delete from database_identity").await;
+    assert!(error.is_some_and(|error| error.contains("not restored completely")));
+    assert_eq!(rows, 0, "a service writes nothing of its own there");
+    let keyless = "
+        alter table database_identity drop constraint database_identity_pkey;
+        insert into database_identity select true, 'of the backup', restores, restored_at from kept";
+    let (error, rows) = identities(keyless).await;
+    assert!(error.is_some_and(|error| error.contains("not restored completely")));
+    assert_eq!(rows, 1);
+    // As a service of an earlier version left it: two rows.
+    run(&core.pool, "insert into database_identity table kept").await;
+    jump(&core.pool).await;
+    let rows: Vec<i64> =
+        sqlx::query_scalar("select restores from database_identity").fetch_all(&core.pool).await.unwrap();
+    assert_eq!(rows, [1]);
+    let (error, _) = identities("alter table database_identity add primary key (is_only)").await;
+    assert_eq!(error, None);
 }
 
 async fn a_restart_does_not_jump_and_another_identity_does() {
@@ -134,7 +255,8 @@ async fn a_restart_does_not_jump_and_another_identity_does() {
     for _ in 0..2 {
         let core = TestCore::over(database.clone(), 4).await;
         assert_eq!(restores(&core.pool).await, 1);
-        assert_eq!(lost(&mut core.company(company), 2).await, [Some((1, DISTANCE + 1)); 3]);
+        let at = reached(&core.pool).await;
+        assert_eq!(lost(&mut core.company(company), 2).await, [Some((1, at)); 3]);
     }
 }
 
@@ -155,7 +277,7 @@ async fn etags_that_were_lost_match_nothing_again() {
     let status = clients.affiliates.update_affiliate(update("lost", "2")).await.unwrap_err();
     assert_eq!(reason_of(&status), "ETAG_MISMATCH");
     let revision: i64 = sqlx::query_scalar("select revision from affiliates").fetch_one(&core.pool).await.unwrap();
-    assert_eq!(revision, DISTANCE + 1);
+    assert_eq!(revision, reached(&core.pool).await + 1);
     clients.affiliates.update_affiliate(update("next", &revision.to_string())).await.unwrap();
 }
 

@@ -38,6 +38,7 @@ tests![
     a_webhook_goes_on_at_the_oldest_change_that_is_kept,
     the_log_is_bounded,
     a_restore_is_said_by_the_next_message,
+    a_webhook_that_is_put_to_a_lost_position_is_told_so,
     messages_do_not_say_who_made_a_change,
     a_wait_until_a_date_is_kept,
     a_core_without_background_work_delivers_nothing,
@@ -378,7 +379,6 @@ async fn the_log_is_bounded() {
 }
 
 async fn a_restore_is_said_by_the_next_message() {
-    const DISTANCE: i64 = 1 << 40;
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
@@ -403,7 +403,7 @@ async fn a_restore_is_said_by_the_next_message() {
         position(5).await;
         let before = receiver.received().len();
         run(&core.pool, "select from jump_ahead()").await;
-        let last = 5 + DISTANCE;
+        let last: i64 = sqlx::query_scalar("select first_position()").fetch_one(&core.pool).await.unwrap();
         for number in [1, 2] {
             run(&core.pool, &affiliates(company, 5 + number, 1)).await;
             position(last + number).await;
@@ -418,6 +418,26 @@ async fn a_restore_is_said_by_the_next_message() {
         let positions = positions(&messages);
         assert!(positions.windows(2).all(|pair| pair[0] < pair[1]), "{positions:?}");
         assert_eq!(positions.last(), Some(&(last + 2)));
+    }
+}
+
+async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
+    for types in [&[][..], &["affiliate"]] {
+        let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
+        let core = core(&database, receiver.settings()).await;
+        run(&core.pool, "alter table webhooks disable trigger user").await;
+        let company = new_company();
+        run(&core.pool, &affiliates(company, 1, 5)).await;
+        run(&core.pool, "select from jump_ahead()").await;
+        let mut clients = core.company(company);
+        let (id, _) = create(&mut clients, receiver.url(), types).await;
+        // A position that was given out after the backup.
+        let webhook = Some(WebhookInput { position: Some(8), ..WebhookInput::default() });
+        let request = UpdateWebhookRequest { id, webhook };
+        clients.webhooks.update_webhook(request).await.unwrap();
+        run(&core.pool, &affiliates(company, 6, 1)).await;
+        let data = receiver.wait_for(1).await[0].json()["data"].clone();
+        assert_eq!((data["after"].as_i64(), data["restored"].as_i64()), (Some(8), Some(6)), "{types:?}: {data}");
     }
 }
 

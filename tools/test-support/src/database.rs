@@ -112,6 +112,10 @@ pub async fn fresh_database() -> TestDatabase {
     let statement = format!("create database {name} owner {OWNER_ROLE} template {TEMPLATE}");
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut admin).await.unwrap();
     admin.close().await.unwrap();
+    // The template was migrated under another identity.
+    let mut owner = PgConnection::connect_with(&endpoint.options(OWNER_ROLE, &name)).await.unwrap();
+    sqlx::raw_sql("update database_identity set identity = current_identity()").execute(&mut owner).await.unwrap();
+    owner.close().await.unwrap();
     TestDatabase {
         options: endpoint.options(OWNER_ROLE, &name),
         url: endpoint.url(OWNER_ROLE, &name),
