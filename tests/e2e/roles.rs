@@ -10,6 +10,7 @@ tests![
     the_service_role_cannot_change_the_schema,
     the_service_role_writes_history_by_triggers_alone,
     functions_of_the_owner_harm_nothing,
+    the_service_role_erases_deleted_records_alone,
 ];
 
 /// Tables that the role reads and does not write. Parts of the record of changes it does not even read.
@@ -210,6 +211,65 @@ async fn functions_of_the_owner_harm_nothing() {
         let after: String = sqlx::query_scalar(state).fetch_one(&core.pool).await.unwrap();
         assert_eq!(after, before, "{harmless}");
     }
+    let mut owner = core.pool.acquire().await.unwrap();
+    assert_eq!(verify(&mut owner, company).await.unwrap(), None);
+}
+
+/// A record that exists keeps all of its entries, also those from before it was deleted and created again.
+async fn the_service_role_erases_deleted_records_alone() {
+    let (core, mut service) = connect().await;
+    let company = new_company();
+    let run = async |service: &mut PgConnection, statements: &str| {
+        for statement in statements.split(";\n") {
+            let statement = statement.replace("{c}", &company.to_string());
+            sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *service).await.unwrap();
+        }
+    };
+    let records = "
+        insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({c}, 4, 'a', 'A'), ({c}, 5, 'b', 'B');
+        begin; delete from affiliates where company_id = {c} and id = 4;
+            insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({c}, 4, 'a', 'A'); commit;
+        update affiliates set city = 'Oslo' where company_id = {c};
+        delete from affiliates where company_id = {c} and id = 5;
+        insert into compliance_cases (company_id, id, affiliate_id) values ({c}, 1, 4), ({c}, 2, 4);
+        insert into incidents (company_id, id, case_id, incident_type, reference) values ({c}, 1, 1, 2, 'x'), ({c}, 1, 2, 2, 'y');
+        delete from incidents where company_id = {c} and case_id = 2;
+        insert into vocabulary_entries (company_id, id, vocabulary, name) values ({c}, 1001, 1, 'x');
+        delete from vocabulary_entries where company_id = {c}";
+    run(&mut service, records).await;
+    let state = "select array_agg(c order by position)::text from changes c where company_id = $1";
+    let before: String = sqlx::query_scalar(state).bind(company).fetch_one(&core.pool).await.unwrap();
+    let erase = |kind: i16, id: i64, kinds: &str, ids: &str| {
+        format!(
+            "select erase_changes({{c}}, {kind}::smallint, {id}, array(select position from changes where company_id = {{c}}), null,
+                array[{kinds}]::smallint[], array[{ids}]::bigint[], 's', '[\"req\", \"alice\"]')"
+        )
+    };
+    for (kind, id, kinds, ids) in [
+        // The affiliate exists.
+        (1, 4, "1", "4"),
+        (1, 77777, "1", "4"),
+        // The entry would name a record that is not erased.
+        (1, 77777, "1", "5"),
+        (1, 4, "1, 1", "4, 5"),
+        (99, -5, "1", "5"),
+        (0, 5, "1", "5"),
+        // Another incident of the same ID exists.
+        (5, 1, "5", "1"),
+        // Vocabularies are erased with their company.
+        (6, 1001, "6", "1001"),
+        (1, 5, "99", "5"),
+    ] {
+        run(&mut service, &erase(kind, id, kinds, ids)).await;
+        let after: String = sqlx::query_scalar(state).bind(company).fetch_one(&core.pool).await.unwrap();
+        assert_eq!(after, before, "{kind} {id} {kinds} {ids}");
+    }
+    // One of two is deleted.
+    run(&mut service, &erase(1, 5, "1, 1", "4, 5")).await;
+    let left = "select string_agg(r.record, ' ') from changes c cross join lateral unnest(c.records) r (record) where c.company_id = $1";
+    let left: String = sqlx::query_scalar(left).bind(company).fetch_one(&core.pool).await.unwrap();
+    assert!(left.contains(",a,A,") && left.contains(r#"[null, "Oslo"]"#) && !left.contains(",b,B,"), "{left}");
+    assert_eq!(left.matches("Oslo").count(), 1, "{left}");
     let mut owner = core.pool.acquire().await.unwrap();
     assert_eq!(verify(&mut owner, company).await.unwrap(), None);
 }
