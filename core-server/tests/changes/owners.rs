@@ -13,6 +13,8 @@ tests![
     changes_by_hand_need_no_search_path,
     tables_of_others_record_nothing,
     the_key_of_a_row_never_changes,
+    rows_that_share_an_id_are_recorded_one_by_one,
+    a_released_name_is_never_committed,
 ];
 
 /// The tables whose changes are recorded, by number.
@@ -232,7 +234,7 @@ async fn the_key_of_a_row_never_changes() {
         // The same key is none.
         run(&core.pool, format!("update {table} set id = id where company_id = {company}")).await;
     }
-    for (table, column) in [("infractions", "url_id"), ("incidents", "case_id")] {
+    for (table, column) in [("infractions", "url_id"), ("incidents", "case_id"), ("vocabulary_entries", "vocabulary")] {
         let update = format!("update {table} set {column} = {column} + 1 where company_id = {company}");
         let error = sqlx::raw_sql(AssertSqlSafe(update)).execute(&core.pool).await.unwrap_err();
         let expected = format!("{column} of a row of {table}");
@@ -244,4 +246,66 @@ async fn the_key_of_a_row_never_changes() {
     run(&core.pool, upsert.replace("{}", &company.to_string())).await;
     let changes = all(&mut core.company(company), 0, 100).await;
     assert_eq!(changes.last().map(|change| change.fields.len()), Some(2));
+}
+
+/// The key of some tables has more than the company and the ID, so two rows may have the same ID.
+async fn rows_that_share_an_id_are_recorded_one_by_one() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let statements = "
+        insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({c}, 1, 'a', 'a');
+        insert into compliance_cases (company_id, id, affiliate_id) values ({c}, 1, 1), ({c}, 2, 1);
+        insert into compliance_urls (company_id, id, url, url_hash) values ({c}, 1, 'u', 'u'), ({c}, 2, 'v', 'v');
+        insert into infractions (company_id, id, url_id, infraction_type_id) values ({c}, 1, 1, 1), ({c}, 1, 2, 2);
+        insert into incidents (company_id, id, case_id, incident_type, reference) values ({c}, 1, 1, 2, 'x'), ({c}, 1, 2, 2, 'y');
+        insert into vocabulary_entries (company_id, id, vocabulary, name) values ({c}, 1001, 1, 'x'), ({c}, 1001, 2, 'y');
+        update infractions set infraction_type_id = infraction_type_id + 10 where company_id = {c};
+        update incidents set reference = reference || '!' where company_id = {c};
+        update vocabulary_entries set name = name || '!' where company_id = {c}";
+    for statement in statements.split(";\n") {
+        run(&core.pool, statement.replace("{c}", &company.to_string())).await;
+    }
+    let updates = "select r.record from changes c cross join lateral unnest(c.records) r (record)
+        where c.company_id = $1 and c.operation = 2 order by c.position, r.record";
+    let updates: Vec<String> = sqlx::query_scalar(updates).bind(company).fetch_all(&core.pool).await.unwrap();
+    let expected = [
+        r#","infraction_type_id":[1, 11]"#,
+        r#","infraction_type_id":[2, 12]"#,
+        r#","reference":["x", "x!"]"#,
+        r#","reference":["y", "y!"]"#,
+        r#","name":["x", "x!"]"#,
+        r#","name":["y", "y!"]"#,
+    ];
+    assert_eq!(updates, expected);
+}
+
+/// Names that are released are not recorded, so an affiliate has another one at the end of the transaction.
+async fn a_released_name_is_never_committed() {
+    let core = TestCore::start().await;
+    let company = new_company();
+    let (c, released) = (company, "repeat('.', 200) || ':'");
+    let insert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values";
+    run(&core.pool, format!("{insert} ({c}, 1, 'a', 'A'), ({c}, 2, 'b', 'B')")).await;
+    let release = format!("update affiliates set affiliate_name = {released} || affiliate_name where company_id = {c}");
+    for refused in [
+        release.clone(),
+        format!("{insert} ({c}, 3, 'c', {released} || 'C')"),
+        format!(
+            "{release} and id = 1; update affiliates set affiliate_name = {released} || 'X' where company_id = {c} and id = 1"
+        ),
+        format!("{release}; update affiliates set affiliate_name = 'X' where company_id = {c} and id = 1"),
+    ] {
+        let error = sqlx::raw_sql(AssertSqlSafe(refused.clone())).execute(&core.pool).await.expect_err(&refused);
+        let error = error.as_database_error().unwrap();
+        assert_eq!(error.code().as_deref(), Some("23001"), "{refused}: {error}");
+        assert!(error.message().contains("has a released name"), "{error}");
+    }
+    assert_eq!(all(&mut core.company(company), 0, 100).await.len(), 2);
+    // A swap, and an affiliate that is deleted.
+    let names = format!(
+        "{release}; delete from affiliates where company_id = {c} and id = 2;
+        update affiliates set affiliate_name = 'B' where company_id = {c} and id = 1"
+    );
+    run(&core.pool, names).await;
+    assert_eq!(all(&mut core.company(company), 0, 100).await.len(), 4);
 }
