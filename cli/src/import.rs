@@ -66,7 +66,7 @@ enum What {
     /// already takes the values of the line.
     Urls(Box<CommonArgs>),
     /// Cases with their incidents, from NDJSON or CSV as `export cases` writes them. A case whose `request_id` the
-    /// company has already is skipped if it was opened with the same content.
+    /// company has already is skipped if it was opened with the same content, or is now as the file has it.
     Cases(Box<CommonArgs>),
 }
 

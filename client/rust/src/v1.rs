@@ -2454,7 +2454,8 @@ pub struct IncidentInput {
 pub struct OpenCaseRequest {
     /// The caller's identifier of the case or the request, unique within the company. A request with one that has opened a case opens
     /// no other. If its content is the same, it returns that case, whatever the case has become. If not, it is ALREADY_EXISTS: the error
-    /// names the case, and the fields that differ from those that the case was opened with.
+    /// names the case, and the fields that differ from those that the case was opened with. With `dates_as_given`, content that is
+    /// equal to the exported case as it is now also returns the case.
     #[prost(string, optional, tag = "1")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
     /// Its fields; the affiliate is required.
@@ -3460,7 +3461,8 @@ pub struct ExportCasesRequest {
 /// A part of the company's cases.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ExportCasesResponse {
-    /// The cases, following those of the message before. A case that was opened without a `request_id` gets `case-<ID>`.
+    /// The cases, following those of the message before. A case that was opened without a `request_id` gets `case-<ID>`, with which
+    /// the company finds it again.
     #[prost(message, repeated, tag = "1")]
     pub cases: ::prost::alloc::vec::Vec<OpenCaseRequest>,
     /// ID of the last of them.

@@ -45,6 +45,8 @@ pub(super) struct Change {
     incidents: Vec<Incident>,
     /// What a case is opened with, field by field.
     opened_with: OpenedWith,
+    /// The case of which this is an export, if it was opened without a request ID.
+    exported_id: Option<i64>,
 }
 
 /// The input type of changes: the columns of a case's fields, and what is derived from them.

@@ -2,14 +2,21 @@
 
 use std::sync::LazyLock;
 
-use compliance_api::v1::{
-    CaseInput, ExportCasesResponse, ExportUrlsResponse, IncidentInput, IncidentType, InfractionInput, OpenCaseRequest,
-    UrlObservation,
+use compliance_api::{
+    error::Error,
+    v1::{
+        CaseInput, ExportCasesResponse, ExportUrlsResponse, IncidentInput, IncidentType, InfractionInput,
+        OpenCaseRequest, UrlObservation,
+    },
 };
 use sqlx::{Row as _, postgres::PgRow};
 
+use super::context::Company;
 use crate::{
     cases,
+    database::{self, Connections, End, Fetched},
+    error::from_database,
+    limits::{PAGE_RECORDS, PART},
     lists::{chosen, page},
     record_pages::RecordPage,
     table::{Reader, read_all},
@@ -89,6 +96,51 @@ impl RecordPage for ExportCasesResponse {
     }
 }
 
+/// The request ID of a case that was opened without one.
+fn invented_request_id(case_id: i64) -> String {
+    format!("case-{case_id}")
+}
+
+/// The case that has this request ID if it was opened without one.
+pub(super) fn case_of(request_id: &str) -> Option<i64> {
+    let case_id = request_id.strip_prefix("case-")?.parse().ok()?;
+    (invented_request_id(case_id) == request_id).then_some(case_id)
+}
+
+/// Passes each of the company's cases with these IDs to `take`, as it would be exported now.
+pub(super) async fn each_case(
+    company: Company<'_>,
+    ids: &[i64],
+    mut take: impl FnMut(i64, OpenCaseRequest),
+) -> Result<(), Error> {
+    let backend = &company.context.backend;
+    let memory = backend.shares.memory.reservation(Some(company.id));
+    for ids in ids.chunks(PAGE_RECORDS as usize) {
+        let mut last_id = 0;
+        loop {
+            let query = || {
+                let query = sqlx::query(ExportCasesResponse::statement(&(), true)).bind(company.id).bind(last_id);
+                query.bind(PAGE_RECORDS).bind(ids)
+            };
+            // A replica may not have a case that was just opened.
+            let read = async |pool: Connections| pool.fetch_at_most(query(), PART, &memory).await;
+            let page = database::read(&backend.pool, read).await;
+            // The memory is reserved until the records were taken.
+            let Fetched { rows, end, memory: _reserved } = page.map_err(from_database)?;
+            for (row, case) in rows.iter().zip(read_all(&rows, opening).map_err(from_database)?) {
+                last_id = row.try_get("last_id").map_err(from_database)?;
+                take(last_id, case);
+            }
+            match end {
+                End::Complete => break,
+                End::Full(full) if rows.is_empty() => return Err(full.into()),
+                End::Full(_) | End::TooLarge => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, sqlx::Error> {
     let urls = row.try_get::<Option<Vec<Option<String>>>, _>("incident_urls")?.unwrap_or_default();
     let references = row.try_get::<Option<Vec<Option<String>>>, _>("incident_references")?.unwrap_or_default();
@@ -106,7 +158,7 @@ fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, s
             }
         });
     let request_id = match row.try_get("request_id")? {
-        None => format!("case-{}", row.try_get::<i64, _>("last_id")?),
+        None => invented_request_id(row.try_get("last_id")?),
         Some(request_id) => request_id,
     };
     Ok(OpenCaseRequest {

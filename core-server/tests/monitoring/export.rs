@@ -3,18 +3,21 @@
 use std::time::Duration;
 
 use compliance_api::v1::{
-    BatchOpenCasesRequest, CaseInput, ComplianceCase, ComplianceUrl, ExportCasesRequest, ExportUrlsRequest,
-    IncidentInput, Infraction, ListComplianceCasesRequest, ListComplianceUrlsRequest, OpenCaseRequest, SortDirection,
-    UrlObservation,
+    AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CaseResult, ComplianceCase, ComplianceUrl,
+    ExportCasesRequest, ExportUrlsRequest, IncidentInput, Infraction, ListComplianceCasesRequest,
+    ListComplianceUrlsRequest, ObserveUrlsRequest, OpenCaseRequest, ResolveCaseRequest, ResultCode, SortDirection,
+    UpdateCaseRequest, UrlObservation,
 };
 
 use test_support::{GrpcClients, TestCore, new_company, tests};
 use tokio::time::sleep;
 
-use super::builders::{form_incident, infraction, observation, opening, some, url_incident};
+use super::builders::{form_incident, infraction, observation, opening, some, url_incident, violations};
 
 tests![
     an_export_imported_by_another_company_reads_the_same,
+    an_export_imported_by_its_own_company_changes_nothing,
+    a_request_id_of_a_caller_is_not_taken_for_an_invented_one,
     a_slow_reader_receives_every_record_once,
     an_export_of_long_texts_is_complete
 ];
@@ -103,6 +106,90 @@ async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<Compliance
         case.incidents.iter_mut().for_each(|incident| incident.incident_id = 0);
     }
     (urls, cases)
+}
+
+async fn open(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec<CaseResult> {
+    company.monitoring.batch_open_cases(BatchOpenCasesRequest { cases }).await.unwrap().into_inner().results
+}
+
+/// With affiliates that share an identifier, with cases that have changed since they were opened, and with one that was not opened
+/// by the service.
+async fn an_export_imported_by_its_own_company_changes_nothing() {
+    let core = TestCore::start().await;
+    let mut company = core.company(1);
+    let mut affiliates = Vec::new();
+    for _ in 0..3 {
+        let insert = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
+            select 1, 'A', 'Name ' || count(*) from affiliates returning id";
+        affiliates.push(sqlx::query_scalar::<_, i64>(insert).fetch_one(&core.pool).await.unwrap());
+    }
+    let observations = (0..6).map(|nth| UrlObservation {
+        affiliate_id: affiliates.get(nth % 4).copied(),
+        ..observation(&format!("https://example.org/{nth}"))
+    });
+    let request = ObserveUrlsRequest { observations: observations.collect() };
+    company.monitoring.observe_urls(request).await.unwrap();
+    let all_open = OpenCaseRequest {
+        incidents: vec![url_incident("https://example.org/1"), form_incident("f")],
+        ..opening("incidents")
+    };
+    company.open(all_open).await;
+    company.open(opening("defaults")).await;
+    let id = company.open(opening("changed")).await;
+    let case = Some(CaseInput { case_worker: some("Ann"), tags: vec!["t".into()], ..CaseInput::default() });
+    company.monitoring.update_case(UpdateCaseRequest { id, case, ..UpdateCaseRequest::default() }).await.unwrap();
+    let resolve = ResolveCaseRequest { id, ..ResolveCaseRequest::default() };
+    company.monitoring.resolve_case(resolve).await.unwrap();
+    let attach = AttachIncidentsRequest { id, incidents: vec![form_incident("later")] };
+    company.monitoring.attach_incidents(attach).await.unwrap();
+    let insert =
+        "insert into compliance_cases (company_id, affiliate_id, case_worker) values (1, $1, 'by hand') returning id";
+    let by_hand: i64 = sqlx::query_scalar(insert).bind(affiliates[1]).fetch_one(&core.pool).await.unwrap();
+
+    let original = reads(&mut company).await;
+    let (exported_urls, exported_cases) = (urls(&mut company).await, cases(&mut company).await);
+    assert_eq!((exported_urls.len(), exported_cases.len()), (6, 4));
+    let request = ObserveUrlsRequest { observations: exported_urls };
+    let results = company.monitoring.observe_urls(request).await.unwrap().into_inner().results;
+    assert!(results.iter().all(|result| result.code() == ResultCode::Saved && !result.created), "{results:?}");
+    for result in open(&mut company, exported_cases.clone()).await {
+        assert_eq!((result.code(), result.created), (ResultCode::Saved, false), "{result:?}");
+    }
+    assert_eq!(reads(&mut company).await, original);
+
+    // A difference from what the cases are now stays one, and alone is named.
+    let differing = exported_cases.into_iter().map(|mut request| {
+        request.case.as_mut().unwrap().submitter = some("Sam");
+        request
+    });
+    let results = open(&mut company, differing.collect()).await;
+    for result in &results {
+        let message = "The case.submitter field differs from the case as it is now. Change the case with UpdateCase, or use \
+                       another request ID.";
+        assert_eq!(violations(&result.violations), [("case.submitter", message)], "{result:?}");
+        assert_eq!(result.code(), ResultCode::Duplicate);
+    }
+    assert_eq!(results[3].case_id, Some(by_hand));
+    assert_eq!(reads(&mut company).await, original);
+}
+
+async fn a_request_id_of_a_caller_is_not_taken_for_an_invented_one() {
+    let core = TestCore::start().await;
+    let (mut company, mut other) = (core.company(1), core.company(2));
+    let affiliate = company.affiliate("A").await;
+    other.affiliate("A").await;
+    let insert = "insert into compliance_cases (company_id, affiliate_id) values (1, $1) returning id";
+    let id: i64 = sqlx::query_scalar(insert).bind(affiliate).fetch_one(&core.pool).await.unwrap();
+    let exported = cases(&mut company).await;
+    assert_eq!(exported[0].request_id, Some(format!("case-{id}")));
+    // A case of another company is another one.
+    assert!(open(&mut other, exported.clone()).await[0].created);
+    let spelled_otherwise = OpenCaseRequest { request_id: Some(format!("case-0{id}")), ..exported[0].clone() };
+    assert!(open(&mut company, vec![spelled_otherwise]).await[0].created);
+    let own = company.open(opening(&format!("case-{id}"))).await;
+    assert_ne!(own, id);
+    // The request ID now is that of the case that was opened with it.
+    assert_eq!(open(&mut company, exported).await[0].case_id, Some(own));
 }
 
 async fn an_export_imported_by_another_company_reads_the_same() {

@@ -1,6 +1,6 @@
 //! Opening: one statement for one case or for ten thousand.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use compliance_api::{
     error::{Error, Reason},
@@ -13,6 +13,7 @@ use crate::{
     monitoring::{
         changes::AFFILIATE_NOT_FOUND,
         context::{Company, write_all},
+        export,
         incidents::{self, Incident},
         infractions::URL_NOT_FOUND,
         items::{Outcome, check_all},
@@ -23,6 +24,7 @@ use crate::{
 
 /// The sentence for a request ID that has opened a case with other content.
 const REQUEST_ID_REUSED: &str = "The request ID has opened a case with other content.";
+const WHAT_TO_DO: &str = "Change the case with UpdateCase, or use another request ID.";
 
 struct CaseRow {
     request_id: String,
@@ -79,12 +81,14 @@ pub(in crate::monitoring) async fn open(
     let rows = write_all(&changes, async |changes| {
         let opened = company.write(|pool, layouts| {
             let batch = INPUT.batch(&layouts, &changes);
+            let exported: Vec<i64> = changes.iter().map(|change| change.exported_id.unwrap_or_default()).collect();
             let open = sqlx::query_file_as!(
                 CaseRow,
                 "src/monitoring/cases/open.sql",
                 company.id,
                 batch as _,
-                statement::writer()
+                statement::writer(),
+                &exported
             );
             let incidents = changes.iter().map(|change| change.incidents.len()).sum();
             let pool = pool.creating(changes.len().max(incidents));
@@ -97,28 +101,44 @@ pub(in crate::monitoring) async fn open(
     let rows = rows.await?;
     let opened: HashMap<&str, _> =
         changes.iter().zip(&rows).map(|opened| (opened.1.request_id.as_str(), opened)).collect();
-    checked.join(ids.iter().map_while(|(request_id, opened_with)| {
+    let items = ids.iter().map_while(|(request_id, opened_with)| {
         let (change, opened) = opened.get(request_id.as_str())?;
         // Only the first item with a request ID opened the case.
-        let is_first = request_ids.remove(request_id);
+        let created = request_ids.remove(request_id) && opened.created;
         let before = if opened.created { Some(change.opened_with.as_bytes()) } else { opened.opened_with.as_deref() };
-        match opened.case_id {
-            Some(id) => Some(existing(id, opened.created && is_first, &opened_with.differences(before))),
-            None => Some(not_found(change, opened)),
+        Some((change, opened, created, opened_with, opened_with.differences(before)))
+    });
+    let items: Vec<_> = items.collect();
+    // An export that is imported again has cases as they have become since they were opened.
+    let imported =
+        items.iter().filter(|(.., opened_with, differences)| opened_with.is_as_exported() && !differences.is_empty());
+    let ids: BTreeSet<i64> = imported.filter_map(|(_, opened, ..)| opened.case_id).collect();
+    let mut present: HashMap<i64, OpenedWith> = HashMap::new();
+    let take = |id, case| drop(present.insert(id, OpenedWith::of(&case)));
+    export::each_case(company, &Vec::from_iter(ids), take).await?;
+    checked.join(items.into_iter().map(|(change, opened, created, opened_with, differences)| {
+        let Some(id) = opened.case_id else { return not_found(change, opened) };
+        let present = present.get(&id).filter(|_| opened_with.is_as_exported());
+        let from_present = present.map(|present| opened_with.differences(Some(present.as_bytes())));
+        match from_present {
+            // The caller means the form of the case that the request is more like.
+            Some(from_present) if from_present.len() <= differences.len() => {
+                existing(id, created, "case as it is now", &from_present)
+            }
+            _ => existing(id, created, "one that the case was opened with", &differences),
         }
     }))
 }
 
-/// The outcome of an item whose request ID has a case, which this item may have opened.
-fn existing(id: i64, created: bool, differences: &[String]) -> Outcome {
+/// The outcome of an item whose request ID has a case, which this item may have opened. The item differs from `compared`.
+fn existing(id: i64, created: bool, compared: &str, differences: &[String]) -> Outcome {
     if differences.is_empty() {
         return Outcome::saved(id, created, if created { "Case opened." } else { "The case was already opened." });
     }
     let mut violations = Violations::new();
     for path in differences {
-        violations.report(path.as_str(), |label| {
-            format!("The {label} field differs from the one that the case was opened with.")
-        });
+        violations
+            .report(path.as_str(), |label| format!("The {label} field differs from the {compared}. {WHAT_TO_DO}"));
     }
     Outcome { code: ResultCode::Duplicate, id: Some(id), changed: false, violations, msg: REQUEST_ID_REUSED.to_owned() }
 }
@@ -136,6 +156,8 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
         .collect();
     if request.dates_as_given == Some(true) {
         change.keep_dates_as_given();
+        // Only what was exported has a request ID that the service invented.
+        change.exported_id = request.request_id.as_deref().and_then(export::case_of);
     }
     change.request_id = request.request_id;
     change

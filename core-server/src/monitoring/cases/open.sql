@@ -2,6 +2,8 @@
 -- inserts the cases in the order of their request IDs. The dates that follow from the opening are those of a change of
 -- an empty case of the status New; update.sql has the rules for changes.
 --
+-- A case without a request ID has the one that an export gives it ($4: the ID of the case, or 0).
+--
 -- Returns the ID of each case, whether it is new, whether its affiliate exists, what an existing case was opened with, and the
 -- positions of the incidents whose URL does not. A case whose request ID another writer has just used is left out: the next run finds it.
 with input as materialized (
@@ -10,9 +12,16 @@ with input as materialized (
     from unnest($2::case_input[]) with ordinality i
     cross join set_config('compliance.changed_by', $3, true)
     left join lateral (
-        select c.id, c.opened_with from compliance_cases c
-        where c.company_id = $1 and c.request_id = i.request_id
-        limit 1
+        (select c.id, c.opened_with from compliance_cases c
+            where c.company_id = $1 and c.request_id = i.request_id
+            limit 1)
+        union all
+        (select c.id, ''::bytea from compliance_cases c
+            where c.company_id = $1 and c.id = ($4::bigint[])[i.ordinality] and c.request_id is null
+                and not exists (
+                    select from compliance_cases o where o.company_id = $1 and o.request_id = i.request_id
+                )
+            limit 1)
     ) e on true
     left join lateral (
         (select a.id from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1)

@@ -15,6 +15,9 @@ const FIELD: usize = 5;
 /// Added to the number of a field of the request itself.
 const OF_REQUEST: u8 = 0x80;
 
+/// The field that every exported case has.
+const DATES_AS_GIVEN: &str = "dates_as_given";
+
 /// The digests of the fields that are given, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenedWith(Vec<u8>);
@@ -36,7 +39,7 @@ impl OpenedWith {
             digests.add(of_request("incidents"), encoded.iter().map(Vec::as_slice));
         }
         if request.dates_as_given == Some(true) {
-            digests.add(of_request("dates_as_given"), []);
+            digests.add(of_request(DATES_AS_GIVEN), []);
         }
         digests
     }
@@ -48,6 +51,11 @@ impl OpenedWith {
         self.0.extend(&hasher.finalize()[..FIELD - 1]);
     }
 
+    /// Whether the case may be one that was exported.
+    pub(super) fn is_as_exported(&self) -> bool {
+        digest(&self.0, OF_REQUEST | number(OpenCaseRequest::MESSAGE, DATES_AS_GIVEN)).is_some()
+    }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -55,16 +63,17 @@ impl OpenedWith {
     /// The paths of the fields that differ from those of a case that was opened before; none if nothing is known of it.
     pub(super) fn differences(&self, stored: Option<&[u8]>) -> Vec<String> {
         let Some(stored) = stored else { return Vec::new() };
-        let differs = |number: u8| {
-            let of = |digests: &[u8]| digests.chunks(FIELD).find(|field| field[0] == number).map(<[u8]>::to_vec);
-            of(&self.0) != of(stored)
-        };
+        let differs = |number: u8| digest(&self.0, number) != digest(stored, number);
         let fields = CaseInput::FIELDS.iter().filter(|field| differs(field.number as u8));
         let of_case = fields.map(|field| format!("case.{}", field.name));
-        let of_request = ["incidents", "dates_as_given"].into_iter();
+        let of_request = ["incidents", DATES_AS_GIVEN].into_iter();
         let of_request = of_request.filter(|name| differs(OF_REQUEST | number(OpenCaseRequest::MESSAGE, name)));
         of_case.chain(of_request.map(str::to_owned)).collect()
     }
+}
+
+fn digest(digests: &[u8], number: u8) -> Option<&[u8]> {
+    digests.chunks(FIELD).find(|field| field[0] == number)
 }
 
 /// An incident with its length before it, without its empty texts.

@@ -9,15 +9,21 @@
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid,
-        (select u.id from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1) as existing_id
+        e.id as existing_id
     from unnest($2::url_observation_input[]) i
     cross join set_config('compliance.changed_by', $3, true)
     left join lateral (
+        select u.id, u.affiliate_id from compliance_urls u
+        where u.company_id = $1 and u.url_hash = i.url_hash
+        limit 1
+    ) e on true
+    left join lateral (
         (select a.id from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1)
         union all
+        -- If several affiliates have the identifier, a URL stays with its own.
         (select a.id from affiliates a
             where a.company_id = $1 and a.client_affiliate_id = i.client_affiliate_id
-            order by a.id
+            order by a.id is distinct from e.affiliate_id, a.id
             limit 1)
     ) a on true
 ), locked as materialized (
