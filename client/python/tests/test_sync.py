@@ -116,6 +116,14 @@ class Fields(SyncTest):
         self.assertIn(f"Łódź, {self.prefix}", self.stored())
 
 
+    def test_headings_in_capitals_and_bars_between_cells(self) -> None:
+        self.path.write_text(f"CLIENT_AFFILIATE_ID|Affiliate Name|E-Mail\n{self.prefix}-0|{self.prefix}|x\n")
+        with self.assertRaisesRegex(NotReadable, "no fields: E-Mail"):
+            sync(self.client, str(self.path))
+        self.assertEqual(sync(self.client, str(self.path), ignored=["E-Mail"]), Summary(created=1))
+        self.assertIn(self.prefix, self.stored())
+
+
 class Names(SyncTest):
     def test_a_rename_is_an_update(self) -> None:
         self.expect([self.row(0)], created=1)
@@ -208,8 +216,13 @@ class Refusals(SyncTest):
             ("client_affiliate_id,city,city\n", "twice: city"),
             ('client_affiliate_id,city\nA,"Bern\nB,Genf\n', r"affiliates\.csv:2: "),
             ("", "no column"),
+            ("client_affiliate_id,city\n", "the file has no rows"),
+            ("client_affiliate_id,city\n\n\n", "the file has no rows"),
+            ('[{"client_affiliate_id":"A"}]', "is JSON: export CSV"),
+            (' {"client_affiliate_id":"A"}\n', "is JSON or NDJSON: export CSV"),
+            ("client_affiliate_id,city\nA,Bern\n".encode("utf-16"), "is in UTF-16: save it as UTF-8"),
         ]:
-            self.path.write_text(text)
+            self.path.write_bytes(text if isinstance(text, bytes) else text.encode())
             with self.assertRaisesRegex(NotReadable, reason):
                 sync(self.client, str(self.path))
         self.assertEqual(FailingProxy.seen, [])
@@ -279,6 +292,19 @@ class Absent(SyncTest):
             self.assertIn(f"lacks {count} affiliates", done.stderr)
             self.assertIn("--max-absent", done.stderr)
             self.assertEqual(self.stored(), before)
+
+    def test_a_refusal_says_what_helps(self) -> None:
+        self.write([self.row(0)])
+        for options in (["--absent-status", "gone"], ["--absent-status", "terminated", "--max-absent", "-1"]):
+            done = self.command(*options)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertRegex(done.stderr, r"^422: ")
+            self.assertNotIn("run it again", done.stderr)
+        for options in ([], ["--dry-run"], ["--absent-status", "terminated"], ["--report-absent"]):
+            self.path.write_text("client_affiliate_id,affiliate_name\n")
+            done = self.command(*options)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("the file has no rows", done.stderr)
 
     def test_every_run_says_what_became_of_absent_affiliates(self) -> None:
         rows = [self.row(number, status="active") for number in range(5)]

@@ -28,8 +28,13 @@ export async function affiliateBatchView({ signal }) {
     node.focus();
   };
   const submit = async () => {
-    const { header, unknown, repeated, items } = affiliateLines(input.value, fields);
+    const { isJson, header, unknown, repeated, items } = affiliateLines(input.value, fields);
     lines.violate([]);
+    if (isJson) {
+      lines.violate(["This is JSON or NDJSON; export CSV."]);
+      input.focus();
+      return;
+    }
     if (repeated !== null) {
       lines.violate([`Two columns are the field ${repeated}; leave one out.`]);
       input.focus();

@@ -14,7 +14,7 @@ const READ_ONLY = ["id", "client_id"];
 /**
  * The affiliates of a text with the numbers of their lines. If the first line names columns, they decide what each cell is; names that no
  * field has are in `unknown`, and of two columns of one field the second is in `repeated`. If all are names of fields, as in an export, the
- * cells are taken with the spaces around them.
+ * cells are taken with the spaces around them. `isJson` says that the text is not lines of cells.
  */
 export function affiliateLines(text, fields) {
   const lines = pastedLines(text.replace(/^\uFEFF/, ""));
@@ -30,5 +30,5 @@ export function affiliateLines(text, fields) {
     const named = columns.map((name, index) => [name, content(name, (isExport ? exact : cells)[index])]).filter(([name, cell]) => name !== null && (cell !== "" || COLUMNS.includes(name)));
     return { number, item: Object.fromEntries(named) };
   });
-  return { header: hasHeader ? lines[0].number : null, unknown: hasHeader ? first.filter((_, index) => columns[index] === null && first[index] !== "") : [], repeated, items };
+  return { isJson: /^\uFEFF?\s*(?:\[\s*[{\]]|\{\s*")/.test(text), header: hasHeader ? lines[0].number : null, unknown: hasHeader ? first.filter((_, index) => columns[index] === null && first[index] !== "") : [], repeated, items };
 }

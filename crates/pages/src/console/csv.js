@@ -26,11 +26,12 @@ export function csvLine(cells) {
 
 /**
  * What separates the cells of a pasted text: tabs and semicolons if there are any outside of quotation marks, or else commas. A first line
- * with commas alone decides for all, such as that of an export, whose texts may have semicolons.
+ * with commas alone decides for all, such as that of an export, whose texts may have semicolons; one with bars alone does, too.
  */
 function separatorsOf(text) {
   const plain = text.replace(/"(?:[^"]|"")*"/g, "");
   const [first] = plain.split("\n", 1);
+  if (/^[^\t;,]*\|[^\t;,]*$/.test(first)) return "|";
   return /[\t;]/.test(first.includes(",") ? first : plain) ? "\t;" : ",";
 }
 
@@ -40,6 +41,8 @@ function separatorsOf(text) {
  */
 export function pastedLines(text, separators = separatorsOf(text)) {
   const lines = [];
+  /** A cell in quotation marks. */
+  const whole = separators === "|" ? /^"(?:[^"]|"")*"[ \r]*(?:$|[\n|])/ : /^"(?:[^"]|"")*"[ \r]*(?:$|[\n\t;,])/;
   let number = 1;
   let line = { number, cells: [], exact: [] };
   let cell = "";
@@ -63,7 +66,7 @@ export function pastedLines(text, separators = separatorsOf(text)) {
       else if (text[position + 1] === '"') quoted += text[position += 1];
       else isQuoted = false;
       if (character === "\n") number += 1;
-    } else if (character === '"' && cell.trim() === "" && /"(?:[^"]|"")*"[ \r]*(?:$|[\n\t;,])/y.test(text.slice(position, position + 10_000))) {
+    } else if (character === '"' && cell.trim() === "" && whole.test(text.slice(position, position + 10_000))) {
       quoted = "";
       isQuoted = true;
     } else if (separators.includes(character)) {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _csv import Reader as CsvReader
 
 IDENTIFIER = "client_affiliate_id"
-DELIMITERS = ",;\t"
+DELIMITERS = ",;\t|"
 # Characters of a cell. A longer one is an error of the file, such as a quote that is not closed.
 LONGEST_CELL = 2**20
 # Names under which lists have fields that are written under other ones.
@@ -24,6 +24,13 @@ READ_AS = {"client_distributor_id": IDENTIFIER, "distributor_name": "affiliate_n
 READ_ONLY = ("id", "client_id")
 # Lists have the numbers of countries.
 COUNTRIES = {number: code for code, number in NUMERIC.items()}
+# How files begin that are not CSV in UTF-8: the bytes of marks of UTF-16 are read as surrogates.
+OTHER_FORMS = {
+    "[": "is JSON: export CSV",
+    "{": "is JSON or NDJSON: export CSV",
+    "\udcff\udcfe": "is in UTF-16: save it as UTF-8",
+    "\udcfe\udcff": "is in UTF-16: save it as UTF-8",
+}
 # What a spreadsheet would run as a formula, behind any number of apostrophes.
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
@@ -68,13 +75,19 @@ def read(path: str, ignored: Collection[str] = (), csv_escape: bool = True) -> F
     file = File()
     # Bytes that are not UTF-8 become surrogates, so that the row can be named.
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-        delimiter = max(DELIMITERS, key=text.readline().count)
+        first = text.readline()
+        for beginning, reason in OTHER_FORMS.items():
+            if first.lstrip().startswith(beginning):
+                raise NotReadable(f"{path} {reason}")
+        delimiter = max(DELIMITERS, key=first.count)
         text.seek(0)
         lines = numbered(csv.reader(text, delimiter=delimiter, strict=True), path)
         _, header = next(lines, (0, []))
         names = checked_header(header, ignored, path)
         for line, cells in lines:
             add(file, line, names, [text_of(cell) for cell in cells] if csv_escape else cells)
+    if not file.rows and not file.problems:
+        raise NotReadable(f"{path}: the file has no rows")
     return without_repeated(file)
 
 
@@ -96,17 +109,23 @@ def text_of(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell, 1) else cell
 
 
+def field_name(heading: str) -> str:
+    """The name of a field, whatever its case is and whatever separates its words."""
+    return heading.lower().replace(" ", "_").replace("-", "_")
+
+
 def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -> list[str | None]:
     """The field of each column, under the name that it is written with; none for a column that is left out."""
     given = [name.strip() for name in header]
-    read_only = [name for name in given if name in READ_ONLY and name not in ignored]
-    columns = [None if name in ignored or name in READ_ONLY else READ_AS.get(name, name) for name in given]
+    read_only = [name for name in given if field_name(name) in READ_ONLY and name not in ignored]
+    fields = [field_name(name) for name in given]
+    columns = [None if name in ignored or written in READ_ONLY else READ_AS.get(written, written) for name, written in zip(given, fields)]
     if IDENTIFIER not in columns:
         raise NotReadable(f"{path} has no column {IDENTIFIER}, which identifies an affiliate")
     if repeated := sorted({name for name in columns if name and columns.count(name) > 1}):
         names = sorted({other for other, name in zip(given, columns) if name in repeated})
         raise NotReadable(f"{path} has a column twice: {', '.join(names)} (--ignore COLUMN leaves one out)")
-    if unknown := [name for name in columns if name and name not in AFFILIATE_FIELDS]:
+    if unknown := [name for name, column in zip(given, columns) if column and column not in AFFILIATE_FIELDS]:
         raise NotReadable(f"{path} has columns that are no fields: {', '.join(unknown)} (--ignore COLUMN leaves one out)")
     if read_only:
         log.info("left out, since the service assigns them: %s", ", ".join(read_only))

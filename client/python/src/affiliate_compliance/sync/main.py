@@ -6,7 +6,8 @@ The first line of the file names the fields of its columns, as in the interface:
 of the service can be sent back. `client_affiliate_id` identifies an affiliate, so that
 `affiliate_name` can change. Fields without a column stay as they are; an empty cell clears a field. Affiliates that are not in the file
 stay as they are, unless `--absent-status` gives them a status: at most `--max-absent` of them, since a file that was cut off lacks most
-affiliates. If more are absent, nothing is changed. The file is in UTF-8; its cells are separated by commas, semicolons or tabs.
+affiliates. If more are absent, nothing is changed. The file has at least one row and is in UTF-8; its cells are separated by commas,
+semicolons, tabs or vertical bars.
 
 Rows that cannot be applied are named with their line, field and reason; all others are applied. The job can be repeated at any time, also
 after it was interrupted.
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from ..client import Client
 from ..errors import ComplianceError, Refused
+from ..transport import AGAIN
 from .file import NotReadable
 from .job import Summary, sync
 
@@ -54,8 +56,12 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     except Refused as error:
-        again = "use --max-absent if the file is complete" if error.status == TOO_MANY_ABSENT else "run it again to go on"
-        print(f"{error}{request_id(error)}: {again}", file=sys.stderr)
+        hint = ""
+        if error.status == TOO_MANY_ABSENT:
+            hint = ": use --max-absent if the file is complete"
+        elif error.status in AGAIN:
+            hint = ": run it again to go on"
+        print(f"{error}{request_id(error)}{hint}", file=sys.stderr)
         return 2
     except ComplianceError as error:
         print(f"{error}{request_id(error)}: run it again to go on", file=sys.stderr)
