@@ -2,7 +2,7 @@
 
 mod kept;
 
-use sqlx::{PgConnection, PgExecutor};
+use sqlx::{AssertSqlSafe, PgConnection, PgExecutor};
 
 pub use self::kept::{Drop, Kept, drops, kept};
 
@@ -28,6 +28,9 @@ pub enum Broken {
         /// The last one.
         last: i64,
     },
+    /// Nothing is left of the record of a company that has records, or of which changes were dropped.
+    #[error("all changes were removed")]
+    RemovedAll,
     /// A row is not what was written: its content, its time, or its order.
     #[error("changes {first} to {last} were altered or reordered, or are not of this record")]
     Altered {
@@ -56,26 +59,29 @@ pub enum Broken {
     },
 }
 
-/// The companies that have a record of changes, or a part of one, by ID.
+/// The companies that have a record of changes or a part of one, or records that it must have, by ID.
 ///
 /// # Errors
 ///
 /// If the database does not respond, or has no record.
 pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
     // One after the other, by key: reading all changes would take long.
-    let next = "
-        select min(company_id) from (
-            (select company_id from change_positions where company_id > $1 order by company_id limit 1)
-            union all
-            (select company_id from changes where company_id > $1 order by company_id limit 1)
-        ) next";
+    let next = TRACES
+        .map(|table| format!("(select company_id from {table} where company_id > $1 order by company_id limit 1)"));
+    let next = format!("select min(company_id) from ({}) next", next.join(" union all "));
     let mut companies = vec![i64::MIN];
-    while let Some(next) = sqlx::query_scalar(next).bind(companies.last()).fetch_one(&mut *connection).await? {
+    loop {
+        let next = sqlx::query_scalar(AssertSqlSafe(next.clone())).bind(companies.last());
+        let Some(next) = next.fetch_one(&mut *connection).await? else { break };
         companies.push(next);
     }
     companies.remove(0);
     Ok(companies)
 }
+
+/// The tables by which a company is found: all other records refer to one of these.
+const TRACES: [&str; 6] =
+    ["change_positions", "changes", "change_drops", "affiliates", "compliance_urls", "vocabulary_entries"];
 
 /// The end of a company's record; `None` if it has none.
 ///
@@ -156,15 +162,22 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
     if checkpoint(&mut *connection, company_id).await?.is_none() {
         // Rows without an end are no record.
         let rows = "select min(position - cardinality(ids) + 1), max(position) from changes where company_id = $1";
-        let rows: (Option<i64>, Option<i64>) = sqlx::query_as(rows).bind(company_id).fetch_one(connection).await?;
-        return Ok(rows.0.zip(rows.1).map(|(first, last)| Broken::Altered { first, last }));
+        let rows: (Option<i64>, Option<i64>) =
+            sqlx::query_as(rows).bind(company_id).fetch_one(&mut *connection).await?;
+        if let (Some(first), Some(last)) = rows {
+            return Ok(Some(Broken::Altered { first, last }));
+        }
+        return Ok(is_removed(connection, company_id).await?.then_some(Broken::RemovedAll));
     }
     if let Some(removed) = kept::verify(&mut *connection, company_id).await? {
         return Ok(Some(removed));
     }
     let broken: Option<(i64, i64, Option<i64>, bool)> =
-        sqlx::query_as(VERIFY).bind(company_id).fetch_optional(connection).await?;
-    Ok(broken.map(|(previous, position, entries, is_linked)| match entries {
+        sqlx::query_as(VERIFY).bind(company_id).fetch_optional(&mut *connection).await?;
+    let Some((previous, position, entries, is_linked)) = broken else {
+        return Ok(is_removed(connection, company_id).await?.then_some(Broken::RemovedAll));
+    };
+    Ok(Some(match entries {
         // The record ends before its last position.
         None => Broken::Removed { first: previous + 1, last: position },
         Some(entries) if !is_linked && previous < position - entries => {
@@ -172,6 +185,20 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
         }
         Some(entries) => Broken::Altered { first: position - entries + 1, last: position },
     }))
+}
+
+/// Whether the changes of a company are missing although its records, or what was dropped of them, show that it had some. Records from before
+/// changes were recorded have a drop: that of the first position, which the company got when the record began.
+async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
+    let is_removed = "
+        select not exists (select from changes where company_id = $1) and case
+            when exists (select from change_drops where company_id = $1)
+            then not exists (select from change_positions where company_id = $1)
+            else exists (select from affiliates where company_id = $1)
+                or exists (select from compliance_urls where company_id = $1)
+                or exists (select from vocabulary_entries where company_id = $1)
+            end";
+    sqlx::query_scalar(is_removed).bind(company_id).fetch_one(connection).await
 }
 
 /// The first row that does not follow from the row before, or, if it is erased, is not what the erasure left of it, with the position before it; at last, the end of the record.

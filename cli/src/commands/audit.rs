@@ -155,14 +155,14 @@ struct KeptRecords {
 
 impl KeptRecords {
     fn add(&mut self, kept: Option<Kept>, drops: Vec<Drop>) {
-        if let Some(Kept { after, last, since }) = kept {
-            self.changes += last - after;
+        if let Some(Kept { changes, since, .. }) = kept {
+            self.changes += changes;
             self.since = [self.since, since].into_iter().flatten().min();
         }
         // Of all companies, one drop of each kind is named.
         for drop in drops {
             match self.drops.iter_mut().find(|other| (&other.part, other.dropped_at) == (&drop.part, drop.dropped_at)) {
-                Some(known) => known.position += drop.position - drop.after,
+                Some(known) => known.changes += drop.changes,
                 None => self.drops.push(drop),
             }
         }
@@ -177,18 +177,17 @@ impl KeptRecords {
 
     /// Prints drops: of one company with its positions, of several with the number of changes.
     fn print_drops(&self, is_one: bool) -> anyhow::Result<()> {
-        for Drop { after, position, part, days, dropped_at, dropped_by, program } in &self.drops {
-            let dropped = if is_one {
-                format!("changes {} to {position}", after + 1)
-            } else {
-                format!("{} changes", position - after)
-            };
+        for Drop { after, position, changes, part, days, dropped_at, dropped_by, program } in &self.drops {
+            let dropped =
+                if is_one { format!("changes {} to {position}", after + 1) } else { format!("{changes} changes") };
             let when = day(*dropped_at);
             print(&match (part, days) {
                 (Some(part), Some(days)) => format!(
                     "dropped: {dropped} of {part}, on {when} by {dropped_by} ({program}): changes are kept for {days} days"
                 ),
-                _ => format!("dropped: {dropped}, before drops were recorded"),
+                _ => format!(
+                    "dropped: {dropped}, before drops were recorded: noticed on {when} by {dropped_by} ({program})"
+                ),
             })?;
         }
         Ok(())

@@ -121,3 +121,46 @@ fn what_is_kept_and_what_was_dropped_is_printed() {
     let (status, printed, _) = audit(&programs, &["verify"]);
     assert_eq!((status, printed.lines().next()), (Some(3), Some("company 8: changes 2 to 2 were removed")));
 }
+
+/// Positions that a restore has passed over are neither kept nor dropped, and a record without any changes is not whole.
+#[test]
+fn what_restores_have_passed_over_was_neither_kept_nor_removed() {
+    let programs = Programs::new();
+    programs.run("insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A')");
+    programs.run("select from jump_ahead()");
+    programs.run(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'B', 'B'), (8, 'A', 'A')",
+    );
+    let today: String = programs.text("select to_char(now() at time zone 'UTC', 'YYYY-MM-DD')");
+    let (status, printed, log) = audit(&programs, &["verify"]);
+    assert_eq!(status, Some(0), "{printed} {log}");
+    let lines: Vec<&str> = printed.lines().collect();
+    let at = programs.number("select first_position()");
+    assert!(lines[0].starts_with(&format!("company 7: positions 2 to {at} are lost by a restore")), "{printed}");
+    let whole = "the records of 2 companies are whole, and agree with 0 checkpoints";
+    assert_eq!(lines[1..], [whole, &format!("kept: 4 changes, since {today}")]);
+
+    programs.run(
+        "create table changes_y2020m01 (like changes including compression);
+        alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
+        update changes set changed_at = '2020-01-05Z' where company_id = 7 and position <= first_position()",
+    );
+    programs.run("select drop_change_month()");
+    // Company 9 has a record since before drops were recorded.
+    programs.run(
+        "insert into change_positions (company_id, position, changed_at, dropped_position) values (9, 1, now(), 1);
+        insert into change_drops (company_id, position, after, dropped_at) values (9, 1, 0, now())",
+    );
+    let by = programs.text("select session_user::text");
+    let (status, printed, log) = audit(&programs, &["verify"]);
+    assert_eq!(status, Some(0), "{printed} {log}");
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[1], format!("kept: 2 changes, since {today}"));
+    assert!(lines[2].starts_with("dropped: 2 changes of changes_y2020m01, on "), "{printed}");
+    let before = format!("dropped: 1 changes, before drops were recorded: noticed on {today} by {by} (");
+    assert!(lines[3].starts_with(&before), "{printed}");
+
+    programs.run("delete from changes where company_id = 8; delete from change_positions where company_id = 8");
+    let (status, printed, _) = audit(&programs, &["verify"]);
+    assert_eq!((status, printed.lines().next()), (Some(3), Some("company 8: all changes were removed")));
+}

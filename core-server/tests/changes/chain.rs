@@ -1,7 +1,7 @@
 //! The chain of the record of changes: what is done to it by hand is found, at the first position that it is done to.
 
 use compliance_api::v1::{AddComplianceUrlsRequest, UrlInput};
-use core_server::audit::{Broken, Checkpoint, checkpoint, compare, verify};
+use core_server::audit::{Broken, Checkpoint, checkpoint, companies, compare, verify};
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgConnection};
 use test_support::{TestCore, new_company, tests};
@@ -13,6 +13,7 @@ tests![
     rows_from_before_the_hash_covered_the_company_keep_theirs,
     what_is_no_longer_kept_breaks_nothing,
     what_is_removed_at_the_beginning_is_found,
+    what_is_removed_as_a_whole_is_found,
 ];
 
 async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
@@ -257,6 +258,41 @@ async fn what_is_removed_at_the_beginning_is_found() {
         // A checkpoint of the end does not show it, and one of before is not kept.
         assert_eq!(compare(&mut connection, &end).await.unwrap(), None, "{damage}");
         assert_eq!(compare(&mut connection, &before).await.unwrap(), Some(Broken::NotKept { position: 2 }), "{damage}");
+    }
+}
+
+/// Records, or what was dropped of the changes, show that there were some.
+async fn what_is_removed_as_a_whole_is_found() {
+    let core = TestCore::start().await;
+    let mut connection = owner(&core).await;
+    let all =
+        "delete from changes where company_id = {company}; delete from change_drops where company_id = {company};";
+    let no_position = "delete from change_positions where company_id = {company};";
+    let dropped = "insert into change_drops (company_id, position, after, dropped_at) values ({company}, 1, 0, now());";
+    let begin = |position: i64| {
+        format!(
+            "update change_positions set position = {position}, digest = '', hash = '', dropped_position = {position}, dropped_hash = null
+            where company_id = {{company}};"
+        )
+    };
+    let no_records = "delete from compliance_urls where company_id = {company}; delete from affiliates where company_id = {company};";
+    let removed = Some(Broken::RemovedAll);
+    for (damage, is_known, expected) in [
+        (all.to_owned() + no_position, true, removed),
+        (all.to_owned() + &begin(0), true, removed),
+        (all.to_owned() + &begin(1), true, Some(Broken::Removed { first: 1, last: 1 })),
+        (no_records.to_owned() + all + no_position, false, None),
+        (no_records.to_owned() + all + no_position + dropped, true, removed),
+        // As a company with records from before changes were recorded.
+        (all.to_owned() + &begin(1) + dropped, true, None),
+    ] {
+        let company = new_company();
+        fill(&core, company).await;
+        let damage = damage.replace("{company}", &company.to_string());
+        sqlx::raw_sql(AssertSqlSafe(damage.clone())).execute(&mut *connection).await.unwrap();
+        assert_eq!(found(&mut connection, company).await, expected, "{damage}");
+        let is_listed = companies(&mut connection).await.unwrap().contains(&company);
+        assert_eq!(is_listed, is_known, "{damage}");
     }
 }
 

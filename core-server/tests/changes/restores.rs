@@ -23,6 +23,7 @@ tests![
     sequences_of_others_are_left_alone,
     a_jump_that_fails_moves_no_id,
     a_database_that_is_being_restored_is_not_served,
+    nothing_was_dropped_before_the_first_change_after_a_restore,
     a_restart_does_not_jump_and_another_identity_does,
     etags_that_were_lost_match_nothing_again,
     the_role_of_a_service_can_neither_jump_nor_change_the_identity,
@@ -236,6 +237,52 @@ async fn a_database_that_is_being_restored_is_not_served() {
     assert_eq!(rows, [1]);
     let (error, _) = identities("alter table database_identity add primary key (is_only)").await;
     assert_eq!(error, None);
+}
+
+/// Positions that a restore has passed over count neither as dropped nor as kept.
+async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let (before, after) = (new_company(), new_company());
+    core.company(before).affiliate("A").await;
+    jump(&core.pool).await;
+    for name in ["A", "B"] {
+        core.company(after).affiliate(name).await;
+    }
+    let mut connection = core.pool.acquire().await.unwrap();
+    let at = reached(&core.pool).await;
+    // Each restore is an entry.
+    for changes in [[2, 2], [3, 3]] {
+        for (company, changes) in [before, after].into_iter().zip(changes) {
+            assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+            assert_eq!(audit::kept(&mut *connection, company).await.unwrap().unwrap().changes, changes);
+        }
+        jump(&core.pool).await;
+    }
+    // Retention drops the first changes, of the one company with a restore.
+    let old = format!(
+        "create table changes_y2020m01 (like changes including compression);
+        alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
+        update changes set changed_at = '2020-01-05Z' where position <= {at} + 1;
+        select drop_change_month()"
+    );
+    sqlx::raw_sql(AssertSqlSafe(old)).execute(&core.pool).await.unwrap();
+    for (company, expected) in [(before, (0, at, 2)), (after, (at, at + 1, 1))] {
+        let drops = audit::drops(&mut *connection, company).await.unwrap();
+        let [drop] = &drops[..] else { panic!("{drops:?}") };
+        assert_eq!(
+            (drop.after, drop.position, drop.changes, drop.days),
+            (expected.0, expected.1, expected.2, Some(90))
+        );
+        assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+    }
+    // No restore has come so far.
+    let beyond = reached(&core.pool).await + (1 << 22);
+    let set = format!(
+        "update change_positions set dropped_position = {beyond}, dropped_hash = null; delete from change_drops"
+    );
+    sqlx::raw_sql(AssertSqlSafe(set)).execute(&core.pool).await.unwrap();
+    let removed = Some(Broken::Removed { first: 1, last: beyond });
+    assert_eq!(audit::verify(&mut connection, after).await.unwrap(), removed);
 }
 
 async fn a_restart_does_not_jump_and_another_identity_does() {
