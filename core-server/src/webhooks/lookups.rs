@@ -2,7 +2,7 @@
 
 use std::{io, net::IpAddr};
 
-use hickory_resolver::TokioResolver;
+use hickory_resolver::{ResolverBuilder, TokioResolver};
 
 /// Why a name has no address, for the owner of the endpoint.
 const UNKNOWN: &str = "the host has no address";
@@ -11,7 +11,7 @@ const UNANSWERED: &str = "the name servers of the host have not responded";
 /// The addresses of a name, as the files `/etc/hosts` and `/etc/resolv.conf` say at this time. Nothing is shared with other lookups, which
 /// silent name servers could delay.
 pub(super) async fn look_up(name: &str) -> io::Result<Vec<IpAddr>> {
-    let resolver = TokioResolver::builder_tokio().and_then(|builder| builder.build()).map_err(io::Error::other)?;
+    let resolver = TokioResolver::builder_tokio().and_then(ResolverBuilder::build).map_err(io::Error::other)?;
     match resolver.lookup_ip(name).await {
         Ok(found) => Ok(found.iter().collect()),
         Err(error) if error.is_no_records_found() => Err(io::Error::new(io::ErrorKind::NotFound, UNKNOWN)),
