@@ -135,7 +135,7 @@ pub struct Restore {
 /// If the database does not respond, or has no record.
 pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Restore>, sqlx::Error> {
     let restores = "
-        select position_before(resource, operation, position, ids, records) + 1 as first, position as last, changed_at as time
+        select position_before(resource, operation, position, ids, records) + 1 as first, position as last, nearest_shown(changed_at) as time
         from changes
         where company_id = $1 and resource = 0 and operation = 2 and cardinality(ids) = 1 and ids[1] = $1
         order by position";

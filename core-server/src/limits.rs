@@ -261,6 +261,10 @@ pub(crate) const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
 pub(crate) const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 /// See [`WEBHOOK_BACKOFF`].
 pub(crate) const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
+/// A webhook is not waited for longer: the clock was ahead when the time of its next attempt was stored.
+pub(crate) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
+/// See [`WEBHOOK_LONGEST_WAIT`], of the end of its lease.
+pub(crate) const WEBHOOK_LONGEST_LEASE: Duration = Duration::from_mins(2);
 /// How long a webhook fails before it is disabled.
 pub(crate) const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
 /// Entries of a webhook's log.
@@ -269,6 +273,8 @@ pub(crate) const WEBHOOK_LOG: i64 = 1000;
 pub(crate) const WEBHOOK_ERROR_CHARS: usize = 200;
 /// How long a secret is used next to the one that replaced it.
 pub(crate) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
+/// How far the clock may have been ahead when a secret was replaced, so that the one before is still used.
+pub(crate) const WEBHOOK_CLOCK_ERROR: Duration = Duration::from_hours(1);
 /// Secrets that are kept next to the one that replaced them.
 pub(crate) const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
 /// Test messages in flight, and those of one company.

@@ -211,8 +211,8 @@ impl Core {
     #[must_use]
     pub fn with_background(mut self) -> Self {
         let (settings, pool) = (&self.backend.settings, self.backend.pool.clone());
-        let interval = settings.change_upkeep;
-        self.tasks.spawn(supervise("retention", move |task| changes::keep(pool.clone(), interval, task)));
+        let (interval, expected) = (settings.change_upkeep, settings.change_retention);
+        self.tasks.spawn(supervise("retention", move |task| changes::keep(pool.clone(), interval, expected, task)));
         if settings.webhooks.deliver {
             webhooks::start(&mut self.tasks, &self.backend, &self.sender);
         }

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         shutdown::tests(),
         single_reads::tests(),
         webhooks::tests(),
+        webhooks::clocks::tests(),
         webhooks::endpoints::tests(),
         webhooks::hanging::tests(),
         webhooks::sizes::tests(),

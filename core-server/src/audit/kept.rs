@@ -46,7 +46,7 @@ pub struct Drop {
 /// If the database does not respond, or has no record.
 pub async fn kept(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Kept>, sqlx::Error> {
     let kept = "
-        select coalesce(c.after, p.position) as after, p.position as last, c.changed_at as since,
+        select coalesce(c.after, p.position) as after, p.position as last, shown(c.changed_at) as since,
             (p.position - coalesce(c.after, p.position) - r.passed_over)::bigint as changes
         from change_positions p
         left join (
@@ -69,7 +69,7 @@ pub async fn kept(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Opti
 /// If the database does not respond, or has no record of drops.
 pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Drop>, sqlx::Error> {
     let drops = "
-        select after, position, position - after - passed_over as changes, part, days, dropped_at, dropped_by, program
+        select after, position, position - after - passed_over as changes, part, days, nearest_shown(dropped_at) as dropped_at, dropped_by, program
         from change_drops where company_id = $1 order by position";
     sqlx::query_as(drops).bind(company_id).fetch_all(executor).await
 }

@@ -77,7 +77,7 @@
     having (array_agg(e.operation order by e.position))[1] <> 1 and bool_or(e.operation = 3)
 )
 {tables}select s.last_position, coalesce(s.dropped, nullif(s.last_position, s.lost_position), 0) as dropped_position,
-    floor(extract(epoch from now()))::bigint as this_second, floor(extract(epoch from f.changed_at))::bigint as first_second, r.*
+    floor(extract(epoch from now()))::bigint as this_second, floor(extract(epoch from nearest_shown(f.changed_at)))::bigint as first_second, r.*
 from state s
 -- What is kept gives every state from its first change on, and from each time that the clock was set back to.
 cross join lateral (

@@ -15,7 +15,6 @@ use sqlx::{
     postgres::{PgArguments, PgRow},
     query::Query,
 };
-use time::OffsetDateTime;
 
 use super::{STATEMENT, kept::Kept};
 use crate::{
@@ -23,7 +22,7 @@ use crate::{
     error::from_database,
     limits::{CHANGE_ROWS, DEFAULT_CHANGES},
     lists::Source,
-    table::{shown_date, timestamp},
+    table::{Shown, shown_date, timestamp},
 };
 
 /// The kinds of records, by the numbers of their tables.
@@ -134,7 +133,7 @@ fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
         if (resource, operation) == (WEBHOOK, "updated") { operation_of_webhook(&fields) } else { operation };
     Ok(Change {
         position: row.try_get("position")?,
-        time: Some(timestamp(row.try_get::<OffsetDateTime, _>("changed_at")?)),
+        time: row.try_get::<Shown, _>("changed_at")?.0.map(timestamp),
         resource: resource.to_owned(),
         id: row.try_get("id")?,
         operation: operation.to_owned(),

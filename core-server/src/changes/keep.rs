@@ -12,26 +12,36 @@ use crate::{
     statement::Purpose,
 };
 
-/// Sessions that have a lock of the record, as a list with the name of each program.
+/// Sessions and prepared transactions that have a lock of the record, as a list: sessions with the names of their programs.
 const HOLDERS: &str = "
-    select coalesce(string_agg(format('%s (%s)', h.pid, h.application_name), ', ' order by h.pid), 'none now')
-    from (
-        select distinct a.pid, a.application_name
-        from pg_locks l join pg_stat_activity a on a.pid = l.pid
-        where l.granted and l.pid <> pg_backend_pid() and l.database = (select oid from pg_database where datname = current_database())
+    with locks as (
+        select l.pid, l.virtualtransaction from pg_locks l
+        where l.granted and l.pid is distinct from pg_backend_pid()
+            and l.database = (select oid from pg_database where datname = current_database())
             and l.relation in (
                 select 'changes'::regclass union all select 'change_positions'::regclass union all
                 select inhrelid from pg_inherits where inhparent = 'changes'::regclass)
-        order by a.pid
+    )
+    select coalesce(string_agg(h.holder, ', ' order by h.holder), 'none now')
+    from (
+        select format('%s (%s)', a.pid, a.application_name) as holder
+        from pg_stat_activity a where a.pid in (select l.pid from locks l)
+        union all
+        select format('prepared transaction %L', p.gid)
+        from pg_prepared_xacts p
+        where p.database = current_database() and '-1/' || p.transaction in (select l.virtualtransaction from locks l where l.pid is null)
+        order by holder
         limit 5
     ) h";
 
 /// Makes and drops months until this is dropped. There is no hurry at start: what comes before a month is made is in the default partition.
-pub(crate) async fn keep(pool: Connections, interval: Duration, task: Arc<Task>) {
+/// `expected` says for how many days changes must be kept.
+pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option<i32>, task: Arc<Task>) {
     let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
-    let (mut wait, mut in_the_way) = (interval, 0);
+    let (mut wait, mut in_the_way, mut shorter) = (interval, 0, None);
     loop {
         tokio::time::sleep(wait).await;
+        shorter = warn_if_shorter(&pool, expected, shorter).await;
         let kept = Purpose::of("upkeep of changes").run(keep_once(&pool)).await;
         wait = interval;
         match kept {
@@ -46,7 +56,7 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, task: Arc<Task>)
                     let holders = holders.unwrap_or_else(|error| format!("unknown ({error})"));
                     task.failed(format_args!(
                         "the months of the record of changes cannot be made or dropped, since other sessions have it locked for long; \
-                         process IDs and programs of those that have a lock: {holders}"
+                         process IDs and programs of those that have a lock, or names of prepared transactions: {holders}"
                     ));
                 }
             }
@@ -69,6 +79,22 @@ pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
 }
 
+/// Logs a warning if changes are kept for fewer days than they must be, unless it was logged for so few `before`. Returns these days.
+async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Option<i32>) -> Option<i32> {
+    let expected = expected?;
+    let Ok(kept) = kept_days(pool).await else { return before };
+    let shorter = Some(kept).filter(|kept| *kept < expected);
+    if shorter.is_some() && shorter != before {
+        tracing::warn!(
+            expected,
+            kept,
+            "changes are kept for a shorter time than --change-retention since the owner of the tables changed it: run \
+             `compliance migrate --change-retention {expected}`, or restart this core with a lower setting"
+        );
+    }
+    shorter
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -76,10 +102,10 @@ mod tests {
     use embedded_postgres::ClusterOptions;
     use sqlx::{Connection as _, PgConnection};
     use telemetry::background::Task;
-    use test_support::{TestCluster, TestDatabase};
+    use test_support::{NetworkServer, TestCluster, TestDatabase};
     use tokio::time::{sleep, timeout};
 
-    use super::{Connections, keep};
+    use super::{Connections, HOLDERS, keep, warn_if_shorter};
     use crate::{database, schema};
 
     const OLD: &str = "
@@ -118,7 +144,7 @@ mod tests {
 
         let pool = Connections::open(&opened, schema::expected()).await.unwrap();
         let task = Task::new("retention");
-        let kept = tokio::spawn(keep(pool, Duration::from_millis(100), task.clone()));
+        let kept = tokio::spawn(keep(pool, Duration::from_millis(100), None, task.clone()));
         until("the next month is made", async || exists(&next).await).await;
         let named = format!("{pid} (report)");
         until("the reader is named", async || task.failure().is_some_and(|failure| failure.contains(&named))).await;
@@ -129,5 +155,46 @@ mod tests {
         kept.abort();
         opened.pool.close().await;
         server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn months_that_wait_for_a_steady_clock_are_a_failure_until_they_are_dropped() {
+        let server = TestCluster::start(ClusterOptions::temporary()).await;
+        let options = TestDatabase::create(&server.endpoint, "steady").await.options;
+        let opened = database::open(options.into(), 4).await.unwrap();
+        database::restores::start(&opened.pool).await.unwrap();
+        let run = async |statement: &'static str| sqlx::raw_sql(statement).execute(&opened.pool).await.unwrap();
+        run(OLD).await;
+        run("update change_retention set last_run_at = now() - interval '400 days'").await;
+        let pool = Connections::open(&opened, schema::expected()).await.unwrap();
+        let task = Task::new("retention");
+        let kept = tokio::spawn(keep(pool.clone(), Duration::from_millis(100), None, task.clone()));
+        until("it is reported", async || task.failure().is_some_and(|failure| failure.contains("the clock"))).await;
+        run("update change_retention set steady_since = now() - interval '1 day'").await;
+        until("the task works again", async || task.failure().is_none()).await;
+        kept.abort();
+
+        // Whoever is to keep changes for longer says so once, whenever the owner keeps them for a shorter time.
+        run("update change_retention set days = 30").await;
+        for (expected, before, warned) in
+            [(None, None, None), (Some(30), None, None), (Some(31), None, Some(30)), (Some(31), Some(30), Some(30))]
+        {
+            assert_eq!(warn_if_shorter(&pool, expected, before).await, warned);
+        }
+        opened.pool.close().await;
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_prepared_transaction_that_is_in_the_way_is_named() {
+        let mut server = NetworkServer::start().await;
+        server.execute("postgres", "alter system set max_prepared_transactions = 2").await;
+        server.kill();
+        server.restart().await;
+        let prepare = "create table changes (); create table change_positions (); begin; select from changes; prepare transaction 'forgotten'";
+        server.execute("postgres", prepare).await;
+        let mut connection = PgConnection::connect(&server.url("postgres", "postgres")).await.unwrap();
+        let holders: String = sqlx::query_scalar(HOLDERS).fetch_one(&mut connection).await.unwrap();
+        assert_eq!(holders, "prepared transaction 'forgotten'");
     }
 }

@@ -7,7 +7,7 @@ use sqlx::PgExecutor;
 pub struct Months {
     /// For how many days changes are kept.
     pub days: i32,
-    /// This month and the next one, if they were not made.
+    /// This month and the next one, if they were not made. A month that has changes in the default partition already stays there.
     pub missing: Vec<String>,
     /// Months whose changes could have been dropped more than a day ago.
     pub overdue: Vec<String>,
@@ -23,10 +23,17 @@ pub async fn months(executor: impl PgExecutor<'_>) -> Result<Months, sqlx::Error
         select r.days,
             array(
                 select m.part from (
-                    select to_char(date_trunc('month', now() at time zone 'UTC') + make_interval(months => n), '"changes_y"YYYY"m"MM') as part
+                    select b.month, to_char(b.month, '"changes_y"YYYY"m"MM') as part
                     from generate_series(0, 1) n
+                    cross join lateral (select date_trunc('month', now() at time zone 'UTC') + make_interval(months => n) as month) b
                 ) m
-                where to_regclass(m.part) is null order by m.part
+                where case
+                    when to_regclass(m.part) is not null then false
+                    else not exists (
+                        select from changes c
+                        where c.changed_at >= m.month at time zone 'UTC' and c.changed_at < (m.month + interval '1 month') at time zone 'UTC'
+                    ) end
+                order by m.part
             ) as missing,
             array(
                 select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid

@@ -14,11 +14,13 @@ pub(crate) fn values<R: Record>(relation: &str) -> String {
     list(R::FIELDS.iter().map(|field| format!("{relation}.{}", field.column.name)))
 }
 
-/// `the new value if its bit is in the mask, else the old one, as column`, for every column.
+/// `the new value if its bit is in the mask, else the old one, as column`, for every column. An old date that no text shows is null.
 pub(crate) fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
-        format!("case when {mask} & {bit} <> 0 then {new}.{column} else {old}.{column} end as {column}")
+        let kept = format!("{old}.{column}");
+        let kept = if field.column.form == StoredAs::Date { format!("shown({kept})") } else { kept };
+        format!("case when {mask} & {bit} <> 0 then {new}.{column} else {kept} end as {column}")
     }))
 }
 

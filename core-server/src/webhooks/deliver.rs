@@ -28,7 +28,8 @@ use crate::{
     error::from_database,
     limits::{
         WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CHANGES, WEBHOOK_GIVE_UP, WEBHOOK_LEASE, WEBHOOK_LOG,
-        WEBHOOK_LONGEST_BACKOFF, WEBHOOK_MESSAGES, WEBHOOK_SLOW, WEBHOOK_TIMEOUT,
+        WEBHOOK_LONGEST_BACKOFF, WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT, WEBHOOK_MESSAGES, WEBHOOK_SLOW,
+        WEBHOOK_TIMEOUT,
     },
     lists::Source,
 };
@@ -105,12 +106,14 @@ impl Delivery {
     async fn claim(&self) -> Result<Option<Endpoint>, Error> {
         let message_id = new_id().map_err(|_| Error::internal())?;
         let claim = query_as(CLAIM).bind(self.company_id).bind(self.id).bind(WEBHOOK_LEASE.as_secs_f64());
-        claim.bind(message_id).fetch_optional(&self.backend.pool).await.map_err(from_database)
+        let claim =
+            claim.bind(message_id).bind(WEBHOOK_LONGEST_WAIT.as_secs_f64()).bind(WEBHOOK_LONGEST_LEASE.as_secs_f64());
+        claim.fetch_optional(&self.backend.pool).await.map_err(from_database)
     }
 
     /// A statement about the message up to a position of a webhook that this core has leased.
     fn leased(&self, statement: &'static str, endpoint: &Endpoint, position: i64) -> Statement {
-        let query = sqlx::query(statement).bind(self.company_id).bind(self.id).bind(endpoint.leased_until);
+        let query = sqlx::query(statement).bind(self.company_id).bind(self.id).bind(endpoint.leased_until());
         query.bind(endpoint.message_id.clone()).bind(position)
     }
 
@@ -144,7 +147,7 @@ impl Delivery {
         if attempt.is_too_large() {
             attempt.error = Some(too_large(changes, bytes));
         }
-        let disabled_reason = disabled_reason(&attempt, endpoint.failing_since, endpoint.read_at);
+        let disabled_reason = disabled_reason(&attempt, endpoint.failing_since(), endpoint.read_at);
         let outcome = match (is_delivered, &disabled_reason) {
             (true, _) => "delivered",
             (false, None) => "failed",

@@ -25,7 +25,7 @@ use crate::{
     backend::Backend,
     limits::{
         WEBHOOK_CANDIDATES, WEBHOOK_COMPANY_SLOTS, WEBHOOK_COMPANY_SLOW_SLOTS, WEBHOOK_DUE, WEBHOOK_INTERVAL,
-        WEBHOOK_SLOTS, WEBHOOK_SLOW, WEBHOOK_SLOW_SLOTS,
+        WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT, WEBHOOK_SLOTS, WEBHOOK_SLOW, WEBHOOK_SLOW_SLOTS,
     },
     statement::Purpose,
 };
@@ -101,9 +101,9 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: 
     }
     let mut due = Vec::new();
     for part in backend.pool.divided(companies.clone(), |id| *id).await {
-        let found =
-            query_as::<_, (i64, i64)>(DUE).bind(part).bind(are_slow).bind(WEBHOOK_CANDIDATES).fetch_all(&backend.pool);
-        if let Ok(Ok(found)) = timeout(WEBHOOK_DUE, found).await {
+        let found = query_as::<_, (i64, i64)>(DUE).bind(part).bind(are_slow).bind(WEBHOOK_CANDIDATES);
+        let found = found.bind(WEBHOOK_LONGEST_WAIT.as_secs_f64()).bind(WEBHOOK_LONGEST_LEASE.as_secs_f64());
+        if let Ok(Ok(found)) = timeout(WEBHOOK_DUE, found.fetch_all(&backend.pool)).await {
             due.extend(found);
         }
     }

@@ -6,7 +6,10 @@ use compliance_api::v1::{Webhook, WebhookDelivery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
 use time::OffsetDateTime;
 
-use crate::table::timestamp;
+use crate::{
+    limits::{PREVIOUS_SECRET_TIME, WEBHOOK_CLOCK_ERROR},
+    table::{Shown, timestamp},
+};
 
 /// The row. It has no `Debug`, since secrets are in it.
 #[derive(FromRow)]
@@ -18,17 +21,17 @@ pub(super) struct Endpoint {
     secret: String,
     /// The last one first.
     previous_secrets: Vec<String>,
-    previous_secret_until: Vec<OffsetDateTime>,
+    previous_secret_until: Vec<Option<Shown>>,
     pub(super) position: i64,
     pub(super) message_after: i64,
     pub(super) message_id: Option<String>,
     pub(super) message_to: Option<i64>,
     pub(super) attempts: i64,
-    pub(super) failing_since: Option<OffsetDateTime>,
-    next_attempt_at: OffsetDateTime,
+    failing_since: Option<Shown>,
+    next_attempt_at: Shown,
     disabled_reason: Option<String>,
-    created_at: OffsetDateTime,
-    pub(super) leased_until: OffsetDateTime,
+    created_at: Shown,
+    leased_until: Shown,
     pub(super) deliveries: i64,
     /// Bytes of a message, since the endpoint has refused a larger one.
     pub(super) body_limit: Option<i64>,
@@ -49,8 +52,24 @@ impl Endpoint {
     /// The secrets that messages are signed with now.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         let previous = self.previous_secrets.iter().zip(&self.previous_secret_until);
-        let valid = previous.filter(|(_, until)| self.read_at < **until).map(|(secret, _)| &**secret);
+        let valid = previous.filter(|(_, until)| self.valid(**until).is_some()).map(|(secret, _)| &**secret);
         iter::once(&*self.secret).chain(valid)
+    }
+
+    /// Until when a previous secret is valid, if it is. A later time than a rotation can say now is that of a clock that was ahead.
+    fn valid(&self, until: Option<Shown>) -> Option<OffsetDateTime> {
+        let last = self.read_at + PREVIOUS_SECRET_TIME + WEBHOOK_CLOCK_ERROR;
+        until?.0.filter(|until| self.read_at < *until && *until <= last)
+    }
+
+    /// Since when its attempts have failed, if they do.
+    pub(super) fn failing_since(&self) -> Option<OffsetDateTime> {
+        self.failing_since?.0
+    }
+
+    /// The end of the lease, by which the core that has it is known.
+    pub(super) fn leased_until(&self) -> Option<OffsetDateTime> {
+        self.leased_until.0
     }
 
     /// The webhook and its secret, for the only response that has it.
@@ -62,7 +81,8 @@ impl Endpoint {
 
 impl From<Endpoint> for Webhook {
     fn from(endpoint: Endpoint) -> Self {
-        let previous_secret_until = endpoint.previous_secret_until.first().filter(|until| endpoint.read_at < **until);
+        let previous_secret_until = endpoint.previous_secret_until.first().and_then(|until| endpoint.valid(*until));
+        let failing_since = endpoint.failing_since();
         Self {
             id: endpoint.id,
             url: endpoint.url,
@@ -72,10 +92,10 @@ impl From<Endpoint> for Webhook {
             disabled_reason: endpoint.disabled_reason,
             position: endpoint.position,
             attempts: endpoint.attempts,
-            next_attempt_at: endpoint.failing_since.map(|_| timestamp(endpoint.next_attempt_at)),
-            failing_since: endpoint.failing_since.map(timestamp),
-            previous_secret_until: previous_secret_until.copied().map(timestamp),
-            created_at: Some(timestamp(endpoint.created_at)),
+            next_attempt_at: failing_since.and(endpoint.next_attempt_at.0).map(timestamp),
+            failing_since: failing_since.map(timestamp),
+            previous_secret_until: previous_secret_until.map(timestamp),
+            created_at: endpoint.created_at.0.map(timestamp),
         }
     }
 }
@@ -89,7 +109,7 @@ pub(super) fn delivery(row: &PgRow) -> Result<Option<WebhookDelivery>, sqlx::Err
         after: row.try_get("after")?,
         position: row.try_get("position")?,
         attempt: row.try_get("attempt")?,
-        time: Some(timestamp(row.try_get("started_at")?)),
+        time: row.try_get::<Shown, _>("started_at")?.0.map(timestamp),
         duration_ms: row.try_get("duration_ms")?,
         http_status: row.try_get("http_status")?,
         error: row.try_get("error")?,

@@ -39,7 +39,8 @@ pub(super) const CREATE: &str = with_columns!(
         union all
         select k.* from existing e join webhooks k on k.company_id = $1 and k.id = e.equal_id
     )
-    select coalesce(w.created_with = $11 and w.previous_secrets = '{}' and w.created_at > now() - make_interval(secs => $12), false)
+    select coalesce(w.created_with = $11 and w.previous_secrets = '{}' and w.created_at > now() - make_interval(secs => $12)
+            and w.created_at < now() + make_interval(secs => $12), false)
         as is_of_request,",
     "from w"
 );
@@ -88,7 +89,7 @@ pub(super) const TEST: &str = with_columns!(
 pub(super) const ROTATE: &str = with_columns!(
     "update webhooks w set
         previous_secrets = (array_prepend(w.secret, w.previous_secrets))[:$5],
-        previous_secret_until = (array_prepend(now() + make_interval(secs => $4), w.previous_secret_until))[:$5],
+        previous_secret_until = (array_prepend(now() + make_interval(secs => $4), shown(w.previous_secret_until)))[:$5],
         secret = $3, secret_rotated_at = now()
     from set_config('compliance.changed_by', $6, true)
     where w.company_id = $1 and w.id = $2
@@ -112,15 +113,18 @@ pub(super) const COMPANIES: &str = "select w.company_id, count(*) filter (where 
     group by w.company_id";
 
 /// Of some companies, which are on one node of Citus, webhooks with changes to deliver: those whose last attempt failed or took long, or the
-/// others ($2), at most $3.
+/// others ($2), at most $3. Times are not waited for that lie further ahead than a delivery can say: the next attempt by $4 seconds, the end
+/// of the lease by $5.
 pub(super) const DUE: &str = "select w.company_id, w.id
     from webhooks w join change_positions p on p.company_id = w.company_id
     where w.company_id = any($1::bigint[]) and w.disabled_reason is null and w.position < p.position and w.is_slow = $2
-        and w.next_attempt_at <= now() and w.leased_until <= now()
+        and (w.next_attempt_at <= now() or w.next_attempt_at > now() + make_interval(secs => $4))
+        and (w.leased_until <= now() or w.leased_until > now() + make_interval(secs => $5))
     order by w.next_attempt_at
     limit $3";
 
-/// Leases a webhook for $3 seconds, unless another core has it. Without a message that failed, a new one, $4, begins.
+/// Leases a webhook for $3 seconds, unless another core has it. Without a message that failed, a new one, $4, begins. Times that lie too far
+/// ahead ($5, $6) are not waited for, see [`DUE`].
 pub(super) const CLAIM: &str = with_columns!(
     "with last as (
         select p.position from change_positions p where p.company_id = $1
@@ -130,7 +134,8 @@ pub(super) const CLAIM: &str = with_columns!(
         message_id = coalesce(w.message_id, $4)
     from last l
     where w.company_id = $1 and w.id = $2 and w.disabled_reason is null and w.position < l.position
-        and w.next_attempt_at <= now() and w.leased_until <= now()
+        and (w.next_attempt_at <= now() or w.next_attempt_at > now() + make_interval(secs => $5))
+        and (w.leased_until <= now() or w.leased_until > now() + make_interval(secs => $6))
     returning",
     ""
 );
@@ -159,7 +164,7 @@ pub(super) const FINISH: &str = "with finished as (
             message_id = case when $6 or $18 then null else w.message_id end,
             message_to = case when $6 or $18 then null else w.message_to end,
             attempts = case when w.message_id = $4 and not $6 and not $18 then w.attempts + 1 else 0 end,
-            failing_since = case when w.message_id = $4 and not $6 then coalesce(w.failing_since, $12) end,
+            failing_since = case when w.message_id = $4 and not $6 then least(w.failing_since, $12) end,
             next_attempt_at = now() + make_interval(secs => case when w.message_id = $4 then $7 else 0 end),
             disabled_reason = case when w.message_id = $4 then $8 else w.disabled_reason end,
             body_limit = case
@@ -193,7 +198,7 @@ pub(crate) const STATEMENTS: [(&str, &str); 11] = [
     (TEST, "bigint, bigint, text"),
     (ROTATE, "bigint, bigint, text, double precision, integer, text"),
     (DELIVERIES, "bigint, bigint, bigint"),
-    (CLAIM, "bigint, bigint, double precision, text"),
+    (CLAIM, "bigint, bigint, double precision, text, double precision, double precision"),
     (FIX, "bigint, bigint, timestamptz, text, bigint"),
     (RESTORED, "bigint, bigint, bigint"),
     (PASS, "bigint, bigint, timestamptz, text, bigint, boolean"),

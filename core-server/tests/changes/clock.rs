@@ -7,7 +7,11 @@ use test_support::{GrpcClients, TestCore, connect_to_citus, fresh_database, new_
 
 use super::all;
 
-tests![a_clock_that_jumped_ahead_is_forgotten, a_clock_that_was_behind_loses_nothing];
+tests![
+    a_clock_that_jumped_ahead_is_forgotten,
+    a_clock_that_was_behind_loses_nothing,
+    a_clock_that_is_not_steady_drops_nothing,
+];
 
 const HOUR: i64 = 3600;
 const DAYS: i64 = 400 * 24 * HOUR;
@@ -121,4 +125,67 @@ async fn a_clock_that_was_behind_loses_nothing() {
     assert_eq!(found(&mut clients, -4 * HOUR, None).await, [1, 2, 4]);
     assert_eq!(found(&mut clients, -6 * HOUR, Some(-4 * HOUR)).await, [3]);
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
+}
+
+/// To a database, a month that is old and an attempt that was long ago look the same whether the clock jumped or the service was off.
+async fn a_clock_that_is_not_steady_drops_nothing() {
+    let core = TestCore::over(fresh_database().await.options, 3).await;
+    let company = new_company();
+    core.company(company).affiliate("A").await;
+    core.company(company).affiliate("B").await;
+    core.company(new_company()).affiliate("A").await;
+    let old = format!(
+        "create table changes_y2020m01 (like changes including compression);
+        alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
+        update changes set changed_at = '2020-01-05Z' where company_id = {company} and position = 1;
+        update changes set changed_at = '2019-05-05Z' where company_id <> {company} and position = 1"
+    );
+    sqlx::raw_sql(AssertSqlSafe(old)).execute(&core.pool).await.unwrap();
+    let run = async |statement: &str| sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(&core.pool).await;
+    let kept = async || -> i64 {
+        let kept = sqlx::query_scalar("select count(*) from changes where changed_at < '2021-01-01'");
+        kept.fetch_one(&core.pool).await.unwrap()
+    };
+    let is_dropped = async || {
+        run("select make_change_months()").await.unwrap();
+        match run("select drop_change_month()").await {
+            Ok(_) => true,
+            Err(error) => {
+                let error = error.into_database_error().unwrap();
+                assert!(error.code().as_deref() == Some("55000") && error.message().contains("clock"), "{error}");
+                false
+            }
+        }
+    };
+    for last_run in ["now() - interval '400 days'", "now() - interval '50 hours'", "now() + interval '400 days'"] {
+        run(&format!(
+            "update change_retention set last_run_at = {last_run}, steady_since = now() - interval '900 days'"
+        ))
+        .await
+        .unwrap();
+        assert!(!is_dropped().await, "{last_run}");
+        // Also if it cannot be stored that it runs.
+        run(&format!(
+            "update change_retention set last_run_at = {last_run}, steady_since = now() - interval '900 days'"
+        ))
+        .await
+        .unwrap();
+        run("select drop_change_month()").await.unwrap_err();
+        run("select make_change_months()").await.unwrap();
+        // More attempts of the same hours change nothing, and neither do cores of before, which make months all the same.
+        run("update change_retention set steady_since = steady_since - interval '23 hours', last_run_at = last_run_at - interval '1 hour'")
+            .await
+            .unwrap();
+        assert!(!is_dropped().await, "{last_run}");
+        run("select keep_changes(90)").await.unwrap();
+        assert_eq!(kept().await, 2, "{last_run}");
+    }
+    run("update change_retention set steady_since = steady_since - interval '1 hour'").await.unwrap();
+    for left in [1, 0] {
+        assert!(is_dropped().await);
+        assert_eq!(kept().await, left);
+    }
+    // Without anything to drop, nothing is wrong.
+    run("update change_retention set last_run_at = now() - interval '400 days'").await.unwrap();
+    assert!(is_dropped().await);
 }

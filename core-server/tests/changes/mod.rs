@@ -332,6 +332,7 @@ async fn months_are_made_and_dropped() {
     }
     sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
     assert_eq!(parts(&mut connection).await, made[..2]);
+    assert_eq!(core_server::doctor::months(&mut connection).await.unwrap().missing, [""; 0]);
     // A month that somebody reads is dropped later.
     sqlx::raw_sql(month).execute(&mut connection).await.unwrap();
     let mut reader = PgConnection::connect_with(&database.options).await.unwrap();

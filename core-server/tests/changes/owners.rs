@@ -1,8 +1,13 @@
 //! What operators do to their own database: it neither breaks what reads the record of changes, nor goes unrecorded.
 
+use compliance_api::{
+    json::datetime_text,
+    v1::{GetAffiliateRequest, SearchChangesRequest},
+};
 use core_server::{audit, doctor::check_counts, erasure};
+use prost_types::Timestamp;
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{TestCore, connect_to_citus, fresh_database, new_company, tests};
+use test_support::{TestCore, connect_to_citus, fresh_database, new_company, now, tests};
 
 use super::{all, past};
 
@@ -15,6 +20,8 @@ tests![
     the_key_of_a_row_never_changes,
     rows_that_share_an_id_are_recorded_one_by_one,
     a_released_name_is_never_committed,
+    no_table_takes_a_date_that_no_text_shows,
+    changes_with_such_a_time_are_read,
 ];
 
 /// The tables whose changes are recorded, by number.
@@ -308,4 +315,71 @@ async fn a_released_name_is_never_committed() {
     );
     run(&core.pool, names).await;
     assert_eq!(all(&mut core.company(company), 0, 100).await.len(), 4);
+}
+
+/// Columns whose dates no program reads.
+const UNREAD: [(&str, &str); 2] = [("_sqlx_migrations", "installed_on"), ("change_drops", "changed_at")];
+
+/// Each column of each table, from the catalogue: a new one needs a constraint as well. The months of the record of changes have bounds.
+async fn no_table_takes_a_date_that_no_text_shows() {
+    let pool = TestCore::start().await.pool;
+    let columns = "
+        select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod),
+            (
+                select string_agg(format('(%s) is false', pg_get_expr(k.conbin, k.conrelid)), ' or ')
+                from pg_constraint k where k.conrelid = c.oid and k.contype = 'c'
+            ),
+            (
+                select string_agg(format('%s as %I', case b.attnum when a.attnum then '$1::text' else 'null' end
+                    || '::' || format_type(b.atttypid, b.atttypmod), b.attname), ', ')
+                from pg_attribute b where b.attrelid = c.oid and b.attnum > 0 and not b.attisdropped
+            )
+        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
+            and (not c.relispartition or pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT')
+            and format_type(a.atttypid, null) ~ '^(date|timestamp)'
+        order by 1, 2";
+    let columns: Vec<(String, String, String, Option<String>, String)> =
+        sqlx::query_as(columns).fetch_all(&pool).await.unwrap();
+    assert!(columns.len() > 25, "{columns:?}");
+    for (table, column, sql_type, refused, row) in columns {
+        if UNREAD.contains(&(&*table, &*column)) {
+            continue;
+        }
+        for date in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
+            let refused = refused.as_deref().unwrap_or("false");
+            let value = if sql_type.ends_with("[]") { format!("{{{date}}}") } else { date.to_owned() };
+            let check = AssertSqlSafe(format!("select {refused} from (select {row}) t"));
+            let is_refused: bool = sqlx::query_scalar(check).bind(value).fetch_one(&pool).await.unwrap();
+            assert!(
+                is_refused,
+                "{table}.{column} takes {date}: add it to the constraint {table}_dates_check by a migration"
+            );
+        }
+    }
+}
+
+/// Those from before there was a constraint.
+async fn changes_with_such_a_time_are_read() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    run(&core.pool, "alter table changes_default drop constraint changes_default_dates_check".to_owned()).await;
+    for date in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
+        let company = new_company();
+        let mut clients = core.company(company);
+        let id = clients.affiliate("A").await;
+        clients.affiliate("B").await;
+        run(
+            &core.pool,
+            format!("update changes set changed_at = '{date}' where company_id = {company} and position = 1"),
+        )
+        .await;
+        let changes = all(&mut clients, 0, 10).await;
+        assert_eq!(changes.iter().map(|change| change.time.is_some()).collect::<Vec<_>>(), [false, true], "{date}");
+        clients.audit.search_changes(SearchChangesRequest::default()).await.unwrap();
+        let as_of = datetime_text(&Timestamp { seconds: now(), nanos: 0 });
+        clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of }).await.unwrap();
+        audit::kept(&core.pool, company).await.unwrap();
+        let mut connection = core.pool.acquire().await.unwrap();
+        assert!(audit::verify(&mut connection, company).await.unwrap().is_some(), "{date} is an alteration");
+    }
 }

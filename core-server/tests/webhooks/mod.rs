@@ -1,5 +1,6 @@
 //! Webhooks: what arrives at an endpoint, in which order, and what happens when it does not accept it.
 
+pub(crate) mod clocks;
 pub(crate) mod endpoints;
 pub(crate) mod hanging;
 pub(crate) mod sizes;

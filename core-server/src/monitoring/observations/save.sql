@@ -2,7 +2,8 @@
 --
 -- URLs that exist are locked before any other is inserted, and both in this order, so that two statements that cross do
 -- not deadlock. Each step finds its rows by key from the step before, and URLs that exist are written as the conflicts of an
--- insert, so that no plan has a reason to join all URLs of the company, whatever the statistics say.
+-- insert, so that no plan has a reason to join all URLs of the company, whatever the statistics say. Dates that no text shows become null, or
+-- the nearest one.
 --
 -- Returns the hash of each URL, its ID, and whether it is new; no ID where the affiliate is unknown. A URL that another
 -- writer has just inserted is left out: the next run finds it.
@@ -32,10 +33,10 @@ with input as materialized (
         coalesce(i.disabled, u.disabled) as disabled,
         new_value(i.cleared, 'false_positive', i.false_positive, u.false_positive) as false_positive,
         new_value(i.cleared, 'country', i.country, u.country) as country,
-        coalesce(i.discovery_date, u.discovery_date) as discovery_date,
-        new_value(i.cleared, 'last_review_date', i.last_review_date, u.last_review_date) as last_review_date,
-        new_value(i.cleared, 'last_crawl_date', i.last_crawl_date, u.last_crawl_date) as last_crawl_date,
-        new_value(i.cleared, 'last_seen', i.last_seen, u.last_seen) as last_seen,
+        coalesce(i.discovery_date, nearest_shown(u.discovery_date)) as discovery_date,
+        new_value(i.cleared, 'last_review_date', i.last_review_date, shown(u.last_review_date)) as last_review_date,
+        new_value(i.cleared, 'last_crawl_date', i.last_crawl_date, shown(u.last_crawl_date)) as last_crawl_date,
+        new_value(i.cleared, 'last_seen', i.last_seen, shown(u.last_seen)) as last_seen,
         new_value(i.cleared, 'affiliate_id', i.found_affiliate_id, u.affiliate_id) as affiliate_id,
         new_value(i.cleared, 'sub_affiliate_id', i.sub_affiliate_id, u.sub_affiliate_id) as sub_affiliate_id,
         new_value(i.cleared, 'owner_email', i.owner_email, u.owner_email) as owner_email,

@@ -1,0 +1,125 @@
+//! Webhooks whose stored times are wrong: of a clock that was ahead, or of somebody with `psql`.
+
+use std::time::Duration;
+
+use compliance_api::v1::{
+    CreateWebhookRequest, ListWebhooksRequest, RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest,
+    WebhookInput,
+};
+use test_support::{Reaction, now, reason_of, tests};
+use tokio::time::timeout;
+
+use super::{Fixture, run};
+
+tests![
+    a_clock_that_was_ahead_delays_no_delivery,
+    a_clock_that_was_ahead_keeps_no_secret,
+    dates_that_no_text_shows_stop_no_webhook,
+];
+
+/// Stores what the clock of 400 days later would have made of a time.
+async fn ahead(fixture: &Fixture, columns: &[&str]) {
+    let later = |column: &&str| format!("{column} = now() + interval '400 days'");
+    let columns = columns.iter().map(later).collect::<Vec<_>>().join(", ");
+    run(&fixture.core.pool, &format!("update webhooks set {columns}")).await;
+}
+
+async fn a_clock_that_was_ahead_delays_no_delivery() {
+    let mut fixture = Fixture::start().await;
+    for (position, columns) in
+        (1..).zip([&["next_attempt_at"][..], &["leased_until"], &["next_attempt_at", "leased_until"]])
+    {
+        ahead(&fixture, columns).await;
+        fixture.change(position, 1).await;
+        fixture.wait_until(|webhook| webhook.position == position).await;
+    }
+    // What is waited for is not tried before.
+    run(&fixture.core.pool, "update webhooks set next_attempt_at = now() + interval '3 hours'").await;
+    fixture.change(4, 1).await;
+    timeout(Duration::from_secs(2), fixture.wait_until(|webhook| webhook.position == 4)).await.unwrap_err();
+    // It fails for as long as it has failed by the right clock.
+    fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
+    fixture.try_again().await;
+    fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    ahead(&fixture, &["failing_since", "next_attempt_at"]).await;
+    let webhook = fixture.wait_until(|webhook| webhook.attempts == 2).await;
+    assert!((webhook.failing_since.unwrap().seconds - now()).abs() < 60, "{webhook:?}");
+}
+
+async fn a_clock_that_was_ahead_keeps_no_secret() {
+    let mut fixture = Fixture::start().await;
+    let rotate = RotateWebhookSecretRequest { id: fixture.id };
+    let rotated = fixture.clients.webhooks.rotate_webhook_secret(rotate).await.unwrap().into_inner();
+    assert!(rotated.webhook.unwrap().previous_secret_until.is_some());
+    run(&fixture.core.pool, "update webhooks set previous_secret_until = array[now() + interval '401 days']").await;
+    assert_eq!(fixture.webhook().await.previous_secret_until, None);
+    fixture.clients.webhooks.test_webhook(TestWebhookRequest { id: fixture.id }).await.unwrap();
+    let message = fixture.receiver.received().pop().unwrap();
+    assert!(message.is_signed_with(&rotated.secret) && !message.is_signed_with(&fixture.secret));
+    // Nor is the first secret returned again.
+    let webhook = WebhookInput { url: Some(format!("{}/other", fixture.receiver.url())), ..WebhookInput::default() };
+    let create = CreateWebhookRequest { webhook: Some(webhook) };
+    fixture.clients.webhooks.create_webhook(create.clone()).await.unwrap();
+    ahead(&fixture, &["created_at"]).await;
+    let error = fixture.clients.webhooks.create_webhook(create).await.unwrap_err();
+    assert_eq!(reason_of(&error), "FAILED_PRECONDITION");
+}
+
+/// Every time of every webhook is one that no text of the interface shows, and was so before there were constraints.
+const TIMES: &str = "
+    do $$
+    declare
+        of_table text; times text;
+    begin
+        foreach of_table in array array['webhooks', 'webhook_deliveries'] loop
+            execute format('alter table %1$I drop constraint %1$s_dates_check, disable trigger user', of_table);
+            select string_agg(format('%I = %L', attname, case atttypid when 'timestamptz'::regtype then '{value}' else '{{value}}' end), ', ')
+                into times from pg_attribute
+            where attrelid = of_table::regclass and attnum > 0 and atttypid in ('timestamptz'::regtype, 'timestamptz[]'::regtype);
+            execute format('update %I set %s', of_table, times);
+        end loop;
+    end $$";
+
+async fn dates_that_no_text_shows_stop_no_webhook() {
+    let mut fixture = Fixture::start().await;
+    let pool = fixture.core.pool.clone();
+    let constraints = "select format('alter table %s add constraint %I %s not valid', conrelid::regclass, conname,
+            replace(pg_get_constraintdef(oid), ' NOT VALID', '')) from pg_constraint
+        where conname in ('webhooks_dates_check', 'webhook_deliveries_dates_check')";
+    let constraints: Vec<String> = sqlx::query_scalar(constraints).fetch_all(&pool).await.unwrap();
+    assert_eq!(constraints.len(), 2);
+    for (position, value) in (1..).zip(["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"]) {
+        fixture.change(position * 10, 1).await;
+        fixture.wait_until(|webhook| webhook.position == position * 2 - 1).await;
+        let spoil = async || {
+            run(&pool, &TIMES.replace("{value}", value)).await;
+            for constraint in &constraints {
+                run(&pool, constraint).await;
+            }
+            run(&pool, "alter table webhooks enable trigger dates_are_mended").await;
+        };
+        spoil().await;
+        let webhook = fixture.webhook().await;
+        assert_eq!(
+            (webhook.created_at, webhook.failing_since, webhook.previous_secret_until),
+            (None, None, None),
+            "{value}"
+        );
+        let listed = fixture.clients.webhooks.list_webhooks(ListWebhooksRequest {}).await.unwrap().into_inner();
+        assert_eq!(listed.webhooks, [webhook]);
+        assert_eq!(fixture.deliveries().await[0].time, None, "{value}");
+        // What is due is delivered.
+        fixture.change(position * 10 + 1, 1).await;
+        fixture.wait_until(|webhook| webhook.position == position * 2).await;
+        spoil().await;
+        fixture.clients.webhooks.test_webhook(TestWebhookRequest { id: fixture.id }).await.unwrap();
+        spoil().await;
+        let rotate = RotateWebhookSecretRequest { id: fixture.id };
+        let rotated = fixture.clients.webhooks.rotate_webhook_secret(rotate).await.unwrap().into_inner();
+        assert!(rotated.webhook.unwrap().previous_secret_until.is_some(), "{value}");
+        spoil().await;
+        let webhook = WebhookInput { description: Some(value.to_owned()), ..WebhookInput::default() };
+        let update = UpdateWebhookRequest { id: fixture.id, webhook: Some(webhook) };
+        fixture.clients.webhooks.update_webhook(update).await.unwrap();
+    }
+}
