@@ -48,7 +48,7 @@ begin
         execute format(E'create or replace function %I() returns trigger language plpgsql as $mend$\nbegin\n%s\n    return new;\nend\n$mend$',
             'mend_dates_of_' || mended.of_table, assignments);
         execute format('alter function %I set search_path = %I, pg_temp', 'mend_dates_of_' || mended.of_table, current_schema());
-        execute format('create or replace trigger dates_are_mended before update on %I for each row when (%s) execute function %I()',
+        execute format('create trigger dates_are_mended before update on %I for each row when (%s) execute function %I()',
             mended.of_table, condition, 'mend_dates_of_' || mended.of_table);
     end loop;
 end

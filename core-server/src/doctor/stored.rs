@@ -15,8 +15,8 @@ pub struct BehindSequence {
     pub greatest_id: i64,
 }
 
-/// A row that violates a constraint that was added later, so reads have null for a value of it, and writes of it are refused; or one whose
-/// ID leaves hardly any after it, which no sequence follows.
+/// A row that violates a constraint that was added later: reads have null for its date, and the next write stores what they can show; or one
+/// whose ID leaves hardly any after it, which no sequence follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViolatingRow {
     /// The table.
