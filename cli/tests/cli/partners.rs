@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use test_support::output;
 
-use crate::common::{DataDir, Service, compliance, start, token};
+use crate::common::{DataDir, Service, compliance, have, start, token};
 
 const REFERENCE: &str = include_str!("../../../docs/partners.md");
 
@@ -157,27 +157,6 @@ fn a_watch_has_the_events_shown() {
         }
     }
     assert_eq!(printed.lines().count(), shown.lines().count());
-}
-
-/// Names programs, separated by commas, without which the tests may do.
-const WITHOUT: &str = "COMPLIANCE_TESTS_WITHOUT";
-
-/// Fails without the programs that the commands need, since a test that has run nothing must not pass. Returns false if somebody has
-/// allowed it.
-fn have(programs: &[&str]) -> bool {
-    let without = std::env::var(WITHOUT).unwrap_or_default();
-    for program in programs {
-        if without.split(',').any(|allowed| allowed == *program) {
-            println!("{WITHOUT} names {program}: the commands that need it are NOT run");
-            return false;
-        }
-        let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        assert!(
-            version.is_ok(),
-            "{program} is not installed. {WITHOUT}={program} leaves out the commands that need it"
-        );
-    }
-    true
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::common::{DataDir, Service, compliance, output, start, token};
+use crate::common::{DataDir, Service, compliance, have, output, start, token};
 use reqwest::{Client, header::ACCEPT};
 use serde_json::{Map, Value, json};
 
@@ -120,13 +120,24 @@ fn in_console(script: &str, input: &Value) -> Value {
     serde_json::from_str(&piped("node", &["-e", &script], &input.to_string())).unwrap()
 }
 
-fn has(program: &str, arguments: &[&str]) -> bool {
-    let found = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let is_there = found.is_ok_and(|status| status.success());
-    if !is_there {
-        println!("{program} {arguments:?} is missing: its forms are NOT tried");
+/// What `PYTHONPATH` has for the nightly job: its source, and the version of its package. The package that it depends on is
+/// installed if it is missing.
+fn python_path(data: &DataDir) -> String {
+    let packages = data.path().join("python");
+    let about = packages.join("affiliate_compliance-0.dist-info");
+    fs::create_dir_all(&about).unwrap();
+    fs::write(about.join("METADATA"), "Metadata-Version: 2.1\nName: affiliate-compliance\nVersion: 0\n").unwrap();
+    let packages = packages.to_str().unwrap();
+    if !Command::new("python3").args(["-c", "import requests"]).stderr(Stdio::null()).status().unwrap().success() {
+        let install =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", packages, "requests"];
+        let installed = Command::new("python3").args(install).status().unwrap();
+        assert!(
+            installed.success(),
+            "python3 has no package `requests`: install it, or set COMPLIANCE_TESTS_WITHOUT=python3"
+        );
     }
-    is_there
+    format!("{REPOSITORY}/client/python/src:{packages}")
 }
 
 /// A file of affiliates, and whether its cells are escaped.
@@ -163,7 +174,7 @@ async fn exports(data: &DataDir, service: &Service, token: &str, core: &str) -> 
         assert!(status.success(), "{log}");
         add(name, text.as_bytes(), name.contains("plain"));
     }
-    if has("node", &["--version"]) {
+    if have(&["node"]) {
         let (_, records) = service.request("GET", "/api/affiliates", token, "");
         let script = "const { csvLine } = await console_('csv.js');
             const names = Object.keys(input[0]);
@@ -190,11 +201,16 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
     let original = read(&service, &owner);
     assert_eq!(original[2]["twitter"], NASTY[2 + 5]);
     let count = original.len();
-    let has_python = has("python3", &["-c", "import affiliate_compliance"]);
-    let has_node = has("node", &["--version"]);
+    let python = have(&["python3"]).then(|| python_path(&data));
+    let has_node = have(&["node"]);
+    let exports = exports(&data, &service, &owner, &core).await;
+    // Imports into other companies and over the same one, the nightly job, and the console.
+    let each = 2 + 4 + usize::from(python.is_some()) + usize::from(has_node);
+    let expected = exports.len() * each;
+    assert_eq!(exports.len(), 7 + usize::from(has_node));
     let mut company = 1;
     let mut tried = 0;
-    for Export { path, is_plain_csv } in exports(&data, &service, &owner, &core).await {
+    for Export { path, is_plain_csv } in exports {
         let name = path.file_name().unwrap().to_str().unwrap();
         let shown = path.to_str().unwrap();
         let plain: &[&str] = if is_plain_csv { &["--no-csv-escape"] } else { &[] };
@@ -221,11 +237,11 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
             assert_eq!(outcome, if is_update { [0, count, 0, 0] } else { [0, 0, count, 0] }, "{name} {options:?}");
             tried += 1;
         }
-        if has_python && has_ending(&path, "csv") {
+        if let Some(python_path) = &python {
             let file = data.path().join("token");
             fs::write(&file, &owner).unwrap();
             let mut command = Command::new("python3");
-            command.args([
+            command.env("PYTHONPATH", python_path).args([
                 "-m",
                 "affiliate_compliance.sync.main",
                 shown,
@@ -233,21 +249,27 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
                 &format!("http://{}", service.rest),
             ]);
             let (status, text, log) = output(command.arg("--token-file").arg(&file).args(plain));
-            assert!(status.success(), "{name}: {text} {log}");
+            let is_csv = has_ending(&path, "csv");
+            assert_eq!(status.code(), Some(if is_csv { 0 } else { 2 }), "{name}: {text} {log}");
+            let expected = format!("0 created, 0 changed, {count} unchanged, 0 refused");
             assert!(
-                text.contains(&format!("0 created, 0 changed, {count} unchanged, 0 refused")),
+                if is_csv { text.contains(&expected) } else { log.contains("JSON: export CSV") },
                 "{name}: {text} {log}"
             );
             tried += 1;
         }
-        if has_node && has_ending(&path, "csv") && !is_plain_csv {
+        if has_node && !has_ending(&path, "csv") {
+            assert_eq!(console_lines(&path)["isJson"], true, "{name}");
+            tried += 1;
+        } else if has_node && is_plain_csv {
+            // Whoever pastes cells pastes them out of a spreadsheet. An apostrophe before a formula is no part of them.
+            assert_eq!(console_lines(&path)["items"].as_array().unwrap().len(), count, "{name}");
+            tried += 1;
+        } else if has_node {
             company += 1;
             let token = token(&data, company);
-            let fields: Vec<Value> = compliance_api_fields();
-            let script = "const { affiliateLines } = await console_('affiliate-lines.js');
-                return affiliateLines(input.text, input.fields).items.map(({ item }) => item);";
-            let text = fs::read_to_string(&path).unwrap();
-            let items = in_console(script, &json!({"text": text, "fields": fields}));
+            let lines = console_lines(&path);
+            let items: Vec<&Value> = lines["items"].as_array().unwrap().iter().map(|line| &line["item"]).collect();
             let (status, created) =
                 service.request("POST", "/api/affiliates", &token, &json!({"affiliates": items}).to_string());
             assert_eq!(status, 201, "{name}: {created}");
@@ -256,7 +278,59 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
         }
         assert_eq!(read(&service, &owner), original, "{name}");
     }
-    assert!(tried >= 42, "{tried}");
+    assert_eq!(tried, expected);
+}
+
+/// What the console reads of a file that is pasted into it.
+fn console_lines(path: &Path) -> Value {
+    let script = "const { affiliateLines } = await console_('affiliate-lines.js');
+        return affiliateLines(input.text, input.fields);";
+    let text = fs::read_to_string(path).unwrap();
+    in_console(script, &json!({"text": text, "fields": compliance_api_fields()}))
+}
+
+/// What spreadsheets and other programs make of lists: headings in capitals, bars between the cells, and other encodings.
+#[test]
+fn other_forms_of_lists_are_read_or_refused_by_name() {
+    let data = DataDir::new();
+    let service = start(&data, &["serve"]);
+    let owner = token(&data, 1);
+    let (secret, path) = (data.path().join("token"), data.path().join("list"));
+    fs::write(&secret, &owner).unwrap();
+    let bars = "CLIENT_AFFILIATE_ID|Affiliate Name|NOTES\nA|\"B|C\"|x;y,z\n";
+    let utf16: Vec<u8> = format!("\u{feff}{bars}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let header = bars.split_inclusive('\n').next().unwrap();
+    if have(&["python3"]) {
+        let python_path = python_path(&data);
+        for (content, expected) in [
+            (bars.as_bytes(), Ok("1 created, 0 changed")),
+            (&utf16, Err("is in UTF-16: save it as UTF-8")),
+            (header.as_bytes(), Err("the file has no rows")),
+            (b"[]", Err("is JSON: export CSV")),
+        ] {
+            fs::write(&path, content).unwrap();
+            let mut command = Command::new("python3");
+            command.env("PYTHONPATH", &python_path).args(["-m", "affiliate_compliance.sync.main"]).arg(&path);
+            command.args(["--base-url", &format!("http://{}", service.rest), "--absent-status", "terminated"]);
+            let (status, text, log) = output(command.arg("--token-file").arg(&secret));
+            assert_eq!(status.code(), Some(if expected.is_ok() { 0 } else { 2 }), "{text} {log}");
+            let (Ok(said) | Err(said)) = expected;
+            assert!(text.contains(said) || log.contains(said), "{said}: {text} {log}");
+            assert_eq!(text.contains("everything is up to date"), expected.is_ok(), "{text}");
+            assert!(!log.contains("run it again"), "{log}");
+        }
+        fs::write(&path, bars).unwrap();
+        let mut command = Command::new("python3");
+        command.env("PYTHONPATH", &python_path).args(["-m", "affiliate_compliance.sync.main"]).arg(&path);
+        command.args(["--base-url", &format!("http://{}", service.rest), "--absent-status", "gone"]);
+        let (_, _, log) = output(command.arg("--token-file").arg(&secret));
+        assert!(log.starts_with("422: ") && !log.contains("run it again"), "{log}");
+    }
+    if have(&["node"]) {
+        fs::write(&path, bars).unwrap();
+        let item = json!({"client_affiliate_id": "A", "affiliate_name": "B|C", "notes": "x;y,z"});
+        assert_eq!(console_lines(&path)["items"], json!([{"number": 2, "item": item}]));
+    }
 }
 
 /// The fields of an affiliate as the console has them from the description of the interface.
