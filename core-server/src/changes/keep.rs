@@ -29,7 +29,8 @@ const HOLDERS: &str = "
         union all
         select format('prepared transaction %L', p.gid)
         from pg_prepared_xacts p
-        where p.database = current_database() and '-1/' || p.transaction in (select l.virtualtransaction from locks l where l.pid is null)
+        join pg_locks t on t.locktype = 'transactionid' and t.transactionid = p.transaction and t.pid is null and t.granted
+        where t.virtualtransaction in (select l.virtualtransaction from locks l where l.pid is null)
         order by holder
         limit 5
     ) h";
