@@ -1,6 +1,6 @@
 -- That a webhook was put to another position is a part of the record of changes, and so is a secret that was replaced by hand.
 alter table webhooks
-    add column moves bigint not null default 0; -- how often a request has set the position
+    add column moves bigint not null default 0; -- how often a request has changed the position
 
 create or replace function record_webhook() returns trigger language plpgsql security definer as $$
 declare

@@ -24,7 +24,7 @@ use crate::{record_pages::RecordPage as _, table::Expected};
 /// The statements that write batches, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     (include_str!("monitoring/observations/save.sql"), "bigint, url_observation_input[], text"),
-    (include_str!("monitoring/cases/open.sql"), "bigint, case_input[], text"),
+    (include_str!("monitoring/cases/open.sql"), "bigint, case_input[], text, bigint[]"),
     (include_str!("monitoring/infractions/record.sql"), "bigint, infraction_input[], text"),
     (include_str!("monitoring/infractions/withdraw.sql"), "bigint, infraction_input[], text"),
     (include_str!("monitoring/incidents/attach.sql"), "bigint, bigint, incident_input[], bigint, text"),

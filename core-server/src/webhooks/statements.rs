@@ -63,7 +63,7 @@ pub(super) const UPDATE: &str = with_columns!(
         disabled_reason = case $6 when 'enabled' then null when 'disabled' then $8 else w.disabled_reason end,
         position = case when $7::bigint is null then w.position else least($7, l.position) end,
         message_after = case when $7::bigint is null then w.message_after else least($7, l.position) end,
-        moves = w.moves + ($7::bigint is not null)::int,
+        moves = w.moves + coalesce(least($7, l.position) <> w.position, false)::int,
         message_id = null, message_to = null, attempts = 0, failing_since = null, next_attempt_at = now(), body_limit = null
     from last l cross join set_config('compliance.changed_by', $9, true)
     where w.company_id = $1 and w.id = $2

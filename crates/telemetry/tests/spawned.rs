@@ -19,7 +19,6 @@ const ENDING: [(&str, usize, &str); 19] = [
     ("core-server/src/lists/stream.rs", 1, "a call"),
     ("core-server/src/record_pages.rs", 1, "a call"),
     ("core-server/src/webhooks/dispatch.rs", 1, "the attempts of one delivery, whose lease ends"),
-    ("core-server/src/webhooks/lookups.rs", 1, "a look-up of a name"),
     ("core-server/src/writes/apart.rs", 1, "the writes of a company, which ends with them, also by a panic"),
     (
         "crates/batcher/src/lib.rs",

@@ -83,10 +83,7 @@ const FULL_BATCHES: &str = "batches_that_are_full_have_the_same_results";
 const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
-    (
-        CORE,
-        &["MAX_WEBHOOKS", "WEBHOOK_LOOKUPS", "WEBHOOK_CHECKS", "WEBHOOK_COMPANY_CHECKS", "WEBHOOK_PREVIOUS_SECRETS"],
-    ),
+    (CORE, &["MAX_WEBHOOKS", "WEBHOOK_CHECKS", "WEBHOOK_COMPANY_CHECKS", "WEBHOOK_PREVIOUS_SECRETS"]),
     ("rest-gateway/src/extract/webhooks.rs", &["MOST", "ELEMENT", "KEY"]),
     ("core-server/src/webhooks/message.rs", &["SECRET", "AROUND_CHANGES"]),
     (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),

@@ -162,6 +162,7 @@ async fn wrong_webhooks() {
             "/webhooks/<1>",
             r#"{"url":"http://127.0.0.1/","types":["color"],"status":"x","position":-1}"#,
             invalid(&[
+                ("url", "The url field must begin with https://."),
                 ("types.0", &*color),
                 ("status", "The selected status is invalid. It must be one of: enabled, disabled."),
                 ("position", "The position field must be between 0 and 9007199254740991."),
