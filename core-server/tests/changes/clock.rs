@@ -188,5 +188,5 @@ async fn a_clock_that_is_not_steady_drops_nothing() {
     }
     // Without anything to drop, nothing is wrong.
     run("update change_retention set last_run_at = now() - interval '400 days'").await.unwrap();
-    assert!(is_dropped().await);
+    run("select drop_change_month()").await.unwrap();
 }
