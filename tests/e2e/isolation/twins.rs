@@ -289,8 +289,10 @@ fn without_numbers(line: &str) -> String {
         let is_known = |known: [&str; 2]| number.len() == known[0].len() && (known[0]..=known[1]).contains(&number);
         // IDs above, result codes, statuses.
         let is_known = [["5000", "7999"], ["1000", "1099"], ["200", "599"]].into_iter().any(is_known);
-        kept.push_str(if number.len() == 1 || is_known { number } else { "#" });
         rest = &rest[digits..];
+        // A part of a second can look like one of them.
+        let is_fraction = kept.ends_with('.') && rest.starts_with('+');
+        kept.push_str(if !is_fraction && (number.len() == 1 || is_known) { number } else { "#" });
     }
     kept.push_str(rest);
     kept
