@@ -28,7 +28,7 @@ pub enum Broken {
         /// The last one.
         last: i64,
     },
-    /// Nothing is left of the record of a company that has records, or of which changes were dropped.
+    /// The company has records or dropped changes, but its record of changes is empty.
     #[error("all changes were removed")]
     RemovedAll,
     /// A row is not what was written: its content, its time, or its order.

@@ -28,7 +28,7 @@ pub enum DoctorError {
     Database(#[from] sqlx::Error),
 }
 
-/// Fails if the tables and input types are not those that this version works with, as after a change by hand. A core does not start then.
+/// Checks the tables and input types against this version, as a core does when it starts.
 pub async fn check_schema(pool: &PgPool) -> Result<(), SchemaError> {
     Inputs::open(pool, schema::expected()).await.map(drop)
 }

@@ -84,7 +84,7 @@ impl<'s> Recorder<'s> {
         self.list(position, errors);
     }
 
-    /// Counts absent affiliates, and those of them that got the status, if they are to get one.
+    /// Counts absent affiliates, and how many of them got the status, if the caller gives one.
     pub(super) fn count_absent(&mut self, absent: u64, changed: u64) {
         *self.tally.absent.get_or_insert(0) += absent;
         if self.absent_status.is_some() {

@@ -81,9 +81,9 @@ struct Column {
 
 const CASE: &str = "case";
 
-/// Where files of URLs and cases come from. In the lists of the interface, IDs are those of one company.
+/// The source of files with URLs and cases. Lists of the interface have IDs of one company only.
 const FORM: &str =
-    "the fields are those of `compliance export`, under the same names; lists of the interface cannot be imported";
+    "`compliance export` writes the fields that can be imported; lists of the interface cannot be imported";
 
 /// The text of the first record; empty if there is none.
 fn first_record(source: &Source, is_list: bool) -> io::Result<Vec<u8>> {
@@ -105,7 +105,7 @@ fn first_record(source: &Source, is_list: bool) -> io::Result<Vec<u8>> {
 fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     let record: Map<String, Value> = serde_json::from_slice(record).unwrap_or_default();
     match ["id", "case_id"].iter().find(|name| record.contains_key(**name) && M::MESSAGE.field(name).is_none()) {
-        Some(name) => bail!("there is no field {name:?}; {FORM}"),
+        Some(name) => bail!("unknown field {name:?}: {FORM}"),
         None => Ok(()),
     }
 }
@@ -121,7 +121,7 @@ impl Column {
         let of_case = || case?.field(name);
         match own.map(|field| (field, false)).or_else(|| of_case().map(|field| (field, true))) {
             Some((field, is_of_case)) => Ok(Self { field, is_of_case }),
-            None => bail!("there is no field for the column {name:?}; {FORM}"),
+            None => bail!("unknown column {name:?}: {FORM}"),
         }
     }
 

@@ -262,7 +262,7 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
             assert_eq!(console_lines(&path)["isJson"], true, "{name}");
             tried += 1;
         } else if has_node && is_plain_csv {
-            // Whoever pastes cells pastes them out of a spreadsheet. An apostrophe before a formula is no part of them.
+            // Users paste cells out of a spreadsheet, which hides the apostrophe before a formula.
             assert_eq!(console_lines(&path)["items"].as_array().unwrap().len(), count, "{name}");
             tried += 1;
         } else if has_node {

@@ -100,7 +100,7 @@ fn silent_name_servers_delay_no_other_endpoint() {
     let service = Service::start_as(&mut resolving_by(&folder, &programs.serve(&arguments)));
     let rest = |company| RestClient::new(service.rest, Some(token_with(company, "webhooks")));
 
-    // Requests that name an endpoint wait for its name servers, and those of others go on.
+    // A request that names an endpoint waits for its name servers. Requests of other companies go on.
     let waiting: Vec<_> = (100..140)
         .map(|number| {
             let body = json!({"url": format!("https://{number}.silent.example/")}).to_string();

@@ -175,7 +175,7 @@ mod tests {
         until("the task works again", async || task.failure().is_none()).await;
         kept.abort();
 
-        // Whoever is to keep changes for longer says so once, whenever the owner keeps them for a shorter time.
+        // A core that is asked to keep changes for longer warns once for each value that the owner sets.
         run("update change_retention set days = 30").await;
         for (expected, before, warned) in
             [(None, None, None), (Some(30), None, None), (Some(31), None, Some(30)), (Some(31), Some(30), Some(30))]

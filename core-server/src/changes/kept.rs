@@ -35,7 +35,7 @@ impl Kept {
                 Err(Error::position_restored(position, kept, restored))
             }
             _ if (dropped..=last).contains(&position) => Ok(()),
-            // Who has read nothing has lost nothing.
+            // A reader at position 0 has read nothing, so it has lost nothing.
             _ if is_whole && position == 0 => Ok(()),
             _ if is_whole && position < dropped => Err(Error::position_restored(position, 0, dropped)),
             _ => Err(Error::position_gone(position, dropped, last)),

@@ -73,8 +73,8 @@ pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Er
     Ok(())
 }
 
-/// The same if the schema has what that needs: a database that is being restored has no functions at first. After another failure the next
-/// attempt has to wait, since each reads all tables.
+/// Does the same if the schema is complete: while a restore runs, the functions are missing. After another failure it waits, since each
+/// attempt reads all tables.
 pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let noticed = notice(connection).await;
     if let Err(error) = &noticed

@@ -96,9 +96,9 @@ pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     }
 }
 
-/// Whether another session changed the rights of the same object at the same time. PostgreSQL has no code of its own for that.
+/// Whether another session changed the rights of the same object at the same time: PostgreSQL reports that as an internal error.
 fn is_concurrent(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| error.message() == "tuple concurrently updated")
+    error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("XX000"))
 }
 
 /// Sets for how many days changes are kept. The pool must be the owner's.

@@ -45,7 +45,7 @@ pub(super) struct Change {
     incidents: Vec<Incident>,
     /// What a case is opened with, field by field.
     opened_with: OpenedWith,
-    /// The case of which this is an export, if it was opened without a request ID.
+    /// ID of the exported case, if that case was opened without a request ID.
     exported_id: Option<i64>,
 }
 

@@ -8,8 +8,8 @@ use hickory_resolver::{ResolverBuilder, TokioResolver};
 const UNKNOWN: &str = "the host has no address";
 const UNANSWERED: &str = "the name servers of the host have not responded";
 
-/// The addresses of a name, as the files `/etc/hosts` and `/etc/resolv.conf` say at this time. Nothing is shared with other lookups, which
-/// silent name servers could delay.
+/// Looks up the addresses of a name. Each lookup reads `/etc/hosts` and `/etc/resolv.conf` and has its own connections, so that silent name
+/// servers delay no other lookup.
 pub(super) async fn look_up(name: &str) -> io::Result<Vec<IpAddr>> {
     let resolver = TokioResolver::builder_tokio().and_then(ResolverBuilder::build).map_err(io::Error::other)?;
     match resolver.lookup_ip(name).await {

@@ -132,7 +132,7 @@ async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
         for position in [1, 3, at - 1] {
             assert_eq!(lost(&mut clients, position).await, [Some((0, at)); 3], "{position}");
         }
-        // Who has read nothing has lost nothing.
+        // A reader at position 0 has read nothing, so it has lost nothing.
         for position in [0, at] {
             let read = all(&mut clients, position, 10).await;
             let expected: Vec<_> = (at + 1..=at + changes).collect();

@@ -109,7 +109,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     // Then the handshakes of all of them keep the test's processors busy too.
     assert!(at_first < most * 2, "{at_first:?} when endpoints begin to hang, {alone:?} alone");
     assert!(count("/hang") >= 100, "{} hang", count("/hang"));
-    // Of the company with 19, not all may hang at the same time. Those that may not are tried again.
+    // The company with 19 has more than may hang at the same time. The service tries the others again.
     let ended = format!(
         "select count(*) from webhook_deliveries where company_id = {last} and error like 'no response within 0.5 s%'"
     );

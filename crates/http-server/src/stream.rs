@@ -22,7 +22,7 @@ pub(crate) struct Watched {
     pub(crate) stream: TcpStream,
     pub(crate) activity: Arc<Activity>,
     pub(crate) traffic: Traffic,
-    /// Is told if the first bytes are those of TLS. Only the port of plain connections has it.
+    /// Reports that the client speaks TLS. Only plain ports have it.
     pub(crate) on_tls: Option<Box<dyn FnOnce() + Send>>,
 }
 

@@ -133,7 +133,7 @@ impl Failure {
 /// The first bytes of TLS records: of a handshake, and of an alert, each with the major version.
 const TLS_RECORDS: [[u8; 2]; 2] = [[0x16, 3], [0x15, 3]];
 
-/// Whether the first bytes of a connection are those of TLS.
+/// Whether a connection begins with a TLS record.
 pub fn begins_with_tls(bytes: &[u8]) -> bool {
     TLS_RECORDS.iter().any(|record| bytes.starts_with(record))
 }

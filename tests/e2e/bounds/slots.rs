@@ -225,7 +225,7 @@ async fn stuck_companies_leave_slots_to_others() {
     }
 }
 
-/// However many records of the past a company reads, and however long that takes, its pages are read meanwhile.
+/// Reads with `as_of` that do not end leave slots to the company's pages.
 async fn records_of_the_past_leave_slots_to_pages() {
     let service = TestService::start().await;
     let company = new_company();

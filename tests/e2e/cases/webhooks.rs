@@ -96,7 +96,7 @@ async fn webhooks() {
             .sql(CHANGES)
             .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
             .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
-            // Its creation and its move are changes, too.
+            // Its creation and its move are changes.
             .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 4, ..NEW }.updated())
             .post(
                 "/webhooks",

@@ -16,10 +16,12 @@ schemathesis.openapi.format("url", st.builds("{}://{}{}".format, st.sampled_from
 
 
 def with_integers(body):
-    """The body with its IDs written as integers: `5`, not `5.0`, which JSON Schema takes for the same."""
-    for item in [body, *body.get("affiliates", [])]:
-        if isinstance(item, dict) and isinstance(item.get("id"), float):
-            item["id"] = int(item["id"])
+    """The body with its integers written as integers: `5`, not `5.0`, which JSON Schema takes for the same."""
+    items = body.get("affiliates")
+    for item in [body, *(items if isinstance(items, list) else [])]:
+        for name in ("id", "max_absent", "position"):
+            if isinstance(item, dict) and isinstance(item.get(name), float):
+                item[name] = int(item[name])
 
 
 def can_be_sent(value):
@@ -32,8 +34,8 @@ def can_be_sent(value):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Of every request: the headers can be sent. Of a valid request: a name is not taken, a position is kept, and a time has passed. Of a valid update: IDs are
-    integers, the ID in a single one's body equals the one in the URL, and the record has the tag."""
+    """Of every request: the headers can be sent. Of a valid request: a name is not taken, a position is kept, and a time has passed.
+    Integers are written as integers. Of a valid update: the ID in a single one's body equals the one in the URL, and the record has the tag."""
     for name, value in list((case.headers or {}).items()):
         if not can_be_sent(value):
             del case.headers[name]
@@ -57,12 +59,12 @@ def before_call(context, case, kwargs):
         case.body["url"] = "https://partner.example/compliance"
     if isinstance(case.body.get("affiliate_name"), str):
         case.body["affiliate_name"] = uuid4().hex
+    with_integers(case.body)
     if case.method.upper() != "PUT":
         return
     # Which tag a record has is not in the schema, and a batch takes none.
     if (case.headers or {}).pop("If-Match", None) is not None and "affiliates" not in case.body:
         case.headers["If-Match"] = "*"
-    with_integers(case.body)
     in_path = str(case.path_parameters.get("id"))
     if "affiliates" not in case.body and isinstance(case.body.get("id"), int) and in_path.isdecimal():
         case.body["id"] = int(in_path)

@@ -16,7 +16,7 @@ pub(super) fn check(need: CertificateNeed, hosts: &[String], now: i64) -> Findin
     let certificate = match found {
         Ok(certificate) => certificate,
         Err(error) => {
-            let next_step = "correct the setting or the file: PEM, the certificate with its key, and with those that lead to its authority";
+            let next_step = "give a PEM file with the certificate, its intermediate certificates and its key";
             return Finding::new(check, State::Problem, describe(&error), next_step);
         }
     };

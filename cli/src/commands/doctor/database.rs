@@ -121,7 +121,7 @@ fn schema(found: anyhow::Result<&str>) -> Finding {
 fn rights(missing: Vec<String>) -> Finding {
     let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
     match missing.len() {
-        0 => Finding::new("rights", State::Ok, "the role has those that the service needs", next_step),
+        0 => Finding::new("rights", State::Ok, "the role has all rights that the service needs", next_step),
         count => {
             let first = missing.into_iter().take(NAMED_RIGHTS).collect::<Vec<_>>().join(", ");
             Finding::new("rights", State::Problem, format!("the role lacks {count}: {first}"), next_step)

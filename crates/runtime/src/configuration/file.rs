@@ -24,7 +24,7 @@ pub(super) struct ConfigurationFile {
     pub(super) path: PathBuf,
     common: BTreeMap<String, Values>,
     commands: BTreeMap<String, BTreeMap<String, Values>>,
-    /// Pairs of settings of which a command takes one.
+    /// Pairs of settings that exclude each other.
     exclusive: BTreeSet<(String, String)>,
 }
 
@@ -99,7 +99,7 @@ impl ConfigurationFile {
 
     fn with_default(&self, argument: Arg, command: Option<&str>, given: &Given) -> Arg {
         let long = argument.get_long().filter(|_| is_setting(&argument));
-        // A flag or variable takes precedence over a setting that it excludes, too.
+        // A flag or variable also takes precedence over a setting that it excludes.
         let long = long.filter(|long| !self.excludes(long, |other| given.settings.contains(other)));
         match long.and_then(|long| self.values(long, command)) {
             Some(values) => {
@@ -140,7 +140,7 @@ impl ConfigurationFile {
     }
 }
 
-/// The pairs of settings, of a command and its subcommands, of which one alone can be given.
+/// The pairs of settings of a command and its subcommands that exclude each other.
 fn exclusive(command: &Command) -> BTreeSet<(String, String)> {
     let own = command.get_arguments().filter(|argument| is_setting(argument)).flat_map(|argument| {
         let others = command.get_arg_conflicts_with(argument).into_iter().filter(|other| is_setting(other));
