@@ -147,17 +147,16 @@ async fn statements_do_not_grow_with_the_batch() {
         let mut clients = core.company(new_company());
         let (ids, mut names) = (created(&mut clients, count).await, names(count));
         let mut fewest = [usize::MAX; 2];
-        // Statements are prepared at first, and the health of the database is asked for in between: every 250 ms, which on a
-        // busy machine is more than once in each batch.
+        // Statements are prepared at first, and background work asks the database in between: a few times in each batch on a
+        // busy machine. A statement for every item would be a thousand.
         for _ in 0..5 {
             for (fewest, changes) in fewest.iter_mut().zip([chain(&ids, &mut names), same(ids[0], count)]) {
-                let (before, start) = (proxy.round_trips(), std::time::Instant::now());
+                let before = proxy.round_trips();
                 assert!(batch(&mut clients, changes).await.iter().all(|code| *code == ResultCode::Saved));
-                let checks = start.elapsed().as_millis() as usize / 250;
-                *fewest = (*fewest).min((proxy.round_trips() - before).saturating_sub(checks));
+                *fewest = (*fewest).min(proxy.round_trips() - before);
             }
         }
-        assert!(fewest.iter().all(|round_trips| *round_trips <= 8), "{count} items: {fewest:?} round trips");
+        assert!(fewest.iter().all(|round_trips| *round_trips <= 30), "{count} items: {fewest:?} round trips");
     }
 }
 
