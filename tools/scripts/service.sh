@@ -15,7 +15,10 @@ need() {
     say "installing ${missing[*]}"
     local install="apt-get -y -q -o Dpkg::Use-Pty=0 --no-install-recommends install ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    ($install || { apt-get -q update && $install; }) >&2 || { say "please install ${missing[*]}"; exit 1; }
+    # One check at a time: apt does not wait for another one.
+    mkdir -p "$target"
+    (flock 9 && { $install || { apt-get -q update && $install; }; }) 9>"$target/apt.lock" >&2 ||
+        { say "please install ${missing[*]}"; exit 1; }
 }
 
 # Builds and starts the service with demo data, on free ports, and stops it at exit. Sets `base` (http://host:port of REST),

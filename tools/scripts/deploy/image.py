@@ -45,20 +45,29 @@ def copy_context(folder):
 
 
 def build(context):
-    """Runs what the first stage runs, in the context alone."""
+    """Checks that the context has all that is compiled, and runs what the first stage runs.
+
+    It runs in the checkout, where the program of this profile is compiled already; in another folder cargo would compile it again.
+    """
     if any(context.glob("rust-toolchain*")):
         fail("the context has a file rust-toolchain: rustup would download that version instead of using the image's")
     version = BUILD.values["RUST_VERSION"]
     oldest = re.search(r'^rust-version = "(.*)"', Path("Cargo.toml").read_text(), re.MULTILINE)[1]
     if version != oldest:
         fail(f"the image has Rust {version}, and Cargo.toml asks for {oldest}")
+    # The checkout knows its commit.
+    environment = {name: value for name, value in (os.environ | BUILD.environment | BUILD.values).items() if name != "COMPLIANCE_COMMIT"}
     (context / "target").symlink_to(TARGET)
-    environment = os.environ | BUILD.environment | BUILD.values
-    environment.pop("CARGO_TARGET_DIR", None)
+    run("cargo check --quiet --locked --package compliance", context, environment)
     for command in BUILD.all("RUN"):
-        print(f"image.py: in the context, with PROFILE={ARGUMENTS['PROFILE']}: {' '.join(command.split())}", file=sys.stderr)
-        if subprocess.run(["/bin/sh", "-ec", command], cwd=context, env=environment).returncode != 0:
-            fail("the image cannot be built")
+        run(command.replace("-o compliance", f"-o {context}/compliance").replace('"target/', f'"{TARGET}/'), Path.cwd(), environment)
+
+
+def run(command, folder, environment):
+    """Runs a command of a stage."""
+    print(f"image.py: in {folder}, with PROFILE={ARGUMENTS['PROFILE']}: {' '.join(command.split())}", file=sys.stderr)
+    if subprocess.run(["/bin/sh", "-ec", command], cwd=folder, env=environment | {"CARGO_TARGET_DIR": str(TARGET)}).returncode != 0:
+        fail("the image cannot be built")
 
 
 def file_system(root, context):
