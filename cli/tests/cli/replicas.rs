@@ -2,16 +2,18 @@
 
 use std::{
     collections::HashSet,
+    net::SocketAddr,
     process::Command,
     sync::{
         Mutex,
         atomic::{AtomicBool, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use serde_json::Value;
-use test_support::NetworkServer;
+use test_support::{NetworkServer, Proxy};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -73,7 +75,11 @@ impl Servers {
 
 /// The URL of several servers for the service.
 fn url(servers: &[&NetworkServer]) -> String {
-    let hosts: Vec<_> = servers.iter().map(|server| server.address.to_string()).collect();
+    url_of(servers.iter().map(|server| server.address))
+}
+
+fn url_of(addresses: impl IntoIterator<Item = SocketAddr>) -> String {
+    let hosts: Vec<_> = addresses.into_iter().map(|address| address.to_string()).collect();
     format!("postgres://service:password@{}/given?connect_timeout=5", hosts.join(","))
 }
 
@@ -289,8 +295,17 @@ fn a_standby_that_is_promoted_has_everything(
 fn an_old_primary_is_not_used(servers: &mut Servers, data: &DataDir, core: &Service, serve: &Service) {
     servers.primary.kill();
     servers.runtime.block_on(servers.primary.restart());
+    // The promoted server has much to do, and responds after seconds.
+    let slow = servers.runtime.block_on(Proxy::tcp(servers.standby.address));
+    let held = servers.runtime.block_on(slow.hold());
+    servers.runtime.spawn(async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        drop(held);
+    });
     let all = [&servers.primary, &servers.replica];
-    let new = Service::start_as(servers.command(data, "serve", &all).args(ADMIN));
+    let mut command = servers.command(data, "serve", &all);
+    let new =
+        Service::start_as(command.env("DATABASE_URL", url_of([servers.primary.address, slow.address()])).args(ADMIN));
     wait_for_replicas(&new, 1);
     expect_read(serve, &new, "written after the fail-over");
     expect_read(&new, serve, "written by a new process");

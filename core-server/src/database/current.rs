@@ -101,7 +101,8 @@ impl Current {
         let asked = join_all(asked).await.into_iter().zip(others);
         let mut found = asked.filter_map(|(asked, host)| Some((asked.ok()?.ok()?, host)));
         let first = found.next()?;
-        let (connection, host) = if self.follower.is_some() { first } else { latest_of(first, found).await };
+        let (connection, host) =
+            if self.follower.is_some() { first } else { latest_of(first, found, CHECK_TIMEOUT).await };
         if !is_same(host, &current) {
             let what = if self.follower.is_some() { "is read from" } else { "takes the writes" };
             tracing::warn!(from = name(&current), to = name(host), "another host of the database {what}");

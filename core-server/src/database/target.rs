@@ -7,7 +7,7 @@ use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{DatabaseError, connection::Unavailable, pooler, session};
-use crate::limits::{CHECK_TIMEOUT, START_TIMEOUT};
+use crate::limits::START_TIMEOUT;
 
 /// Whether a server takes writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
@@ -121,11 +121,12 @@ impl Target {
         for (index, host) in self.hosts.iter().enumerate() {
             match self.connect_to_writer(host).await {
                 Ok(connection) => {
-                    let others = self.hosts[index + 1..].iter().map(|host| async move {
-                        Some((timeout(CHECK_TIMEOUT, self.connect_to_writer(host)).await.ok()?.ok()?, host))
-                    });
+                    // They have as long as the first one: a busy server that was promoted must not lose to its former primary.
+                    let others = self.hosts[index + 1..]
+                        .iter()
+                        .map(|host| async move { Some((self.connect_to_writer(host).await.ok()?, host)) });
                     let others = join_all(others).await.into_iter().flatten();
-                    let (connection, host) = latest_of((connection, host), others).await;
+                    let (connection, host) = latest_of((connection, host), others, self.connect_timeout).await;
                     return Ok((host, connection));
                 }
                 Err(source) if pooler::refuses_parameter(&source) => return Err(unreachable(host, source)),
@@ -169,16 +170,18 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Of servers that take writes, the one of the latest timeline: a standby begins a new one when it is promoted.
+/// Of servers that take writes, the one of the latest timeline: a standby begins a new one when it is promoted. Each is asked for at
+/// most `limit`.
 pub(super) async fn latest_of<T>(
     first: (PgConnection, T),
     others: impl Iterator<Item = (PgConnection, T)>,
+    limit: Duration,
 ) -> (PgConnection, T) {
     let mut latest = first;
     let mut of_latest = None;
     for mut other in others {
-        let of_other = timeline(&mut other.0).await;
-        if of_other > *of_latest.get_or_insert(timeline(&mut latest.0).await) {
+        let of_other = timeline(&mut other.0, limit).await;
+        if of_other > *of_latest.get_or_insert(timeline(&mut latest.0, limit).await) {
             (latest, of_latest) = (other, Some(of_other));
         }
     }
@@ -188,10 +191,10 @@ pub(super) async fn latest_of<T>(
     latest
 }
 
-/// 0 if it is not known.
-async fn timeline(connection: &mut PgConnection) -> i32 {
+/// 0 if it is not known within `limit`.
+async fn timeline(connection: &mut PgConnection, limit: Duration) -> i32 {
     let asked = sqlx::raw_sql(TIMELINE).fetch_one(connection);
-    timeout(CHECK_TIMEOUT, asked).await.ok().and_then(|asked| asked.ok()?.try_get(0).ok()).unwrap_or_default()
+    timeout(limit, asked).await.ok().and_then(|asked| asked.ok()?.try_get(0).ok()).unwrap_or_default()
 }
 
 /// Why a host cannot be used.
