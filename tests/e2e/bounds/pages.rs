@@ -22,7 +22,7 @@ tests![
     slow_readers_of_large_pages,
 ];
 
-const URLS: usize = 100;
+const URLS: usize = 30;
 /// The longest transcript and note.
 const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
@@ -80,7 +80,7 @@ async fn pages_of_long_transcripts() {
         let head = r#"{"code":"1026","status":"ok","detail":{"msg":"URLs found"},"data":["#;
         let records = answer.text.strip_prefix(head).unwrap();
         let (records, meta) = records.split_once(r#"],"meta":"#).unwrap();
-        assert_eq!(meta, r#"{"total":100,"per_page":100,"current_page":1,"last_page":1}}"#);
+        assert_eq!(meta, r#"{"total":30,"per_page":100,"current_page":1,"last_page":1}}"#);
         let returned: Vec<i64> = records
             .split(r#"{"id":"#)
             .skip(1)
@@ -95,7 +95,7 @@ async fn pages_of_long_transcripts() {
         assert_eq!(alone["data"]["transcription_text"].as_str().unwrap().len(), TRANSCRIPT);
         // A page that is small enough is one answer.
         let page = rest.get("/urls?per_page=2&page=3").await.with_status(200);
-        assert_eq!((page["data"].as_array().unwrap().len(), &page["meta"]["total"]), (2, &100.into()));
+        assert_eq!((page["data"].as_array().unwrap().len(), &page["meta"]["total"]), (2, &URLS.into()));
         ids.reverse();
     }
 
@@ -113,7 +113,7 @@ async fn pages_of_long_transcripts() {
         streamed.extend(message.urls.into_iter().map(|url| url.id));
         metas.push(message.meta.map(|meta| meta.total));
     }
-    assert_eq!((metas[0], metas[1..].iter().flatten().count()), (Some(100), 0));
+    assert_eq!((metas[0], metas[1..].iter().flatten().count()), (Some(URLS as i64), 0));
     ids.reverse();
     assert_eq!(streamed, ids);
 }
@@ -123,7 +123,7 @@ const LARGE: i32 = 131_072;
 const SMALL: i32 = 64;
 /// URLs of the company, of which some are disabled, and reads of each page.
 const FLIPPED: i64 = 160;
-const READS: usize = 24;
+const READS: usize = 12;
 
 /// Switches URLs on and off, adds and removes some, until it is dropped.
 async fn flip(service: &TestService, company: i64, transcript: i32) {
@@ -216,7 +216,7 @@ async fn is_whole(mut response: reqwest::Response) -> bool {
 async fn a_page_whose_connection_is_lost() {
     let service = TestService::start().await;
     let company = new_company();
-    add_urls(&service, company, 60).await;
+    add_urls(&service, company, 24).await;
     let proxy = Proxy::tcp(service.grpc).await;
     let gateway = behind(&proxy, company).await;
     assert_eq!(gateway.get("/urls?per_page=1").await.status, 200);
@@ -239,13 +239,13 @@ async fn a_page_whose_connection_is_lost() {
         }
         lock.rollback().await.unwrap();
         let page = page.await.unwrap().with_status(200);
-        assert_eq!(page["data"].as_array().unwrap().len(), 60, "lost {lost}");
+        assert_eq!(page["data"].as_array().unwrap().len(), 24, "lost {lost}");
     }
 
     for (lost, rest) in [("in process", service.rest(company)), ("remote", gateway.clone()), ("cut", gateway)] {
         let mut response = rest.request("GET", "/urls").send().await.unwrap();
         assert!(response.chunk().await.unwrap().is_some());
-        // 60 MB: the statement has rows left.
+        // 24 MB: the statement has rows left.
         wait_for_statement(&service, "state = 'active' and wait_event = 'ClientWrite'").await;
         if lost == "cut" {
             proxy.cut();
