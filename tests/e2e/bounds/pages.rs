@@ -22,7 +22,7 @@ tests![
     slow_readers_of_large_pages,
 ];
 
-const URLS: usize = 30;
+const URLS: usize = 40;
 /// The longest transcript and note.
 const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
@@ -80,7 +80,7 @@ async fn pages_of_long_transcripts() {
         let head = r#"{"code":"1026","status":"ok","detail":{"msg":"URLs found"},"data":["#;
         let records = answer.text.strip_prefix(head).unwrap();
         let (records, meta) = records.split_once(r#"],"meta":"#).unwrap();
-        assert_eq!(meta, r#"{"total":30,"per_page":100,"current_page":1,"last_page":1}}"#);
+        assert_eq!(meta, r#"{"total":40,"per_page":100,"current_page":1,"last_page":1}}"#);
         let returned: Vec<i64> = records
             .split(r#"{"id":"#)
             .skip(1)
