@@ -49,7 +49,7 @@ def main():
         # Debian's version is older than 1.21. A newer one keeps prepared statements, and asks for the settings of the role.
         for mode, reason in (("transaction", "changes the server's process between transactions"), ("statement", "allows no transactions")):
             url = pooler(machine, database, service, mode)
-            for command, status in (("core", 1), ("doctor", 3)):
+            for command, status in (("core", 2), ("doctor", 3)):
                 refused = run([command], url)
                 if refused.returncode != status or reason not in refused.stdout + refused.stderr:
                     fail(f"{command}, pool_mode = {mode}: {refused.returncode}, {refused.stdout}{refused.stderr}")
