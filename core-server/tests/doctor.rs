@@ -290,7 +290,7 @@ async fn dates_that_no_text_shows_are_null_and_are_named() {
     }
 }
 
-/// A write of the record leaves the date out. The date becomes the one that reads show, and no other item of the request fails.
+/// The record is changed without its date. The stored date becomes the one that reads return, and the other items of the request succeed.
 async fn records_with_such_dates_are_written_like_others() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;

@@ -147,16 +147,20 @@ async fn statements_do_not_grow_with_the_batch() {
         let mut clients = core.company(new_company());
         let (ids, mut names) = (created(&mut clients, count).await, names(count));
         let mut fewest = [usize::MAX; 2];
-        // Statements are prepared at first, and background work asks the database in between: a few times in each batch on a
-        // busy machine. A statement for every item would be a thousand.
-        for _ in 0..5 {
+        // Statements are prepared at first, and the health of the database is asked for in between: every 250 ms, which on a
+        // busy machine is more than once in each batch. Other background work is rarer, so of many batches one is without it.
+        for round in 0..50 {
+            if round >= 5 && fewest.iter().all(|round_trips| *round_trips <= 8) {
+                break;
+            }
             for (fewest, changes) in fewest.iter_mut().zip([chain(&ids, &mut names), same(ids[0], count)]) {
-                let before = proxy.round_trips();
+                let (before, start) = (proxy.round_trips(), std::time::Instant::now());
                 assert!(batch(&mut clients, changes).await.iter().all(|code| *code == ResultCode::Saved));
-                *fewest = (*fewest).min(proxy.round_trips() - before);
+                let checks = start.elapsed().as_millis() as usize / 250;
+                *fewest = (*fewest).min((proxy.round_trips() - before).saturating_sub(checks));
             }
         }
-        assert!(fewest.iter().all(|round_trips| *round_trips <= 30), "{count} items: {fewest:?} round trips");
+        assert!(fewest.iter().all(|round_trips| *round_trips <= 8), "{count} items: {fewest:?} round trips");
     }
 }
 

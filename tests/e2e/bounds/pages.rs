@@ -22,7 +22,7 @@ tests![
     slow_readers_of_large_pages,
 ];
 
-const URLS: usize = 40;
+const URLS: usize = 100;
 /// The longest transcript and note.
 const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
@@ -80,7 +80,7 @@ async fn pages_of_long_transcripts() {
         let head = r#"{"code":"1026","status":"ok","detail":{"msg":"URLs found"},"data":["#;
         let records = answer.text.strip_prefix(head).unwrap();
         let (records, meta) = records.split_once(r#"],"meta":"#).unwrap();
-        assert_eq!(meta, r#"{"total":40,"per_page":100,"current_page":1,"last_page":1}}"#);
+        assert_eq!(meta, r#"{"total":100,"per_page":100,"current_page":1,"last_page":1}}"#);
         let returned: Vec<i64> = records
             .split(r#"{"id":"#)
             .skip(1)
@@ -123,7 +123,7 @@ const LARGE: i32 = 131_072;
 const SMALL: i32 = 64;
 /// URLs of the company, of which some are disabled, and reads of each page.
 const FLIPPED: i64 = 160;
-const READS: usize = 12;
+const READS: usize = 24;
 
 /// Switches URLs on and off, adds and removes some, until it is dropped.
 async fn flip(service: &TestService, company: i64, transcript: i32) {

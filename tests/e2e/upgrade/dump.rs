@@ -34,7 +34,7 @@ pub(super) fn answers(version: &str) -> Answers {
     Answers(serde_json::from_slice(&fs::read(file(version, "json")).unwrap()).unwrap())
 }
 
-/// A database with the content of a dump, which stands for the one that was dumped.
+/// Loads a dump into a new database, as if that were the dumped one.
 pub(super) async fn load(version: &str) -> TestDatabase {
     let database = fresh_database().await;
     let dump = fs::read_to_string(file(version, "sql")).unwrap();
