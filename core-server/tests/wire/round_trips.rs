@@ -128,8 +128,7 @@ async fn service() -> (Proxy, TestCore) {
 async fn every_operation_is_one_round_trip() {
     let (proxy, service) = service().await;
     for (name, call) in operations() {
-        // A statement is prepared at its first use, and the health of the database is asked for every 250 ms; of several calls,
-        // one has the wire to itself. On a busy machine that takes more of them.
+        // A statement is prepared at its first use, and background work is rare: of several calls, one has the wire to itself.
         let mut fewest = usize::MAX;
         for number in 0..50 {
             if number >= 5 && fewest == 1 {

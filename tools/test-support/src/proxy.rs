@@ -21,6 +21,9 @@ use tokio::{
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
+/// Parts of the statements by which the service asks for the state of its database, every 250 ms, whatever else it does.
+const STATE: [&str; 2] = ["pg_is_in_recovery()", "is_database_known()"];
+
 /// A proxy that listens until it is dropped.
 #[derive(Debug)]
 pub struct Proxy {
@@ -161,7 +164,7 @@ impl Proxy {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Round trips to the database so far.
+    /// Round trips to the database so far, without those that only ask for its state.
     pub fn round_trips(&self) -> usize {
         self.shared.round_trips.load(Ordering::SeqCst)
     }
@@ -275,7 +278,8 @@ impl Shared {
                         b'c' => std::mem::take(&mut copied),
                         _ => std::mem::take(&mut bound),
                     };
-                    self.round_trips.fetch_add(usize::from(kind != b'c'), Ordering::SeqCst);
+                    let counts = kind != b'c' && !STATE.iter().any(|state| executed.contains(state));
+                    self.round_trips.fetch_add(usize::from(counts), Ordering::SeqCst);
                     if kind == b'Q' && executed.starts_with("copy ") {
                         copied = executed;
                     } else if self.is_lost(&executed) {
