@@ -309,6 +309,17 @@ fn an_old_primary_is_not_used(servers: &mut Servers, data: &DataDir, core: &Serv
     wait_for_replicas(&new, 1);
     expect_read(serve, &new, "written after the fail-over");
     expect_read(&new, serve, "written by a new process");
+    // Nor while the promoted server is silent.
+    servers.standby.freeze(true);
+    for service in [&new, serve] {
+        service.wait_for_log("a former primary takes writes and is not used");
+        assert!(!ready(service));
+    }
+    servers.standby.freeze(false);
+    wait_until("the services serve again", || ready(serve) && ready(&new));
+    expect_read(serve, &new, "written after the silence");
+    wait_for_replicas(&new, 1);
+    wait_for_replicas(core, 1);
     servers.primary.kill();
     servers.primary.make_standby();
     servers.runtime.block_on(servers.primary.restart());

@@ -8,11 +8,12 @@ use tokio::time::timeout;
 
 use super::{
     Database,
+    connection::Unavailable,
     pooler::{PROTOCOL_VIOLATION, Sessions},
     replicas::{Follower, check_session},
     reserve::{ask, ask_replica},
     session,
-    target::{Target, latest_of, log_unread, name},
+    target::{History, Target, latest_of, log_unread, name},
 };
 use crate::limits::{CHECK_TIMEOUT, LOCK_TIMEOUT};
 
@@ -32,12 +33,22 @@ struct Found {
     target: Target,
     /// Why the URL could not be read again, if that was logged.
     logged: Option<String>,
+    /// The history that is served, if there are several hosts.
+    served: Option<History>,
+    /// The former primary that was logged.
+    refused: Option<String>,
 }
 
 impl Current {
     pub(super) fn new(database: &Database, follower: Option<Follower>) -> Self {
         let Database { pool, target, sessions, on_citus, .. } = database.clone();
-        Self { pool, sessions, on_citus, follower, found: Mutex::new(Found { target, logged: None }) }
+        Self {
+            pool,
+            sessions,
+            on_citus,
+            follower,
+            found: Mutex::new(Found { target, logged: None, served: None, refused: None }),
+        }
     }
 
     /// Whether it is noticed that the database was restored: on Citus only at start, on its coordinator.
@@ -56,6 +67,37 @@ impl Current {
             Some(_) => ask_replica(connection).await,
             None => ask(connection).await,
         }
+    }
+
+    /// Whether the history that is served must be known, since another host may have a former one.
+    pub(super) fn needs_history(&self) -> bool {
+        self.follower.is_none() && self.target().hosts().count() > 1
+    }
+
+    /// Remembers the history that is served.
+    pub(super) fn serves(&self, history: History) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.served = Some(history);
+        found.refused = None;
+    }
+
+    /// Refuses a former primary that still takes writes: another server was promoted since, and has acknowledged others.
+    async fn refuse_former(&self, connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), sqlx::Error> {
+        let served = self.found.lock().unwrap_or_else(PoisonError::into_inner).served;
+        let Some(served) = served.filter(|_| self.follower.is_none()) else { return Ok(()) };
+        let history = History::of(connection).await.map_err(|_| Unavailable::Hung)?;
+        if !history.is_some_and(|history| history.is_before(served)) {
+            return Ok(());
+        }
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.refused.replace(name(host)) != Some(name(host)) {
+            tracing::warn!(
+                server = name(host),
+                "a former primary takes writes and is not used: another server was promoted since. If that one is lost for good, \
+                 restart the service"
+            );
+        }
+        Err(Unavailable::ReadOnly.into())
     }
 
     /// Opens a connection that can be used.
@@ -96,8 +138,13 @@ impl Current {
         let is_new = self.reread();
         let (target, current) = (self.target(), self.pool.connect_options());
         let others: Vec<_> = target.hosts().filter(|host| is_new || !is_same(host, &current)).collect();
-        let asked =
-            others.iter().map(|host| timeout(CHECK_TIMEOUT, async { self.ask(self.connect_to(host).await?).await }));
+        let asked = others.iter().map(|host| {
+            timeout(CHECK_TIMEOUT, async {
+                let mut connection = self.ask(self.connect_to(host).await?).await?;
+                self.refuse_former(&mut connection, host).await?;
+                Ok::<_, sqlx::Error>(connection)
+            })
+        });
         let asked = join_all(asked).await.into_iter().zip(others);
         let mut found = asked.filter_map(|(asked, host)| Some((asked.ok()?.ok()?, host)));
         let first = found.next()?;
@@ -130,7 +177,8 @@ impl Current {
                     self.pool.set_connect_options(host.clone());
                 }
                 tracing::info!("the database URL has changed: new connections use it");
-                *found = Found { target, logged: None };
+                found.target = target;
+                found.logged = None;
                 true
             }
         }

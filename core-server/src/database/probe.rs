@@ -18,6 +18,7 @@ use crate::limits::{
 pub(crate) async fn probe(Connections { inner: connections, .. }: Connections, task: Arc<Task>) {
     let mut lost = Instant::now();
     let mut logged = (String::new(), lost);
+    let mut knows_history = false;
     loop {
         let generation = connections.generation();
         let responses = generation.responses();
@@ -33,7 +34,7 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections, t
         {
             suspect(&connections, false);
             connections.reserve.keep(found).await;
-            (result, serves) = (Ok(false), true);
+            (result, serves, knows_history) = (Ok(false), true, false);
         }
         if matches!(result, Ok(true) | Err(None)) {
             suspect(&connections, others_have_responses);
@@ -44,6 +45,11 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections, t
             suspect(&connections, false);
             serves = connections.reserve.notice_restore().await && connections.inputs.reread().await;
         }
+        // It changes only while the server does not serve.
+        if serves && !knows_history && connections.current.needs_history() {
+            connections.reserve.remember_history().await;
+        }
+        knows_history = serves && connections.current.needs_history();
         let has_changed = connections.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
         if serves && has_changed {
             tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");

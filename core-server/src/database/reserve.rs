@@ -13,6 +13,7 @@ use super::{
     current::Current,
     replicas::{Follower, Position},
     restores::{is_restored, notice_if_ready},
+    target::History,
 };
 use crate::{
     error::{is_disconnected, is_missing_object},
@@ -120,6 +121,18 @@ impl Reserve {
             }
             Ok(Err(error)) => is_missing_object(&error),
             Err(_) => false,
+        }
+    }
+
+    /// Remembers the history of the server that responded to the last check.
+    pub(super) async fn remember_history(&self) {
+        let mut reserve = self.connection.lock().await;
+        let Some(mut connection) = reserve.take() else { return };
+        if let Ok(history) = History::of(&mut connection).await {
+            if let Some(history) = history {
+                self.current.serves(history);
+            }
+            *reserve = Some(connection);
         }
     }
 

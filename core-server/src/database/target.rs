@@ -4,15 +4,20 @@ use std::{fmt, io, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
-use tokio::time::timeout;
+use tokio::time::{error::Elapsed, timeout};
 
 use super::{DatabaseError, connection::Unavailable, pooler, session};
-use crate::limits::START_TIMEOUT;
+use crate::limits::{CHECK_TIMEOUT, START_TIMEOUT};
 
 /// Whether a server takes writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
 
 const TIMELINE: &str = "select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer";
+
+/// The cluster and the timeline of a server that takes writes.
+const HISTORY: &str = "select system_identifier,
+    ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer as timeline
+    from pg_control_system()";
 
 /// Reads the URL again from where it came from.
 type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
@@ -195,6 +200,27 @@ pub(super) async fn latest_of<T>(
 async fn timeline(connection: &mut PgConnection, limit: Duration) -> i32 {
     let asked = sqlx::raw_sql(TIMELINE).fetch_one(connection);
     timeout(limit, asked).await.ok().and_then(|asked| asked.ok()?.try_get(0).ok()).unwrap_or_default()
+}
+
+/// The history that a server continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct History {
+    cluster: i64,
+    timeline: i32,
+}
+
+impl History {
+    /// That of a server. `None` if it is not known, as where the role may not ask for it. Fails if the server is silent.
+    pub(super) async fn of(connection: &mut PgConnection) -> Result<Option<Self>, Elapsed> {
+        let asked = timeout(CHECK_TIMEOUT, sqlx::raw_sql(HISTORY).fetch_one(connection)).await?;
+        let history = asked.and_then(|row| Ok(Self { cluster: row.try_get(0)?, timeline: row.try_get(1)? }));
+        Ok(history.inspect_err(|error| tracing::debug!("the timeline of the database is not known: {error}")).ok())
+    }
+
+    /// Whether it ended where another one began: a standby was promoted since.
+    pub(super) fn is_before(self, other: Self) -> bool {
+        self.cluster == other.cluster && self.timeline < other.timeline
+    }
 }
 
 /// Why a host cannot be used.
