@@ -16,10 +16,10 @@ mod token;
 
 use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
 
+use crate::program::{ConfigurationArgs, LoggingArgs};
 use anyhow::Context as _;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
-use runtime::{ConfigurationArgs, LoggingArgs};
 
 use crate::{export, import, version::VERSION};
 
@@ -84,7 +84,7 @@ impl Cli {
             // Parsed again, for the settings of `serve`.
             None => {
                 let arguments = std::env::args_os().chain(["serve", "--demo"].map(Into::into));
-                runtime::parse::<Self>(arguments).run()
+                crate::program::parse::<Self>(arguments).run()
             }
             Some(Command::Serve(args)) => serve::run(&args),
             Some(Command::Core(args)) => core_tier::run(&args),

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::program::DatabaseUrlArgs;
 use anyhow::{Context as _, bail};
 use core_server::database::{self, Database, Target, check_migrated, grant, migrate};
 use embedded_postgres::{Access, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
-use runtime::DatabaseUrlArgs;
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 
 use crate::data_dir::DataDirArgs;
@@ -109,7 +109,7 @@ impl DatabaseServer {
     }
 
     pub(crate) async fn close(self, pool: &PgPool) -> anyhow::Result<()> {
-        runtime::close_pool(pool).await;
+        crate::program::close_pool(pool).await;
         self.stop().await
     }
 
@@ -128,7 +128,7 @@ pub(crate) fn run_as_owner<T>(
     data_dir: &DataDirArgs,
     command: impl AsyncFnOnce(&mut PgConnection) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    runtime::block_on(async {
+    crate::program::block_on(async {
         let server = DatabaseServer::find(database, data_dir, false).await?;
         let pool = server.connect_as_owner(1).await?;
         let result = async {

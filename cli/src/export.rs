@@ -55,8 +55,8 @@ pub(crate) struct ExportArgs {
 }
 
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(Box::pin(async {
-        let mut signals = runtime::Signals::listen()?;
+    crate::program::block_on(Box::pin(async {
+        let mut signals = crate::program::Signals::listen()?;
         let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
         let exported = signals.or(Box::pin(export(&service, args))).await.context("the export is not complete");
         // A signal ends this, too; the database is asked to stop then.

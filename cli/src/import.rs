@@ -15,13 +15,13 @@ mod table;
 
 use std::{path::PathBuf, process::ExitCode};
 
+use crate::program::Signals;
 use clap::{Args, Subcommand};
 use compliance_api::{
     MAX_ID,
     csv_cell::Escape,
     v1::{OpenCaseRequest, UrlObservation},
 };
-use runtime::Signals;
 use tokio::task::spawn_blocking;
 
 use self::{
@@ -134,7 +134,7 @@ enum Rows<'a> {
 }
 
 pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(Box::pin(import(&args.what)))
+    crate::program::block_on(Box::pin(import(&args.what)))
 }
 
 async fn import(what: &What) -> anyhow::Result<ExitCode> {

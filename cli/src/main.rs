@@ -6,6 +6,7 @@ mod database;
 mod export;
 mod import;
 mod output;
+mod program;
 mod progress;
 mod secret;
 mod service;
@@ -23,12 +24,12 @@ use crate::commands::Cli;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli: Cli = runtime::parse(std::env::args_os());
-    let result = runtime::start_logging(&cli.logging).and_then(|()| {
-        for name in runtime::unknown_variables(&Cli::command()) {
+    let cli: Cli = program::parse(std::env::args_os());
+    let result = program::start_logging(&cli.logging).and_then(|()| {
+        for name in program::unknown_variables(&Cli::command()) {
             tracing::warn!(name, "the environment has a variable that is no setting");
         }
         cli.run()
     });
-    result.unwrap_or_else(|error| runtime::report_failure(&error))
+    result.unwrap_or_else(|error| program::report_failure(&error))
 }

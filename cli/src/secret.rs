@@ -7,10 +7,10 @@ use std::{
     path::Path,
 };
 
+use crate::program::SigningArgs;
 use anyhow::{Context as _, bail};
 use compliance_api::token::Secret;
 use rand::{TryRng as _, rngs::SysRng};
-use runtime::SigningArgs;
 
 use crate::data_dir::DataDirArgs;
 

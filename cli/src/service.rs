@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::program::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, SigningArgs, unix_now};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use compliance_api::{
@@ -15,7 +16,6 @@ use compliance_api::{
 };
 use core_server::{Core, CoreSettings, access::RateLimit, database::Database};
 use http::{HeaderValue, header::AUTHORIZATION};
-use runtime::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, SigningArgs, unix_now};
 use tonic::{Response, Status, body::Body};
 use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
 

@@ -2,11 +2,11 @@
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
+use crate::program::{Port, StartArgs, describe};
 use anyhow::Context as _;
 use compliance_api::token::KeyError;
 use core_server::database::DatabaseError;
 use http_server::{Listener, serve_unready};
-use runtime::{Port, StartArgs, describe};
 use tls::ServerTls;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;

@@ -6,15 +6,13 @@ use compliance_api::{
     error::Error,
     v1::{Affiliate, ComplianceCase, ComplianceUrl},
 };
+use storage::{database::Connections, reads::Reads, writes::Queues};
 
 use crate::{
     CoreSettings, affiliates, cases,
-    database::Connections,
     lists::Source,
-    reads::Reads,
-    shares::{self, Shares, Work},
+    shares::{Shares, Work},
     urls,
-    writes::Queues,
 };
 
 pub(crate) struct Backend {
@@ -59,8 +57,8 @@ impl Backend {
         work: Work,
         reading: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let mut slot = self.shares.enter(company_id, work).await?;
-        shares::run(&mut slot, false, reading).await
+        let _permit = self.shares.enter(company_id, work).await?;
+        reading.await
     }
 
     /// Where records of a company are read for one response.

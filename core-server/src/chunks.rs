@@ -2,9 +2,10 @@
 
 use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use admission::Count;
+use admission::{Count, run_off_thread};
 use compliance_api::{error::Error, rules::Check, token::TokenError, wire::Items};
 use futures::FutureExt as _;
+use storage::{deadline, statement};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Response, Status, Streaming};
@@ -12,11 +13,9 @@ use tonic::{Response, Status, Streaming};
 use crate::{
     access::{Identity, is_expired},
     backend::Backend,
-    deadline,
     limits::STREAM_IDLE_TIMEOUT,
     requests::{streamed, valid},
-    shares::{self, Work},
-    statement,
+    shares::Work,
 };
 
 /// What is done with the chunks of a stream.
@@ -96,7 +95,7 @@ impl<R: Send + 'static> Stream<R> {
             self.acknowledge(response).await?;
         }
         while chunks.has_more()
-            && let Some(response) = self.work(Work::Statement(1), chunks.after_last()).await?
+            && let Some(response) = self.work(Work::Statement, chunks.after_last()).await?
         {
             self.acknowledge(response).await?;
         }
@@ -107,12 +106,12 @@ impl<R: Send + 'static> Stream<R> {
     async fn work<T>(&self, work: Work, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let Self { backend, caller, .. } = self;
         let working = async {
-            let mut slot = backend.shares.enter(caller.company_id, work).await?;
+            let _permit = backend.shares.enter(caller.company_id, work).await?;
             let step = async {
                 // A stream may outlive its token.
                 if is_expired(&caller.claims) { Err(TokenError::Expired.into()) } else { step.await }
             };
-            shares::run(&mut slot, work.is_heavy(), Box::pin(step)).await
+            run_off_thread(Box::pin(step), work.is_heavy()).await
         };
         self.bound(backend.settings.call_timeout, working).await?
     }

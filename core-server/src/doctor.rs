@@ -12,10 +12,9 @@ use crate::{
     cases,
     limits::REPAIRED_COUNTS,
     lists::{Filter, List, Part},
-    schema,
-    table::{Inputs, SchemaError},
-    urls,
+    schema, urls,
 };
+use storage::table::{Inputs, SchemaError};
 
 /// Why the counts cannot be checked or repaired.
 #[derive(Debug, thiserror::Error)]

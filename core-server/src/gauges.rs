@@ -1,109 +1,24 @@
 //! The state of the core, measured whenever metrics are asked for.
 
 use metrics::{describe_gauge, gauge};
+use storage::{
+    database::Connections,
+    metrics::{report as report_connections, report_queue},
+};
 use telemetry::metrics::{count, describe, on_render};
 
-use crate::{
-    database::{Connections, SharedConnections},
-    shares::Shares,
-};
-
-const RETRIES: &str = "compliance_statement_retries_total";
-/// Why a statement is sent again: a lock was not granted in time.
-pub(crate) const RETRY_LOCK: &str = "lock";
-/// Another writer was faster.
-pub(crate) const RETRY_CONFLICT: &str = "conflict";
-/// The connection was lost.
-pub(crate) const RETRY_CONNECTION: &str = "connection";
-/// The connection did not respond in time.
-pub(crate) const RETRY_SILENCE: &str = "silence";
-/// A read failed on a replica.
-pub(crate) const RETRY_REPLICA: &str = "replica";
-
-/// Statements that the server could not run for want of something.
-const EXHAUSTED: &str = "compliance_database_exhausted_total";
-/// Room on its disk.
-pub(crate) const EXHAUSTED_DISK: &str = "disk";
-pub(crate) const EXHAUSTED_MEMORY: &str = "memory";
-pub(crate) const EXHAUSTED_CONNECTIONS: &str = "connections";
-/// What its settings limit, such as temporary files.
-pub(crate) const EXHAUSTED_OTHER: &str = "limit";
-/// It takes no writes, as some do when their disk is nearly full.
-pub(crate) const EXHAUSTED_READ_ONLY: &str = "read_only";
-
-/// Reads of a service with replicas or on Citus, by what served them.
-const READS: &str = "compliance_reads_total";
-const BY_REPLICA: &str = "replica";
-/// A node of Citus itself; `primary` is its coordinator then.
-const BY_NODE: &str = "node";
-const BY_PRIMARY: &str = "primary";
+use crate::shares::Shares;
 
 /// Why calls are rejected before their work begins, most of all.
 const REFUSALS: [&str; 6] =
     ["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED", "SCOPE_MISSING", "RATE_LIMITED", "OVERLOADED"];
 
-/// Counts a statement that is sent again.
-pub(crate) fn count_retry(reason: &'static str) {
-    count(RETRIES, "reason", reason);
-}
-
-/// Counts a statement that failed for want of something.
-pub(crate) fn count_exhausted(reason: &'static str) {
-    count(EXHAUSTED, "reason", reason);
-}
-
-/// Counts a read of a service with replicas or on Citus, by the primary or coordinator, or by another server.
-pub(crate) fn count_read(on_citus: bool, by_other: bool) {
-    count(
-        READS,
-        "server",
-        if !by_other {
-            BY_PRIMARY
-        } else if on_citus {
-            BY_NODE
-        } else {
-            BY_REPLICA
-        },
-    );
-}
-
-/// Measures how much waits in a queue, until `length` returns `None`.
-pub(crate) fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Send + 'static) {
-    on_render(gauge!("compliance_core_queue_length", "queue" => name), move || Some(length()? as f64));
-}
-
 /// Measures the state of a core until it is dropped.
 pub(crate) fn report(connections: &Connections, shares: &Shares) {
-    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
-    describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);
-    let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
-    let description =
-        "Statements that the database could not run for want of disk space, memory, connections and the like.";
-    describe(EXHAUSTED, description, "reason", &reasons);
+    report_connections(connections);
     let description = "Calls that were rejected before their work began, by the reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
-    describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
-    describe_gauge!("compliance_core_queue_length", "Reads, writes or batches that wait for a statement.");
     describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");
-
-    let name = "compliance_database_connections_max";
-    describe_gauge!(name, "Maximum number of connections to the database.");
-    gauge!(name).set(f64::from(connections.most()));
-    let name = "compliance_database_up";
-    describe_gauge!(name, "Whether the database responds.");
-    on_render(gauge!(name), connections.measure(|connections| usize::from(connections.responds())));
-    let name = "compliance_database_connections";
-    on_render(gauge!(name, "state" => "in_use"), connections.measure(SharedConnections::in_use));
-    on_render(gauge!(name, "state" => "idle"), connections.measure(SharedConnections::idle_count));
-
-    if connections.is_divided() {
-        describe(READS, "Reads by the nodes of Citus, or by its coordinator.", "server", &[BY_NODE, BY_PRIMARY]);
-    } else if !connections.replicas().is_empty() {
-        describe(READS, "Reads of a service with replicas, by what served them.", "server", &[BY_REPLICA, BY_PRIMARY]);
-        let name = "compliance_replicas_in_use";
-        describe_gauge!(name, "Replicas that serve reads now.");
-        on_render(gauge!(name), connections.measure_replicas());
-    }
 
     let Shares { statements, heavy, large_pages, .. } = shares;
     for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {

@@ -1,8 +1,8 @@
 //! `grpc.health.v1`: serving means that the database responds.
 
 use std::{collections::BTreeSet, sync::Arc};
+use storage::database::{self, Connections};
 
-use crate::database::{self, Connections};
 use compliance_api::wire::Operation;
 use telemetry::background::Task;
 use tonic_health::{ServingStatus, server::HealthReporter};

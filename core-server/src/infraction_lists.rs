@@ -2,8 +2,7 @@
 
 use compliance_api::catalogue::Vocabulary::{InfractionName, InfractionType};
 use sqlx::{Row as _, postgres::PgRow};
-
-use crate::vocabulary::{self, own_name};
+use storage::vocabulary::{self, own_name};
 
 /// SQL that collects infractions: `columns` of the rows `i`, whose company is given as SQL, and the types and names.
 /// `lists` are aggregates of the columns, `from` is the rest of the query.

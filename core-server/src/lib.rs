@@ -11,10 +11,8 @@ mod cases;
 mod changes;
 mod chunks;
 pub mod database;
-mod deadline;
 pub mod doctor;
 pub mod erasure;
-mod error;
 mod etag;
 mod gauges;
 mod health;
@@ -23,24 +21,20 @@ mod limits;
 mod lists;
 mod monitoring;
 mod overview;
-mod reads;
 mod record_pages;
 mod requests;
+mod roles;
 mod schema;
 mod search;
 pub mod serve;
 mod settings;
 mod shares;
-mod statement;
-mod table;
 mod urls;
-mod vocabulary;
 mod webhooks;
-mod writes;
 
 pub use serve::{Core, CoreService, StartError, unready};
 pub use settings::{CoreSettings, WebhookSettings};
-pub use table::SchemaError;
+pub use storage::table::SchemaError;
 
 /// Every statement that reads a page of a list, with its name and the types of its parameters. For tools that look at plans.
 pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)> {

@@ -18,8 +18,9 @@ mod vocabularies;
 pub(crate) use service::Monitoring;
 
 use compliance_api::v1::{CaseInput, ExportCasesResponse, ExportUrlsResponse, UrlObservation};
+use storage::table::Expected;
 
-use crate::{record_pages::RecordPage as _, table::Expected};
+use crate::record_pages::RecordPage as _;
 
 /// The statements that write batches, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [

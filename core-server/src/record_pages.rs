@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use admission::{Count, MEMORY_WAIT, Reservation, Slot};
+use admission::{Count, MEMORY_WAIT, Reservation, WorkPermit};
 use compliance_api::error::Error;
 use futures::{StreamExt as _, stream};
 use prost::Message;
@@ -10,6 +10,11 @@ use sqlx::{
     Postgres, Row as _,
     postgres::{PgArguments, PgRow},
     query::Query,
+};
+use storage::{
+    database::{self, Connections, End, Fetched},
+    error::from_database,
+    statement,
 };
 use telemetry::trace;
 use tokio::{
@@ -21,12 +26,9 @@ use tonic::{Response, Status, codegen::BoxStream};
 use crate::{
     backend::Backend,
     changes::Changed,
-    database::{self, Connections, End, Fetched},
-    error::from_database,
     limits::{MESSAGE_BYTES, MESSAGE_RECORDS, MESSAGE_STALLED, PAGE_RECORDS, PART, SLOT_KEPT},
     requests::streamed,
     shares::Work,
-    statement,
 };
 
 /// A message of the stream: a page of records, or a part of one.
@@ -135,14 +137,14 @@ impl<T: RecordPage> Producer<T> {
 
     async fn send_all(&mut self) -> Result<(), Error> {
         loop {
-            let (page, slot) = tokio::select! {
+            let (page, permit) = tokio::select! {
                 () = self.messages.closed() => return Ok(()),
                 page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
             };
             let read = page.rows.len();
             let window_end = self.changed.as_ref().and_then(|changed| changed.window(self.after).last().copied());
             let is_last = page.end == End::Complete && read < PAGE_RECORDS as usize && (read == 0 || !T::MAY_BE_SHORT);
-            match self.send(&page.rows, slot).await? {
+            match self.send(&page.rows, permit).await? {
                 Progress::All if !is_last => {}
                 // All records of the window were sent.
                 Progress::All if window_end.is_some() => self.after = window_end.unwrap_or(self.after),
@@ -158,24 +160,24 @@ impl<T: RecordPage> Producer<T> {
     }
 
     /// The records that follow the last one. If there is no memory for the first of them, waits for it once.
-    async fn page(&self) -> Result<(Fetched, Option<Slot>), Error> {
+    async fn page(&self) -> Result<(Fetched, Option<WorkPermit>), Error> {
         let mut memory = self.backend.shares.memory.reservation(Some(self.company_id));
-        let (rows, slot) = self.read(&memory).await?;
+        let (rows, permit) = self.read(&memory).await?;
         if !is_full(&rows) {
-            return Ok((rows, slot));
+            return Ok((rows, permit));
         }
-        drop(slot);
+        drop(permit);
         memory.wait_to_grow(PART, MEMORY_WAIT).await?;
         memory.shrink_to(0);
-        let (rows, slot) = self.read(&memory).await?;
+        let (rows, permit) = self.read(&memory).await?;
         match rows.end {
             End::Full(full) if is_full(&rows) => Err(full.into()),
-            _ => Ok((rows, slot)),
+            _ => Ok((rows, permit)),
         }
     }
 
-    async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<Slot>), Error> {
-        let slot = self.backend.shares.enter(self.company_id, Work::Statement(1)).await?;
+    async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<WorkPermit>), Error> {
+        let permit = self.backend.shares.enter(self.company_id, Work::Statement).await?;
         let query = || {
             let statement = T::statement(&self.filters, self.changed.is_some());
             let query = sqlx::query(statement).bind(self.company_id).bind(self.after);
@@ -187,15 +189,15 @@ impl<T: RecordPage> Producer<T> {
         };
         let read = async |pool: Connections| pool.fetch_at_most(query(), PART, memory).await;
         let rows = database::read(&self.backend.reads, read).await;
-        Ok((rows.map_err(from_database)?, slot))
+        Ok((rows.map_err(from_database)?, permit))
     }
 
-    async fn send(&mut self, mut rows: &[PgRow], mut slot: Option<Slot>) -> Result<Progress, Error> {
+    async fn send(&mut self, mut rows: &[PgRow], mut permit: Option<WorkPermit>) -> Result<Progress, Error> {
         while !rows.is_empty() {
             if !self.is_wanted {
                 let mut asked = timeout(SLOT_KEPT, self.wanted.recv()).await;
                 if asked.is_err() {
-                    slot = None;
+                    permit = None;
                     asked = timeout(MESSAGE_STALLED, self.wanted.recv()).await;
                 }
                 match asked {
@@ -213,7 +215,7 @@ impl<T: RecordPage> Producer<T> {
             }
         }
         // While other companies call, the next page of this one is not read while this page is still encoded.
-        if slot.is_some() && self.backend.shares.are_several_calling() {
+        if permit.is_some() && self.backend.shares.are_several_calling() {
             match timeout(SLOT_KEPT, self.wanted.recv()).await {
                 Ok(Some(())) => self.is_wanted = true,
                 Ok(None) => return Ok(Progress::Left),

@@ -8,10 +8,11 @@ use compliance_api::{
     rules::{Check, check},
 };
 use http_server::FinishBy;
+use storage::deadline;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
-use crate::{access::Identity, deadline, limits::DEADLINE_SLACK};
+use crate::{access::Identity, limits::DEADLINE_SLACK};
 
 /// What a call of an operation returns.
 pub(crate) type Served<T> = Result<Response<T>, Status>;
@@ -25,9 +26,9 @@ pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> 
 }
 
 /// A response that holds what it takes until it was sent.
-pub(crate) fn holding<T>(message: T, memory: Reservation) -> Response<T> {
+pub(crate) fn holding<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
     let mut response = Response::new(message);
-    if memory.bytes() > 0 {
+    if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
         response.extensions_mut().insert(ResponseMemory::new(memory));
     }
     response

@@ -7,7 +7,6 @@ mod operations;
 mod pipeline;
 mod protocol;
 mod receive;
-mod services;
 mod tokens;
 mod unready;
 
@@ -31,6 +30,10 @@ use compliance_api::{
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
+use storage::{
+    database::{Connections, Database, probe_replica, restores, watch_nodes},
+    table::SchemaError,
+};
 use telemetry::background::{Task, supervise};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -48,14 +51,12 @@ use crate::{
     backend::Backend,
     cases::ComplianceCases,
     changes::{self, Changes},
-    database::{Connections, Database, probe_replica, restores, watch_nodes},
     erasure::Erasures,
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
     overview::Overviews,
     schema,
-    table::SchemaError,
     urls::ComplianceUrls,
     webhooks::{self, Sender, Webhooks},
 };
@@ -64,12 +65,11 @@ use batch_read::BatchReads;
 use network::NetworkService;
 use operations::HEALTH_CHECK;
 use pipeline::Pipeline;
-use services::{Services, SharedServices};
 
 pub use unready::unready;
 
 /// Every service as one tower service: what the network serves.
-pub type CoreService = NetworkService<Services>;
+pub type CoreService = NetworkService<Routes>;
 
 /// Why the service cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +129,7 @@ impl Core {
     ) -> Result<Self, StartError> {
         let database = database.into();
         restores::start(&database.pool).await.map_err(StartError::Restored)?;
-        let connections = Connections::open(&database, schema::expected()).await?;
+        let connections = Connections::open(&database, schema::expected(), &schema::SCHEMA).await?;
         check_retention(&connections, settings).await?;
         let reads = connections.with_replicas(&database);
         let (reporter, _) = tonic_health::server::health_reporter();
@@ -198,10 +198,8 @@ impl Core {
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)
             .prepare();
-        let message_limit = settings.message_limit;
-        let services = Services(Arc::new(SharedServices { affiliates, urls, cases, routes, message_limit }));
         let connections = settings.connections.clone();
-        let (service, memory) = (NetworkService::new(pipeline, services), backend.shares.memory.clone());
+        let (service, memory) = (NetworkService::new(pipeline, routes), backend.shares.memory.clone());
         Ok(Self { service, clients, memory, reporter, connections, backend, sender, tasks })
     }
 

@@ -7,19 +7,17 @@ use std::{
 };
 
 use admission::{
-    Callers, Count, Counts, FairQueue, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, SLOW_AFTER, Slot,
-    run_off_thread,
+    Callers, Count, Counts, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, SLOW_AFTER, WorkPermit, WorkQueue,
 };
 use compliance_api::error::Error;
-use futures::future::Either;
 
 use crate::{
     CoreSettings,
     limits::{
-        CALL_SHARE, CALLS_AT_LEAST, CONNECTIONS_OF_COALESCED, CPUS_PER_SLOT_WITH_OTHERS, HEAVY_ITEMS,
-        ITEMS_OF_A_STATEMENT, LARGE_PAGE_SHARE, LARGE_PAGES, LONG_BATCHES_AT_LEAST, MAX_QUEUED_LARGE_PAGES,
-        MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS, OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QUEUE_SHARE, SLOT_SHARE,
-        STATEMENTS_PER_CPU, STREAM_COMPANIES, WATCHERS, WATCHERS_OF_A_COMPANY,
+        CALL_SHARE, CALLS_AT_LEAST, CONNECTIONS_OF_COALESCED, CPUS_PER_SLOT_WITH_OTHERS, HEAVY_ITEMS, LARGE_PAGE_SHARE,
+        LARGE_PAGES, LONG_BATCHES_AT_LEAST, MAX_QUEUED_LARGE_PAGES, MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS,
+        OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QUEUE_SHARE, SLOT_SHARE, STATEMENTS_PER_CPU, STREAM_COMPANIES, WATCHERS,
+        WATCHERS_OF_A_COMPANY,
     },
 };
 
@@ -37,11 +35,11 @@ pub(crate) struct Shares {
     /// Streams without a token, by the network of their peer.
     open_to_all: Counts,
     /// Pages, and batches that are short.
-    pub(crate) statements: FairQueue,
+    pub(crate) statements: WorkQueue,
     /// Long batches: they keep a processor busy here, and another one in the database. Records of the past: they read all later batches.
-    pub(crate) heavy: FairQueue,
+    pub(crate) heavy: WorkQueue,
     /// Large pages: each keeps a connection for as long as its reader takes.
-    pub(crate) large_pages: FairQueue,
+    pub(crate) large_pages: WorkQueue,
 }
 
 /// What a call makes the service do.
@@ -49,19 +47,19 @@ pub(crate) struct Shares {
 pub(crate) enum Work {
     /// Nothing, or a part of a coalesced statement.
     Coalesced,
-    /// A statement of its own, which weighs this.
-    Statement(usize),
-    /// A long batch of so many items, or one record of the past.
-    Heavy(usize),
+    /// A statement of its own.
+    Statement,
+    /// A long batch, or a record of the past.
+    Heavy,
 }
 
 impl Work {
     pub(crate) fn of_items(items: usize) -> Self {
-        if items > HEAVY_ITEMS { Self::Heavy(items) } else { Self::Statement(1 + items / ITEMS_OF_A_STATEMENT) }
+        if items > HEAVY_ITEMS { Self::Heavy } else { Self::Statement }
     }
 
     pub(crate) fn is_heavy(self) -> bool {
-        matches!(self, Self::Heavy(_))
+        self == Self::Heavy
     }
 }
 
@@ -82,7 +80,7 @@ impl Shares {
         let large_pages = limits((connections / LARGE_PAGE_SHARE).clamp(1, LARGE_PAGES), MAX_QUEUED_LARGE_PAGES);
         // One that is slow still has its connection.
         let large_pages = QueueLimits { running_with_others: 1, slow_after: Duration::MAX, ..large_pages };
-        let queue = |limits| FairQueue::new(limits, callers.clone());
+        let queue = |limits| WorkQueue::new(limits, callers.clone());
         let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
         Self {
             memory: Memory::new(request_memory, request_memory / MEMORY_SHARE),
@@ -109,16 +107,15 @@ impl Shares {
         self.callers.are_several()
     }
 
-    /// Waits until a company's work may run; it runs until the slot is dropped.
-    pub(crate) async fn enter(&self, company_id: i64, work: Work) -> Result<Option<Slot>, Error> {
+    /// Waits until a company's work may run; it runs until the permit is dropped.
+    pub(crate) async fn enter(&self, company_id: i64, work: Work) -> Result<Option<WorkPermit>, Error> {
         // A stream's pages and chunks are work like calls.
         self.callers.called(company_id);
-        let slot = match work {
-            Work::Coalesced => return Ok(None),
-            Work::Statement(weight) => self.statements.enter(company_id, weight).await,
-            Work::Heavy(items) => self.heavy.enter(company_id, items).await,
-        };
-        Ok(Some(slot?))
+        match work {
+            Work::Coalesced => Ok(None),
+            Work::Statement => Ok(Some(self.statements.enter(company_id).await?)),
+            Work::Heavy => Ok(Some(self.heavy.enter(company_id).await?)),
+        }
     }
 
     /// Counts a stream as open until what is returned is dropped.
@@ -161,13 +158,4 @@ fn too_many_watches(full: Full) -> Error {
         Full::Process => format!("This instance of the service has {WATCHERS} watches open already."),
     };
     Error { message, ..full.into() }
-}
-
-/// Does work in its slot, if it has one. Each step of long work is run away from the threads that serve everybody.
-pub(crate) fn run<F: Future>(slot: &mut Option<Slot>, is_long: bool, work: F) -> impl Future<Output = F::Output> {
-    let work = run_off_thread(work, is_long);
-    match slot {
-        Some(slot) => Either::Left(slot.run(work)),
-        None => Either::Right(work),
-    }
 }

@@ -8,18 +8,8 @@ use core_server::{
 };
 use embedded_postgres::SERVICE_ROLE;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
-use test_support::{TestCore, fresh_database, tests};
+use test_support::{TestCore, fresh_database};
 use tokio::time::timeout;
-
-tests![
-    a_worker_is_refused,
-    every_table_is_distributed_by_company,
-    each_worker_has_four_shards_unless_a_number_is_set,
-    later_steps_change_distributed_tables,
-    a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader,
-    the_doctor_names_what_a_node_lacks,
-    wrong_counts_are_found_and_repaired,
-];
 
 async fn run(pool: &PgPool, statements: &[&'static str]) {
     for statement in statements {
@@ -71,6 +61,8 @@ const LAST_STEPS: [&str; 16] = [
 ];
 
 /// IDs come from the sequences of the coordinator.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn a_worker_is_refused() {
     let options = fresh_database().await.options;
     let pool = database::connect(options.clone(), 2).await.unwrap();
@@ -79,6 +71,8 @@ async fn a_worker_is_refused() {
     assert!(matches!(error, DatabaseError::NotCoordinator), "{error}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn every_table_is_distributed_by_company() {
     let pool = database::connect(fresh_database().await.options, 2).await.unwrap();
     // The history has a copy on each node.
@@ -108,6 +102,8 @@ async fn every_table_is_distributed_by_company() {
     pool.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn each_worker_has_four_shards_unless_a_number_is_set() {
     let options = fresh_database().await.options;
     for (setting, expected) in [
@@ -139,6 +135,8 @@ async fn each_worker_has_four_shards_unless_a_number_is_set() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn later_steps_change_distributed_tables() {
     let database = fresh_database().await;
     let pool = database::connect(database.options.clone(), 2).await.unwrap();
@@ -156,6 +154,8 @@ async fn later_steps_change_distributed_tables() {
     pool.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
     let options = fresh_database().await.options;
     let pool = database::connect(options.clone(), 4).await.unwrap();
@@ -188,6 +188,8 @@ async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
     pool.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn the_doctor_names_what_a_node_lacks() {
     let database = fresh_database().await;
     let pool = database::connect(database.options.clone(), 2).await.unwrap();
@@ -228,6 +230,8 @@ async fn the_doctor_names_what_a_node_lacks() {
     pool.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn wrong_counts_are_found_and_repaired() {
     let core = TestCore::start().await;
     for company in 1..=3 {

@@ -11,20 +11,9 @@ use core_server::{
     doctor::{Difference, check_counts, check_sequences, check_values},
 };
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company};
 
 use crate::monitoring::builders::{observation, opening, some, url_incident};
-
-tests![
-    wrong_counts_are_found_and_repaired,
-    writers_go_on_during_a_repair,
-    sequences_that_are_behind_are_found_and_repaired,
-    a_creation_that_meets_an_id_that_is_taken_advances_the_sequence,
-    an_id_near_the_end_is_named_and_followed_by_no_sequence,
-    dates_that_no_text_shows_are_null_and_are_named,
-    records_with_such_dates_are_written_like_others,
-    constraints_of_operators_are_their_own,
-];
 
 async fn check(pool: &PgPool, repair: bool) -> Vec<Difference> {
     let mut found = Vec::new();
@@ -59,6 +48,7 @@ async fn total(clients: &mut GrpcClients) -> i64 {
     clients.urls.list_compliance_urls(request).await.unwrap().into_inner().meta.unwrap().total
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_counts_are_found_and_repaired() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
@@ -98,6 +88,7 @@ async fn wrong_counts_are_found_and_repaired() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writers_go_on_during_a_repair() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
@@ -140,6 +131,7 @@ const BEHIND: &str = "
         end loop;
     end $$";
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sequences_that_are_behind_are_found_and_repaired() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     fill_all(&core.pool, new_company()).await;
@@ -163,6 +155,7 @@ async fn sequences_that_are_behind_are_found_and_repaired() {
     assert_eq!(check_sequences(&mut connection, false).await.unwrap(), []);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
@@ -191,6 +184,7 @@ async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
         .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_id_near_the_end_is_named_and_followed_by_no_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
@@ -236,6 +230,7 @@ const DATES: &str = "
         end loop;
     end $$";
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dates_that_no_text_shows_are_null_and_are_named() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;
@@ -291,6 +286,7 @@ async fn dates_that_no_text_shows_are_null_and_are_named() {
 }
 
 /// The record is changed without its date. The stored date becomes the one that reads return, and the other items of the request succeed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_with_such_dates_are_written_like_others() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;
@@ -364,6 +360,7 @@ async fn records_with_such_dates_are_written_like_others() {
 }
 
 /// Also constraints of their tables, which may have no companies.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn constraints_of_operators_are_their_own() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     fill_all(&core.pool, new_company()).await;

@@ -4,18 +4,17 @@ use compliance_api::v1::{
     AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, GetAffiliateRequest, UpdateAffiliateRequest,
 };
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{TestCore, new_company, reason_of, tests};
+use test_support::{TestCore, new_company, reason_of};
 use tonic::Code;
 
 use crate::monitoring::builders::{observation, opening};
-
-tests![writes_are_unavailable_and_reads_go_on];
 
 async fn run(pool: &PgPool, statement: &str) {
     sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(pool).await.unwrap();
 }
 
 /// The real SQLSTATEs, as a trigger raises them. Each kind of write reports that the database cannot serve, and changes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_are_unavailable_and_reads_go_on() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());

@@ -13,38 +13,3 @@ mod single_reads;
 mod webhooks;
 mod wire;
 mod writes;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    test_support::run(vec![
-        changes::tests(),
-        changes::chain::tests(),
-        changes::changed::tests(),
-        changes::clock::tests(),
-        changes::erasure::tests(),
-        changes::names::tests(),
-        changes::order::tests(),
-        changes::owners::tests(),
-        changes::past::tests(),
-        changes::replay::tests(),
-        changes::restores::tests(),
-        changes::watch::tests(),
-        citus::tests(),
-        doctor::tests(),
-        exhausted::tests(),
-        monitoring::tests(),
-        open_streams::tests(),
-        schema::tests(),
-        schema::large_tables::tests(),
-        shutdown::tests(),
-        single_reads::tests(),
-        webhooks::tests(),
-        webhooks::clocks::tests(),
-        webhooks::endpoints::tests(),
-        webhooks::hanging::tests(),
-        webhooks::sizes::tests(),
-        wire::tests(),
-        writes::tests(),
-    ])
-}

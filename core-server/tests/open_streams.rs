@@ -2,7 +2,7 @@
 
 use core_server::CoreSettings;
 use futures::{StreamExt as _, future::join_all, stream};
-use test_support::{TestCore, constant, fresh_database, reason_of, tests};
+use test_support::{TestCore, constant, fresh_database, reason_of};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::{
@@ -14,8 +14,6 @@ use tonic_reflection::pb::v1::{
     ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
     server_reflection_request::MessageRequest,
 };
-
-tests![streams_without_a_token_are_bounded];
 
 async fn watch(channel: &Channel) -> Result<tonic::Streaming<tonic_health::pb::HealthCheckResponse>, Status> {
     let mut health = HealthClient::new(channel.clone()).watch(HealthCheckRequest::default()).await?.into_inner();
@@ -34,6 +32,7 @@ async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
     Ok(answers)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_without_a_token_are_bounded() {
     let TestCore { core, .. } =
         TestCore::with_settings(fresh_database().await.options, 4, CoreSettings::default()).await;

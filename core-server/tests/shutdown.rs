@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use compliance_api::v1::WatchChangesRequest;
 use core_server::CoreSettings;
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, reason_of, tests, token};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, reason_of, token};
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, transport::Endpoint};
@@ -12,8 +12,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-tests![watchers_of_the_health_learn_of_the_end, watches_of_changes_end];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn watchers_of_the_health_learn_of_the_end() {
     // Longer than the end is waited for.
     let mut settings = CoreSettings::default();
@@ -37,6 +36,7 @@ async fn watchers_of_the_health_learn_of_the_end() {
     timeout(PATIENCE, served).await.expect("it waits for the watcher").unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn watches_of_changes_end() {
     let mut settings = CoreSettings::default();
     settings.connections.shutdown_grace = 10 * PATIENCE;

@@ -14,14 +14,12 @@ use futures::join;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
 use prost::Message;
-use test_support::{Proxy, TestCore, fresh_database, new_company, tests, token_with_scope};
+use test_support::{Proxy, TestCore, fresh_database, new_company, token_with_scope};
 use tokio::time::sleep;
 use tonic::Code;
 use tower::ServiceExt as _;
 
 use crate::monitoring::builders::{observation, opening};
-
-tests![both_paths_answer_alike, a_read_whose_connections_are_lost_before_its_statement];
 
 /// A response: status, headers, messages, trailers.
 type Answer = (u16, HeaderMap, Bytes, Option<HeaderMap>);
@@ -57,6 +55,7 @@ fn code(answer: &Answer) -> Code {
     Code::from_bytes(status.unwrap().as_bytes())
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_paths_answer_alike() {
     let core = TestCore::start().await;
     let token = token_with_scope(new_company(), Some(SCOPE_MONITOR), 3600);
@@ -98,6 +97,7 @@ async fn both_paths_answer_alike() {
 
 /// All connections are those of writes, so that a read has to set its own limit on lock waits first. The first one is found to
 /// be lost by that, and the others with it: the read runs again on a new one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_whose_connections_are_lost_before_its_statement() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);

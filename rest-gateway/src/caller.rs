@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use admission::{Reservation, ResponseMemory, Slot, WATCH_TIME, with_slot_of};
+use admission::{Reservation, ResponseMemory, WATCH_TIME, WorkPermit};
 use axum::extract::FromRequestParts;
 use compliance_api::{
     client::{BoxStream, Clients},
@@ -46,8 +46,8 @@ pub(crate) struct Caller {
 pub(crate) struct HeldByCore {
     /// What they take, until they were sent.
     pub(crate) memory: Option<ResponseMemory>,
-    /// The slot in which they were read, until they are written.
-    pub(crate) slot: Option<Slot>,
+    /// The permit with which they were read, until they are written.
+    pub(crate) permit: Option<Arc<WorkPermit>>,
 }
 
 /// A stream of which the first messages were read.
@@ -115,9 +115,9 @@ impl Caller {
         F: Future<Output = Result<Response<R>, Status>>,
     {
         let response = operation(&self.gateway.clients, self.request(message));
-        let (response, slot) = with_slot_of(self.wait(response)).await;
-        let (metadata, message, mut extensions) = response?.into_parts();
-        Ok((message, metadata.into(), HeldByCore { memory: extensions.remove(), slot }))
+        let (metadata, message, mut extensions) = self.wait(response).await?.into_parts();
+        let held = HeldByCore { memory: extensions.remove(), permit: extensions.remove() };
+        Ok((message, metadata.into(), held))
     }
 
     /// Reads a stream up to its first messages, so that an error before them gets its own status. If the connection breaks

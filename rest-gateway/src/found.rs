@@ -27,14 +27,14 @@ pub(crate) fn respond_found<T: Serialize + Sync>(
 /// A response that `make` makes of records.
 pub(crate) fn respond_holding(
     caller: &Caller,
-    HeldByCore { memory, slot }: HeldByCore,
+    HeldByCore { memory, permit }: HeldByCore,
     bytes: usize,
     make: impl FnOnce() -> Response,
 ) -> Result<Response, Refusal> {
     let bytes = memory.as_ref().map_or(0, |memory| memory.bytes()).max(bytes);
     let response = compute(bytes, make);
     // The company's next work may begin in the core.
-    drop(slot);
+    drop(permit);
     if bytes.max(size(&response)) <= SMALL { Ok(response) } else { holding(caller, response, memory) }
 }
 

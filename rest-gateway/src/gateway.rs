@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, thread::available_parallelism};
 
-use admission::{Callers, FairQueue, MEMORY_SHARE, Memory, QueueLimits, SLOW_AFTER, Slot};
+use admission::{Callers, MEMORY_SHARE, Memory, QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
 use compliance_api::{client::Clients, error::Error, token::Verifier};
 use metrics::{describe_gauge, gauge};
 use telemetry::metrics::on_render;
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Measures the state of the gateway whenever metrics are asked for.
-fn report(large_requests: &FairQueue, memory: &Memory) {
+fn report(large_requests: &WorkQueue, memory: &Memory) {
     describe_gauge!("compliance_gateway_queue_length", "Large requests, or single reads, that wait.");
     describe_gauge!("compliance_gateway_running", "Large requests in progress.");
     describe_gauge!("compliance_gateway_memory_held_bytes", "Memory that requests and their responses hold.");
@@ -36,7 +36,7 @@ pub(crate) struct Gateway {
     /// Notices when several companies call.
     pub(crate) callers: Callers,
     /// Lets large requests run: each keeps a processor busy.
-    pub(crate) large_requests: FairQueue,
+    pub(crate) large_requests: WorkQueue,
     pub(crate) settings: Settings,
 }
 
@@ -52,7 +52,7 @@ impl Gateway {
             waiting_per_company: MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY,
         };
         let callers = Callers::default();
-        let large_requests = FairQueue::new(limits, callers.clone());
+        let large_requests = WorkQueue::new(limits, callers.clone());
         let own = || Memory::new(settings.body_memory, settings.body_memory / MEMORY_SHARE);
         let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
@@ -60,8 +60,8 @@ impl Gateway {
     }
 
     /// Waits until work of a company on a large request may run.
-    pub(crate) async fn enter(&self, company: i64, weight: usize) -> Result<Slot, Error> {
-        let entered = timeout(self.settings.request_timeout, self.large_requests.enter(company, weight)).await;
+    pub(crate) async fn enter(&self, company: i64) -> Result<WorkPermit, Error> {
+        let entered = timeout(self.settings.request_timeout, self.large_requests.enter(company)).await;
         Ok(entered.map_err(|_| Error::overloaded())??)
     }
 }

@@ -14,17 +14,8 @@ use futures::future::join_all;
 use tonic::{Code, Response, Status, Streaming, transport::Channel};
 
 use test_support::{
-    LockedTable, Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, tests, token,
+    LockedTable, Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, token,
 };
-
-tests![
-    mixed_callers,
-    a_slow_read_delays_no_other,
-    abandoned_reads,
-    limits,
-    refused_messages_are_delayed,
-    valid_reads_beside_many_invalid_ones,
-];
 
 /// Reads with a token each.
 #[derive(Default)]
@@ -118,6 +109,7 @@ async fn insert(service: &TestService, company: i64, id: i64) {
     sqlx::query(insert).bind(company).bind(id).execute(&service.pool).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mixed_callers() {
     let service = TestService::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
     let (one, other, limited, none) = (new_company(), new_company(), new_company(), new_company());
@@ -156,6 +148,7 @@ async fn mixed_callers() {
 }
 
 /// The reads of cases wait for a lock; those of affiliates in the same message do not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_read_delays_no_other() {
     let service = TestService::start().await;
     let (slow, quick) = (new_company(), new_company());
@@ -185,6 +178,7 @@ async fn a_slow_read_delays_no_other() {
 }
 
 /// Callers of a gateway that go away while their reads wait take nobody else's result with them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_reads() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..20).map(|_| new_company()).collect();
@@ -217,6 +211,7 @@ async fn abandoned_reads() {
 }
 
 /// A caller that repeats refused messages at once makes about ten of them a second, as of other refused calls.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refused_messages_are_delayed() {
     const CALLERS: usize = 4;
     const MESSAGES: usize = 100;
@@ -237,6 +232,7 @@ async fn refused_messages_are_delayed() {
 }
 
 /// Each read has its own result, however many others of its message have a token that is not valid.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn valid_reads_beside_many_invalid_ones() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..40).map(|_| new_company()).collect();
@@ -256,6 +252,7 @@ async fn valid_reads_beside_many_invalid_ones() {
     assert_eq!(results.iter().map(shown).collect::<Vec<_>>(), expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits() {
     let service = TestService::start().await;
     let token = token(new_company());

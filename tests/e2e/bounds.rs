@@ -10,20 +10,3 @@ mod pages;
 mod records;
 mod slots;
 mod unproven;
-
-use test_support::Test;
-
-pub(crate) fn all_tests() -> Vec<Test> {
-    let tests = [
-        deadlines::tests(),
-        documents::tests(),
-        encoded::tests(),
-        flood::tests(),
-        lists::tests(),
-        memory::tests(),
-        pages::tests(),
-        slots::tests(),
-        unproven::tests(),
-    ];
-    [&tests[..], &[records::tests()]].concat().concat()
-}

@@ -4,17 +4,7 @@ use std::collections::HashSet;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use test_support::{RestClient, RestResponse, TestService, new_company, tests};
-
-tests![
-    one_name,
-    crossing_creates,
-    crossing_updates,
-    crossing_renames,
-    different_fields,
-    same_urls,
-    singles_and_batches
-];
+use test_support::{RestClient, RestResponse, TestService, new_company};
 
 /// A client on each way to the core.
 fn clients(service: &TestService, company: i64) -> [RestClient; 2] {
@@ -31,6 +21,7 @@ fn statuses(answers: &[RestResponse], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_name() {
     let service = TestService::start().await;
     let company = new_company();
@@ -48,6 +39,7 @@ async fn one_name() {
 }
 
 /// A..Z and Z..A at once: each name is created once, and reported as created once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn crossing_creates() {
     let service = TestService::start().await;
     for round in 0..4 {
@@ -81,6 +73,7 @@ async fn created(rest: &RestClient, count: usize) -> Vec<i64> {
 }
 
 /// Forwards and backwards over the same affiliates: every update succeeds, and each batch is applied as a whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn crossing_updates() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
@@ -106,6 +99,7 @@ async fn crossing_updates() {
 }
 
 /// Renames that chase each other's names: a taken name is reported, and no two affiliates ever have the same name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn crossing_renames() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
@@ -139,6 +133,7 @@ async fn crossing_renames() {
 
 /// Writers of different fields of the same affiliates, in single and in batch updates: each field keeps its own writer's
 /// last value.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn different_fields() {
     const FIELDS: [&str; 6] = ["city", "state", "zip", "notes", "first_name", "last_name"];
     let service = TestService::start().await;
@@ -171,6 +166,7 @@ async fn different_fields() {
 }
 
 /// The same URLs in both orders at once: each is added once, by one of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn same_urls() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
@@ -197,6 +193,7 @@ async fn same_urls() {
 }
 
 /// Single creates, single renames, and batches of both, over the same few names.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn singles_and_batches() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());

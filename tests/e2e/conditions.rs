@@ -3,17 +3,7 @@
 use compliance_api::v1::{CaseInput, OpenCaseRequest, UpdateCaseRequest};
 use futures::future::join_all;
 use serde_json::json;
-use test_support::{RestClient, RestResponse, TestService, new_company, tests};
-
-tests![
-    one_affiliate_is_changed_if_it_has_the_tag,
-    of_concurrent_changes_with_one_tag_one_wins,
-    what_the_client_has_is_not_sent_again,
-    compressed_records_have_tags_of_their_own,
-    an_erasure_needs_the_tag,
-    conditions_that_no_operation_takes_are_refused,
-    the_same_values_keep_the_tag,
-];
+use test_support::{RestClient, RestResponse, TestService, new_company};
 
 async fn affiliate(rest: &RestClient, name: &str) -> i64 {
     let body = json!({"client_affiliate_id": name, "affiliate_name": name, "notes": "n".repeat(1500)}).to_string();
@@ -35,6 +25,7 @@ async fn tag(rest: &RestClient, path: &str) -> String {
 
 const CHANGED: &str = r#"{"code":"412","status":"error","detail":{"msg":"The record has changed since it was read. Read it again before you change it."}}"#;
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_affiliate_is_changed_if_it_has_the_tag() {
     let service = TestService::start().await;
     let company = new_company();
@@ -85,6 +76,7 @@ async fn one_affiliate_is_changed_if_it_has_the_tag() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_concurrent_changes_with_one_tag_one_wins() {
     let service = TestService::start().await;
     let company = new_company();
@@ -103,6 +95,7 @@ async fn of_concurrent_changes_with_one_tag_one_wins() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_client_has_is_not_sent_again() {
     let service = TestService::start().await;
     let company = new_company();
@@ -144,6 +137,7 @@ async fn what_the_client_has_is_not_sent_again() {
     assert_eq!(RestResponse::of(unknown).await.status, 404);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn compressed_records_have_tags_of_their_own() {
     let service = TestService::start().await;
     let company = new_company();
@@ -165,6 +159,7 @@ async fn compressed_records_have_tags_of_their_own() {
     assert_eq!(put(&rest, id, json!({"id": id, "city": "Bonn"}), &[&coded]).await.status, 412);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_erasure_needs_the_tag() {
     let service = TestService::start().await;
     let company = new_company();
@@ -195,6 +190,7 @@ async fn an_erasure_needs_the_tag() {
 }
 
 /// Every route that changes something, with every condition but those that are honoured.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conditions_that_no_operation_takes_are_refused() {
     let service = TestService::start().await;
     let company = new_company();
@@ -227,6 +223,7 @@ async fn conditions_that_no_operation_takes_are_refused() {
     assert_eq!(RestResponse::of(nobody).await.status, 401);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_values_keep_the_tag() {
     let service = TestService::start().await;
     let company = new_company();

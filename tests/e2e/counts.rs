@@ -2,11 +2,9 @@
 
 use futures::future::join_all;
 use sqlx::PgPool;
-use test_support::{TestService, new_company, tests};
+use test_support::{TestService, new_company};
 
 use crate::model::Dice;
-
-tests![urls, cases, pages_near_the_beginning];
 
 const WRITERS: u64 = 6;
 const STATEMENTS: usize = 60;
@@ -44,6 +42,7 @@ async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
     join_all(all).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn urls() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
@@ -111,6 +110,7 @@ async fn urls() {
     compare(&service.pool, &counted(&dimensions), "compliance_url_counts", split_by, &numbers, 10).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cases() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
@@ -148,6 +148,7 @@ async fn cases() {
 }
 
 /// A page with up to 500 records before it is read without the counts, and a later one is looked up in them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_near_the_beginning() {
     let service = TestService::start().await;
     let company = new_company();

@@ -5,20 +5,10 @@ use std::{collections::HashSet, io::Cursor};
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, GzipEncoder, ZstdDecoder};
 use rest_gateway::Settings;
 use serde_json::{Value, json};
-use test_support::{Options, RestClient, RestResponse, TestService, constant, new_company, tests};
+use test_support::{Options, RestClient, RestResponse, TestService, constant, new_company};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::http::envelope;
-
-tests![
-    lists_are_compressed_as_clients_accept,
-    short_responses_are_plain,
-    documents_are_compressed_once,
-    bodies_may_be_in_gzip,
-    what_gzip_hides_is_bounded,
-    head_has_the_head_alone,
-    pages_of_other_origins,
-];
 
 async fn all(mut reader: impl AsyncRead + Unpin) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -37,6 +27,7 @@ async fn with_affiliates(rest: &RestClient, count: usize) {
     rest.post("/affiliates", json!({"affiliates": items}).to_string()).await.with_status(201);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_are_compressed_as_clients_accept() {
     let rate_limit = "1000/s".parse().unwrap();
     let service = TestService::with(Options { rate_limit, ..Options::default() }).await;
@@ -79,6 +70,7 @@ async fn lists_are_compressed_as_clients_accept() {
 }
 
 /// A response of as many bytes as are compressed, one less and one more, whatever it has is the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn short_responses_are_plain() {
     let least = constant("rest-gateway/src/limits.rs", "SMALLEST_COMPRESSED");
     let service = TestService::start().await;
@@ -106,6 +98,7 @@ async fn short_responses_are_plain() {
 }
 
 /// What is in the program is there in gzip, and as it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_are_compressed_once() {
     let service = TestService::start().await;
     let nobody = service.rest(new_company()).with_token(None);
@@ -142,6 +135,7 @@ async fn documents_are_compressed_once() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_may_be_in_gzip() {
     let rate_limit = "1000/s".parse().unwrap();
     let service = TestService::with(Options { rate_limit, ..Options::default() }).await;
@@ -186,6 +180,7 @@ async fn bodies_may_be_in_gzip() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_gzip_hides_is_bounded() {
     let limit = 1 << 20;
     let settings = Settings { body_limit: limit, ..Settings::default() };
@@ -202,6 +197,7 @@ async fn what_gzip_hides_is_bounded() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn head_has_the_head_alone() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
@@ -223,6 +219,7 @@ async fn head_has_the_head_alone() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_other_origins() {
     let origin = "https://partner.example";
     let settings = Settings { cors_origins: vec![origin.parse().unwrap()], ..Settings::default() };

@@ -6,16 +6,7 @@ use compliance_api::{
 };
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
-use test_support::{RestClient, RestResponse, TestService, new_company, tests};
-
-tests![
-    lists_are_the_same_in_every_format,
-    lists_without_records,
-    formulas_are_texts,
-    other_types_are_envelopes,
-    a_whole_list_has_no_pages,
-    lists_go_on_after_an_id,
-];
+use test_support::{RestClient, RestResponse, TestService, new_company};
 
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
@@ -112,6 +103,7 @@ async fn expect(rest: &RestClient, path: &str, records: &[Value]) {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_are_the_same_in_every_format() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;
@@ -139,6 +131,7 @@ async fn lists_are_the_same_in_every_format() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_without_records() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
@@ -152,6 +145,7 @@ async fn lists_without_records() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn formulas_are_texts() {
     let service = TestService::start().await;
     let company = new_company();
@@ -169,6 +163,7 @@ async fn formulas_are_texts() {
 }
 
 /// What a client accepted before still gets what it got.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_types_are_envelopes() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;
@@ -185,6 +180,7 @@ async fn other_types_are_envelopes() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_whole_list_has_no_pages() {
     let service = TestService::start().await;
     let company = new_company();
@@ -207,6 +203,7 @@ async fn a_whole_list_has_no_pages() {
 }
 
 /// Over gRPC, an interrupted list can be continued.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_go_on_after_an_id() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;

@@ -6,11 +6,9 @@ use compliance_api::v1::{
     ListComplianceCasesRequest, ListComplianceUrlsRequest, UpdateAffiliateRequest, UrlInput,
 };
 use prost_types::FieldMask;
-use test_support::{GrpcClients, TestService, new_company, reason_of, tests};
+use test_support::{GrpcClients, TestService, new_company, reason_of};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
-
-tests![masks, absent_messages, unknown_enum_values, many_ids, details_of_errors];
 
 #[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
 fn text(text: &str) -> Option<String> {
@@ -53,6 +51,7 @@ fn one(path: &str, message: &str) -> Vec<(String, String)> {
     vec![(path.to_owned(), message.to_owned())]
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn masks() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
@@ -90,6 +89,7 @@ async fn masks() {
     assert_eq!(violations(&refused), one("email_one", "The email one field must be a valid email address."));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absent_messages() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
@@ -101,6 +101,7 @@ async fn absent_messages() {
     assert_eq!(violations(&refused), [required("id", "id")]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_enum_values() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
@@ -113,6 +114,7 @@ async fn unknown_enum_values() {
     assert_eq!(violations(&refused), one("sort_by", "The selected sort by is invalid."));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_ids() {
     let service = TestService::start().await;
     let company = new_company();
@@ -150,6 +152,7 @@ async fn many_ids() {
 }
 
 /// Facts for programs stand in the metadata of `ErrorInfo`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn details_of_errors() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use test_support::{RestClient, TestService, new_company, tests, token};
+use test_support::{RestClient, TestService, new_company, token};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-
-tests![bodies, deep_but_harmless, broken_connections];
 
 /// Name, body, and the statuses that are documented for it.
 type Hostile = (&'static str, Vec<u8>, &'static [u16]);
@@ -119,6 +117,7 @@ fn hostile() -> Vec<Hostile> {
     all
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -166,6 +165,7 @@ fn start(text: &str) -> String {
 }
 
 /// Deep, long or odd values of unknown fields are no violation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deep_but_harmless() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
@@ -198,6 +198,7 @@ async fn deep_but_harmless() {
 }
 
 /// Heads that are none, and bodies that break off: the service goes on for everybody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn broken_connections() {
     let service = TestService::start().await;
     let company = new_company();

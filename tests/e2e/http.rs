@@ -4,21 +4,11 @@ use std::time::Duration;
 
 use rest_gateway::Settings;
 use serde_json::{Value, json};
-use test_support::{Options, RestClient, RestResponse, TestService, new_company, now, sign, tests, token};
+use test_support::{Options, RestClient, RestResponse, TestService, new_company, now, sign, token};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-
-tests![
-    unknown_paths_and_wrong_methods,
-    bodies_over_the_limit,
-    content_types_and_request_ids,
-    token_comes_first,
-    what_http_itself_refuses,
-    bodies_have_one_transfer_encoding,
-    health,
-];
 
 pub(crate) fn envelope(code: &str) -> impl Fn(&RestResponse) {
     move |answer| {
@@ -30,6 +20,7 @@ pub(crate) fn envelope(code: &str) -> impl Fn(&RestResponse) {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_paths_and_wrong_methods() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -63,6 +54,7 @@ async fn unknown_paths_and_wrong_methods() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_over_the_limit() {
     let settings = Settings { body_limit: 4096, ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;
@@ -102,6 +94,7 @@ async fn bodies_over_the_limit() {
 }
 
 /// JSON is read whatever the body is called, and always called JSON; an ID of the client's comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn content_types_and_request_ids() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -131,6 +124,7 @@ async fn content_types_and_request_ids() {
 }
 
 /// Requests that no handler sees have the same body and headers as others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_http_itself_refuses() {
     let service = TestService::start().await;
     let long = "x".repeat(40_000);
@@ -159,6 +153,7 @@ async fn what_http_itself_refuses() {
 
 /// A body in an encoding that is not undone, or in `chunked` twice, is not what it seems to be. A proxy could see another end of
 /// it, so the connection is closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_have_one_transfer_encoding() {
     let service = TestService::start().await;
     let company = new_company();
@@ -206,6 +201,7 @@ async fn bodies_have_one_transfer_encoding() {
 }
 
 /// 401 before any look at path, query or body.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn token_comes_first() {
     let service = TestService::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
     let company = new_company();
@@ -258,6 +254,7 @@ async fn token_comes_first() {
     assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, Some("0")));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn health() {
     let service = TestService::start().await;
     for address in [service.rest, service.rest_remote] {

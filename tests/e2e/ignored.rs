@@ -2,13 +2,7 @@
 
 use rest_gateway::Settings;
 use serde_json::json;
-use test_support::{Options, RestClient, RestResponse, TestService, new_company, tests};
-
-tests![
-    fields_that_had_no_effect_are_listed,
-    a_record_that_is_sent_back_is_noticed,
-    pages_of_other_origins_can_read_them
-];
+use test_support::{Options, RestClient, RestResponse, TestService, new_company};
 
 const FIELDS: &str = "x-ignored-fields";
 const PARAMETERS: &str = "x-ignored-parameters";
@@ -17,6 +11,7 @@ async fn sent(rest: &RestClient, method: &str, path: &str, body: serde_json::Val
     RestResponse::of(rest.request(method, path).body(body.to_string())).await
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fields_that_had_no_effect_are_listed() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -98,6 +93,7 @@ async fn fields_that_had_no_effect_are_listed() {
 }
 
 /// The documented trap: some names that are read differ from those that are written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_that_is_sent_back_is_noticed() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
@@ -115,6 +111,7 @@ async fn a_record_that_is_sent_back_is_noticed() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_other_origins_can_read_them() {
     let settings = Settings { cors_origins: vec!["*".parse().unwrap()], ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;

@@ -2,14 +2,13 @@
 
 use futures::future::join_all;
 use sqlx::AssertSqlSafe;
-use test_support::{LockedTable, RestClient, TestService, new_company, tests};
-
-tests![readers_that_stay_receive_their_own];
+use test_support::{LockedTable, RestClient, TestService, new_company};
 
 const COMPANIES: usize = 8;
 const RECORDS: i64 = 40;
 
 /// Records of all companies have the same IDs; each says whose it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_stay_receive_their_own() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..COMPANIES).map(|_| new_company()).collect();

@@ -33,43 +33,8 @@ mod streams;
 mod upgrade;
 mod watch;
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    if let Some(status) = test_support::serve_if_requested() {
-        return status;
-    }
-    let status = test_support::run(vec![
-        batch_read::tests(),
-        bounds::all_tests(),
-        cases::tests(),
-        citus::tests(),
-        concurrency::tests(),
-        conditions::tests(),
-        counts::tests(),
-        described::all_tests(),
-        encodings::tests(),
-        faults::tests(),
-        formats::tests(),
-        grpc_only::tests(),
-        hostile::tests(),
-        http::tests(),
-        ignored::tests(),
-        isolation::all_tests(),
-        leavers::tests(),
-        model::tests(),
-        outage::tests(),
-        plans::tests(),
-        rate_limit::tests(),
-        real_input::tests(),
-        restore::tests(),
-        roles::tests(),
-        sizes::tests(),
-        streams::tests(),
-        upgrade::tests(),
-        watch::tests(),
-    ]);
-    cases::print_count();
-    test_support::print_compared_with_document();
-    status
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a server for other tests"]
+async fn serve_for_a_test() {
+    test_support::serve_for_a_test().await;
 }

@@ -7,14 +7,12 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use sqlx::AssertSqlSafe;
 use test_support::{
-    Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, reason_of, tests, token,
+    Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, reason_of, token,
 };
 use tonic::Code;
 use tonic_types::StatusExt as _;
 
 use crate::isolation::{ROUTES, Side, Twin, calls, filled, operations};
-
-tests![every_operation_reports_it, a_list_breaks_off];
 
 /// A service over a database server of its own that is not restarted.
 async fn service() -> (TestService, TestCluster) {
@@ -28,6 +26,7 @@ const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try ag
 const WITHOUT_DATABASE: [&str; 1] = ["AccessService/CheckAccess"];
 
 /// The routes and the operations are those of the contract: `isolation` fails if one is missing there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_reports_it() {
     let (service, cluster) = service().await;
     let company = new_company();
@@ -78,6 +77,7 @@ async fn every_operation_reports_it() {
 }
 
 /// A client must not take the part that it got for the whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_breaks_off() {
     for (remote, accept) in [(false, "*/*"), (true, "*/*"), (false, "text/csv"), (true, "application/x-ndjson")] {
         let (service, cluster) = service().await;

@@ -8,19 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
-use test_support::{fresh_database, new_company, tests};
-
-tests![
-    lists_use_the_same_indexes_everywhere,
-    late_pages_pass_over_few_records,
-    lookups_use_their_own_indexes,
-    reads_find_their_rows_by_key,
-    scans_read_one_company_along_its_keys,
-    the_past_of_a_record_is_read_by_its_own_changes,
-    writes_find_their_rows_by_key,
-    batches_read_what_they_belong_to_once,
-    bulk_loads_read_no_history
-];
+use test_support::{fresh_database, new_company};
 
 /// Tables that grow with a company; the months of the record of changes are others.
 const LARGE: &[&str] = &[
@@ -61,6 +49,7 @@ const RECORDS: [&str; 7] = [
 /// How much the planner knows.
 const STATES: [&str; 3] = ["empty", "filled and never analyzed", "analyzed"];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_use_the_same_indexes_everywhere() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let mut of_empty: Vec<BTreeSet<(String, String)>> = Vec::new();
@@ -105,6 +94,7 @@ async fn lists_use_the_same_indexes_everywhere() {
 }
 
 /// The counts know the day on which a late page begins, and no more, so 20,000 records a day are much to pass over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn late_pages_pass_over_few_records() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let records = "insert into compliance_urls
@@ -148,6 +138,7 @@ const LOOKUPS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lookups_use_their_own_indexes() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
@@ -172,6 +163,7 @@ async fn lookups_use_their_own_indexes() {
 
 /// Every record that is read by its ID is found by its key, and all of them are read in the order of the key, whatever is
 /// known of the tables.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_find_their_rows_by_key() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
@@ -184,6 +176,7 @@ async fn reads_find_their_rows_by_key() {
 
 /// Searches and the overview read records of one company in the order of the key, so that no sort of all of them comes first,
 /// whatever is known of the tables.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scans_read_one_company_along_its_keys() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
@@ -229,6 +222,7 @@ async fn scans_read_one_company_along_its_keys() {
 }
 
 /// However many changes there are of the parts of other records, in rows of one part or of one record's parts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_past_of_a_record_is_read_by_its_own_changes() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let changes = "
@@ -271,6 +265,7 @@ async fn the_past_of_a_record_is_read_by_its_own_changes() {
 }
 
 /// Every row that a write reads or changes is found by its key, whatever is known of the tables.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_find_their_rows_by_key() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
@@ -333,6 +328,7 @@ async fn expect_keys(
 
 /// Items of a batch for one case, or of names, are not each looked for among all of its incidents, or all names of the
 /// company: the planner knows nothing of them, and takes the batch to have ten items.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_read_what_they_belong_to_once() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     bring_to(&mut connection, "empty").await;
@@ -428,6 +424,7 @@ async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<S
 }
 
 /// A session that has cached its plans on an empty database loads records, as the service does on its first day.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bulk_loads_read_no_history() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let company = new_company();

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use core_server::access::RateLimit;
-use test_support::{Options, RestResponse, TestService, new_company, reason_of, tests};
+use test_support::{Options, RestResponse, TestService, new_company, reason_of};
 use tonic_types::StatusExt as _;
 
 use crate::http::envelope;
-
-tests![three_in_a_window, many_at_once, before_faults, reads_that_fail];
 
 const GOOD: &str = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
 
@@ -27,6 +25,7 @@ fn number(answer: &RestResponse, header: &str) -> u64 {
 }
 
 /// The fourth is refused on every layer, with the time of the next attempt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_in_a_window() {
     let service = limited(3).await;
     let company = new_company();
@@ -78,6 +77,7 @@ async fn three_in_a_window() {
 }
 
 /// However reads are batched, each counts as one request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_at_once() {
     let service = limited(20).await;
     for remote in [false, true] {
@@ -96,6 +96,7 @@ async fn many_at_once() {
 }
 
 /// A caller over the limit learns nothing about violations in its request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn before_faults() {
     let service = limited(1).await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -118,6 +119,7 @@ async fn before_faults() {
 }
 
 /// A read that fails before its first record says how much of the limit is left, like any other response.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_that_fail() {
     let service = limited(100).await;
     let company = new_company();

@@ -5,10 +5,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
-use test_support::{RestClient, TestService, new_company, tests};
+use test_support::{RestClient, TestService, new_company};
 use url::Url;
-
-tests![real_urls];
 
 const BATCH: usize = 100;
 
@@ -33,6 +31,7 @@ fn body(addresses: &[&String]) -> String {
     json!({"urls": addresses.iter().map(|url| json!({"url": url})).collect::<Vec<_>>()}).to_string()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn real_urls() {
     let addresses = addresses();
     let service = TestService::start().await;

@@ -6,15 +6,7 @@ use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest, Open
 use embedded_postgres::{Installation, OWNER_ROLE};
 use serde_json::Value;
 use sqlx::{ConnectOptions as _, Connection as _};
-use test_support::{
-    Options, RestClient, RestResponse, TestDatabase, TestService, fresh_database, new_company, output, tests,
-};
-
-tests![
-    a_restored_database_gives_the_same_answers,
-    what_was_handed_out_after_a_backup_is_recognisably_gone,
-    a_backup_that_is_restored_twice_gives_out_nothing_twice,
-];
+use test_support::{Options, RestClient, RestResponse, TestDatabase, TestService, fresh_database, new_company, output};
 
 /// Fills a company through every kind of record.
 async fn fill(service: &TestService, company: i64) {
@@ -102,6 +94,7 @@ async fn dump_and_restore(database: &TestDatabase, restored: &TestDatabase) {
     std::fs::remove_file(&dump).unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restored_database_gives_the_same_answers() {
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let companies = [new_company(), new_company()];
@@ -133,6 +126,7 @@ fn positions(changes: &Value) -> Vec<i64> {
     changes["data"]["changes"].as_array().unwrap().iter().map(|change| change["position"].as_i64().unwrap()).collect()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let (company, later) = (new_company(), new_company());
@@ -207,6 +201,7 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_that_is_restored_twice_gives_out_nothing_twice() {
     let database = fresh_database().await;
     let company = new_company();

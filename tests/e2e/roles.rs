@@ -3,15 +3,7 @@
 use core_server::audit::verify;
 use embedded_postgres::SERVICE_ROLE;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection};
-use test_support::{TestCore, fresh_database, new_company, tests};
-
-tests![
-    the_service_role_owns_nothing,
-    the_service_role_cannot_change_the_schema,
-    the_service_role_writes_history_by_triggers_alone,
-    functions_of_the_owner_harm_nothing,
-    the_service_role_erases_deleted_records_alone,
-];
+use test_support::{TestCore, fresh_database, new_company};
 
 /// Tables that the role reads and does not write. Parts of the record of changes it does not even read.
 const READ: [&str; 6] =
@@ -34,6 +26,7 @@ async fn connect() -> (TestCore, PgConnection) {
     (TestCore::over(database.options, 4).await, service)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_role_owns_nothing() {
     let (core, mut service) = connect().await;
     let served = "select count(*) from pg_stat_activity
@@ -53,6 +46,7 @@ async fn the_service_role_owns_nothing() {
     drop(core);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_role_cannot_change_the_schema() {
     let (core, mut service) = connect().await;
     let tables = "select relname::text from pg_class
@@ -103,6 +97,7 @@ async fn the_service_role_cannot_change_the_schema() {
 }
 
 /// A new table or function is noticed, and so is a month that is made later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_role_writes_history_by_triggers_alone() {
     let (core, mut service) = connect().await;
     let again = "do $$ begin execute (select format('drop table %I', max(inhrelid::regclass::text)) from pg_inherits
@@ -146,6 +141,7 @@ async fn the_service_role_writes_history_by_triggers_alone() {
 }
 
 /// All that the role can try leaves the record as it was, or is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn functions_of_the_owner_harm_nothing() {
     let (core, mut service) = connect().await;
     let company = new_company();
@@ -216,6 +212,7 @@ async fn functions_of_the_owner_harm_nothing() {
 }
 
 /// A record that exists keeps all of its entries, also those from before it was deleted and created again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_role_erases_deleted_records_alone() {
     let (core, mut service) = connect().await;
     let company = new_company();

@@ -1,12 +1,11 @@
 //! Ten thousand items in one request, and a list of three hundred thousand.
 
 use serde_json::{Value, json};
-use test_support::{RestClient, ServerProcess, TestService, fresh_database, new_company, tests};
-
-tests![ten_thousand_affiliates, ten_thousand_urls, a_list_of_300_000];
+use test_support::{RestClient, ServerProcess, TestService, fresh_database, new_company};
 
 const ITEMS: usize = 10_000;
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_affiliates() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -44,6 +43,7 @@ async fn ten_thousand_affiliates() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_urls() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -65,6 +65,7 @@ const AFFILIATES: usize = 300_000;
 const MOST_KIB: u64 = 64 * 1024;
 
 /// Whole, in order, and without the process growing with it: the list is streamed from end to end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_of_300_000() {
     let database = fresh_database().await;
     let (company, pool) = (new_company(), core_server::database::connect(database.options, 2).await.unwrap());

@@ -15,10 +15,8 @@ use compliance_api::{
 use futures::{StreamExt as _, future::LocalBoxFuture, stream};
 use prost_reflect::DescriptorPool;
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestService, new_company, reason_of, tests};
+use test_support::{GrpcClients, TestService, new_company, reason_of};
 use tonic::{Status, Streaming};
-
-tests![every_stream_that_breaks_ends_with_an_error, an_export_goes_on_after_any_of_its_messages];
 
 const RECORDS: i64 = 3000;
 
@@ -135,6 +133,7 @@ async fn fill(pool: &PgPool, company: i64) {
     sqlx::raw_sql(AssertSqlSafe(statements)).execute(pool).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_stream_that_breaks_ends_with_an_error() {
     let contract = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
     let methods = contract.services().flat_map(|service| service.methods().collect::<Vec<_>>());
@@ -172,6 +171,7 @@ async fn every_stream_that_breaks_ends_with_an_error() {
 }
 
 /// Whatever message was the last that arrived, the export that follows it has the rest, each record once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_goes_on_after_any_of_its_messages() {
     let service = TestService::start().await;
     let company = new_company();

@@ -12,24 +12,10 @@ use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{
     GrpcClients, Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, constant,
-    new_company, now, reason_of, sign, tests, token, token_with_scope,
+    new_company, now, reason_of, sign, token, token_with_scope,
 };
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};
-
-tests![
-    committed_changes_arrive_in_their_order,
-    only_the_types_that_are_asked_for_arrive,
-    a_watch_goes_on_where_it_ended,
-    nothing_new_is_said_once_in_a_while,
-    only_audits_are_told_who_made_a_change,
-    a_watch_ends_with_its_token,
-    what_cannot_be_watched_is_refused,
-    events_have_the_headers_that_proxies_and_caches_need,
-    many_watch_through_one_gateway,
-    all_watches_of_a_company_can_be_opened_at_once,
-    a_database_that_is_away_ends_no_watch,
-];
 
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
 /// Longer than a message takes on a busy machine.
@@ -177,6 +163,7 @@ fn insert(company: i64, numbers: std::ops::RangeInclusive<i64>) -> String {
     )
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn committed_changes_arrive_in_their_order() {
     let service = TestService::start().await;
     let (company, other) = (new_company(), new_company());
@@ -214,6 +201,7 @@ async fn committed_changes_arrive_in_their_order() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_types_that_are_asked_for_arrive() {
     let service = TestService::start().await;
     let company = new_company();
@@ -233,6 +221,7 @@ async fn only_the_types_that_are_asked_for_arrive() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_goes_on_where_it_ended() {
     let service = TestService::start().await;
     let company = new_company();
@@ -263,6 +252,7 @@ async fn a_watch_goes_on_where_it_ended() {
     tokio::join!(writing, join_all(reading));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_new_is_said_once_in_a_while() {
     let service = TestService::start().await;
     let company = new_company();
@@ -282,6 +272,7 @@ async fn nothing_new_is_said_once_in_a_while() {
 }
 
 /// In lists and watches of either layer, also where watchers share a page.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_audits_are_told_who_made_a_change() {
     let service = TestService::start().await;
     let company = new_company();
@@ -335,6 +326,7 @@ async fn only_audits_are_told_who_made_a_change() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_ends_with_its_token() {
     let service = TestService::start().await;
     let company = new_company();
@@ -356,6 +348,7 @@ async fn a_watch_ends_with_its_token() {
     join_all(ended).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_watched_is_refused() {
     let service = TestService::start().await;
     let company = new_company();
@@ -383,6 +376,7 @@ async fn what_cannot_be_watched_is_refused() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_have_the_headers_that_proxies_and_caches_need() {
     let service = TestService::start().await;
     let company = new_company();
@@ -409,6 +403,7 @@ async fn events_have_the_headers_that_proxies_and_caches_need() {
 }
 
 /// More watches than a connection to a core may have streams, and other calls meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_watch_through_one_gateway() {
     const WATCHES: usize = 300;
     let service = TestService::start().await;
@@ -426,6 +421,7 @@ async fn many_watch_through_one_gateway() {
 }
 
 /// As clients do after a restart. A company may have fewer other calls in flight.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_watches_of_a_company_can_be_opened_at_once() {
     const LIMITS: &str = "core-server/src/limits.rs";
     let calls = CoreSettings::default().max_in_flight / constant(LIMITS, "CALL_SHARE");
@@ -441,6 +437,7 @@ async fn all_watches_of_a_company_can_be_opened_at_once() {
     assert_eq!(join_all(open).await.len(), watches);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_away_ends_no_watch() {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "watch").await;

@@ -6,11 +6,11 @@ use std::{
     process::ExitCode,
 };
 
+use crate::program::DatabaseUrlArgs;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
 use core_server::audit::{self, Checkpoint, Drop, Kept, Restore};
-use runtime::DatabaseUrlArgs;
 use sqlx::PgConnection;
 use time::{OffsetDateTime, UtcOffset};
 

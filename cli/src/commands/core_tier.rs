@@ -2,14 +2,14 @@
 
 use std::{process::ExitCode, sync::Arc};
 
+use crate::program::{
+    CoreArgs, DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, StartArgs, TelemetryArgs,
+    TlsRefreshArgs, close_pool,
+};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::BUILD_PROFILE;
 use core_server::{Core, CoreSettings, database};
-use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, StartArgs, TelemetryArgs,
-    TlsRefreshArgs, close_pool,
-};
 use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
@@ -70,7 +70,7 @@ impl CoreTierArgs {
 }
 
 pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
-    runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
+    crate::program::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
 }
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {

@@ -2,12 +2,12 @@
 
 use std::{process::ExitCode, time::Instant};
 
+use crate::program::DatabaseUrlArgs;
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::MAX_ID;
 use core_server::database::migrate;
 use fixtures::{CONNECTIONS, Loaded, Programme, Size, load};
-use runtime::DatabaseUrlArgs;
 use serde::Serialize;
 use sqlx::PgPool;
 use time::{Date, OffsetDateTime, macros::format_description};
@@ -58,8 +58,8 @@ struct Summary {
 }
 
 pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(async {
-        let mut signals = runtime::Signals::listen()?;
+    crate::program::block_on(async {
+        let mut signals = crate::program::Signals::listen()?;
         let server = DatabaseServer::find(&args.database, &args.data_dir, true).await?;
         let pool = server.connect_as_owner(CONNECTIONS).await?;
         migrate(&pool).await?;

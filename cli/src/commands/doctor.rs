@@ -8,14 +8,14 @@ mod needs;
 
 use std::{ffi::OsString, fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
+use crate::program::{
+    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse,
+    units::listen_address, unix_now,
+};
 use anyhow::Context as _;
 use clap::{Args, CommandFactory as _};
 use compliance_api::PrivateUrl;
 use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
-use runtime::{
-    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse,
-    units::listen_address, unix_now,
-};
 
 pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 
@@ -142,7 +142,7 @@ impl Command {
 }
 
 pub(super) fn run(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
-    if args.counts { counts(args) } else { runtime::block_on(machine(args, configuration)) }
+    if args.counts { counts(args) } else { crate::program::block_on(machine(args, configuration)) }
 }
 
 async fn machine(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
+use crate::program::DatabaseUrlArgs;
 use anyhow::bail;
 use clap::Args;
 use compliance_api::{MAX_ID, v1::EraseAffiliateResponse};
 use core_server::erasure;
-use runtime::DatabaseUrlArgs;
 
 use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
+use crate::program::{
+    CoreTlsArgs, Descriptors, GatewayArgs, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs,
+    TlsRefreshArgs,
+};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{BUILD_PROFILE, PrivateUrl};
 use rest_gateway::Settings;
-use runtime::{
-    CoreTlsArgs, Descriptors, GatewayArgs, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs,
-    TlsRefreshArgs,
-};
 use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, Needs, PortNeed};
@@ -72,7 +72,7 @@ impl GatewayTierArgs {
 }
 
 pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
-    runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
+    crate::program::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
 }
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {

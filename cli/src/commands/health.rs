@@ -2,6 +2,7 @@
 
 use std::{process::ExitCode, time::Duration};
 
+use crate::program::{CoreTlsArgs, InvalidSetting, units::duration};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use http::{Request, StatusCode, Uri, header::HOST, uri::Authority};
@@ -12,7 +13,6 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rest_gateway::Settings;
-use runtime::{CoreTlsArgs, InvalidSetting, units::duration};
 use tls::ClientTls;
 use tokio::{net::TcpStream, time::timeout};
 use tonic::Code;

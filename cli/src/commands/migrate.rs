@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use crate::program::{DatabaseUrlArgs, StartArgs};
 use clap::Args;
 use core_server::database;
-use runtime::{DatabaseUrlArgs, StartArgs};
 
 use crate::start::wait_for;
 
@@ -26,7 +26,7 @@ pub(crate) struct MigrateArgs {
 }
 
 pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
-    runtime::block_on(async {
+    crate::program::block_on(async {
         let target = args.database.required()?;
         let connect = async || Ok(database::open(target.clone(), 2).await?);
         let database = wait_for(&args.start, &mut Vec::new(), connect).await?;
@@ -38,7 +38,7 @@ pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         if let Some(days) = args.change_retention {
             database::keep_changes(&pool, days).await?;
         }
-        runtime::close_pool(&pool).await;
+        crate::program::close_pool(&pool).await;
         tracing::info!("the database's schema is up to date");
         Ok(ExitCode::SUCCESS)
     })

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use crate::program::DatabaseUrlArgs;
 use clap::Args;
 use core_server::database::{Jump, jump_ahead};
-use runtime::DatabaseUrlArgs;
 
 use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 

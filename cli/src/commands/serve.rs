@@ -9,6 +9,10 @@ use std::{
     sync::Arc,
 };
 
+use crate::program::{
+    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs,
+    RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, close_pool, unix_now,
+};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
@@ -18,10 +22,6 @@ use compliance_api::{
 use core_server::{Core, CoreSettings};
 use fixtures::DEMO_COMPANY;
 use rest_gateway::Settings;
-use runtime::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs,
-    RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, close_pool, unix_now,
-};
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
@@ -98,7 +98,7 @@ impl ServeArgs {
 }
 
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    runtime::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
+    crate::program::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
 }
 
 /// Serves until `shutdown`, then lets accepted requests finish and stops what was started.

@@ -2,13 +2,13 @@
 
 use std::{io::Write as _, process::ExitCode, time::Duration};
 
+use crate::program::{SigningArgs, units::duration, unix_now};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     MAX_ID,
     token::{Claims, issue},
 };
-use runtime::{SigningArgs, units::duration, unix_now};
 
 use crate::{data_dir::DataDirArgs, secret};
 

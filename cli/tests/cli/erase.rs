@@ -131,7 +131,7 @@ fn a_core_that_is_killed_erases_an_affiliate_whole_or_not_at_all() {
         insert into compliance_urls (company_id, id, url, url_hash, affiliate_id)
             select 7, n, 'qzcanary ' || n, int8send(n), 1 from generate_series(1, 900) n",
     );
-    let claims = Claims::new(7, runtime::unix_now().unwrap(), 3600);
+    let claims = Claims::new(7, test_support::now(), 3600);
     let claims = Claims { scope: Some("erase".to_owned()), ..claims };
     let token = issue(&Secret::new(SECRET).unwrap(), &claims).unwrap();
     let rows = "select count(*) from compliance_urls where company_id = 7";

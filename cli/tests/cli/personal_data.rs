@@ -289,7 +289,7 @@ async fn over_grpc(core: SocketAddr, token: &str) -> usize {
 }
 
 fn claims() -> Claims {
-    let claims = Claims::new(7, runtime::unix_now().unwrap(), 3600);
+    let claims = Claims::new(7, test_support::now(), 3600);
     Claims { scope: some(&format!("{SCOPE_MONITOR} erase")), sub: some(SUBJECT), ..claims }
 }
 

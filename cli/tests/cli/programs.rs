@@ -235,7 +235,7 @@ pub(crate) fn token() -> String {
 
 /// A token of a company.
 pub(crate) fn token_of(company: i64) -> String {
-    issue(&Secret::new(SECRET).unwrap(), &Claims::new(company, runtime::unix_now().unwrap(), 3600)).unwrap()
+    issue(&Secret::new(SECRET).unwrap(), &Claims::new(company, test_support::now(), 3600)).unwrap()
 }
 
 /// A token of a company for the internal write side.
@@ -245,7 +245,7 @@ pub(crate) fn monitoring_token_of(company: i64) -> String {
 
 /// A token of a company with a scope.
 pub(crate) fn token_with(company: i64, scope: &str) -> String {
-    let claims = Claims::new(company, runtime::unix_now().unwrap(), 3600);
+    let claims = Claims::new(company, test_support::now(), 3600);
     issue(&Secret::new(SECRET).unwrap(), &Claims { scope: Some(scope.to_owned()), ..claims }).unwrap()
 }
 

@@ -133,7 +133,7 @@ fn access_lines_name_the_subject_and_the_peer() {
     let programs = Programs::new();
     let core = Service::start_as(programs.core(&[]).envs(INFO));
     let gateway = Service::start_as(programs.gateway_of(&[core.grpc], &[]).envs(INFO));
-    let claims = Claims::new(7, runtime::unix_now().unwrap(), 3600);
+    let claims = Claims::new(7, test_support::now(), 3600);
     let long = "s".repeat(300);
     for subject in ["crawler", &long] {
         let token =

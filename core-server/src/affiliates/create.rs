@@ -16,11 +16,10 @@ use super::{
     input::{INPUT, Input},
     update::before,
 };
-use crate::{
-    backend::Backend,
+use crate::{backend::Backend, limits::MANY_AFFILIATES};
+use storage::{
     database::{Connections, Session, copy_within},
     error::{is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write, is_unique_violation},
-    limits::MANY_AFFILIATES,
     statement,
     table::{self, Layouts, Rows},
     writes::Write,

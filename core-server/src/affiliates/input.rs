@@ -7,11 +7,9 @@ use compliance_api::{
     rules::{ItemFailure, item_failure},
     v1::{AffiliateInput, AffiliateUpdate},
 };
+use storage::table::{Attribute, Composite};
 
-use crate::{
-    etag,
-    table::{Attribute, Composite},
-};
+use crate::etag;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Input {

@@ -1,20 +1,22 @@
 //! Reads: one by ID (coalesced), many by ID, and the whole list as a stream.
 
 use std::sync::LazyLock;
+use storage::database::Connections;
 
-use crate::database::Connections;
 use admission::Memory;
 use compliance_api::{
     error::Error,
     v1::{Affiliate, ListAffiliatesResponse},
 };
 use sqlx::postgres::PgRow;
+use storage::{
+    reads::{ReadByKey, Reads},
+    table::{Reader, read_all, selection},
+};
 
 use crate::{
     lists::{self, Records, Source, read_by_ids},
-    reads::{ReadByKey, Reads},
     record_pages::RecordPage,
-    table::{Reader, read_all, selection},
 };
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));

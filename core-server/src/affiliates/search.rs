@@ -11,8 +11,8 @@ use super::read::columns;
 use crate::{
     lists::{Records, Source, read_records},
     search,
-    table::Reader,
 };
+use storage::table::Reader;
 
 static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
     let columns = columns();

@@ -28,8 +28,8 @@ use crate::{
     changes::{Changed, get_as_of},
     record_pages::{self, RecordPages},
     requests::{Served, accept, holding, timeout_of},
-    writes::Writes,
 };
+use storage::writes::Writes;
 
 pub(crate) struct Affiliates {
     backend: Arc<Backend>,

@@ -28,7 +28,7 @@ use super::{
     input::Input,
     update::update_known,
 };
-use crate::limits::MAX_TRIES;
+use storage::limits::MAX_TRIES;
 
 const IDENTIFIER: &str = "client_affiliate_id";
 

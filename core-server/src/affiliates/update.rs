@@ -17,8 +17,8 @@ use super::{
     in_order::{self, Applied, Before, NAME},
     input::{INPUT, Input},
 };
-use crate::{
-    backend::Backend,
+use crate::backend::Backend;
+use storage::{
     database::{self, Connections},
     deadline::check_caller,
     error::{from_database, is_contention},

@@ -7,7 +7,7 @@ use super::{
     input::{INPUT, Input},
     update::{self, Outcome},
 };
-use crate::{database::Session, table::Layouts, writes::Write};
+use storage::{database::Session, table::Layouts, writes::Write};
 
 /// Updates affiliates of companies, which `$1` has for each item. Their callers do not know of each other.
 static UPDATE: LazyLock<&'static str> =

@@ -14,10 +14,12 @@ use sqlx::postgres::PgRow;
 
 use super::record;
 use crate::{
-    database::Connections,
     lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, days},
-    reads::{ReadByKey, Reads},
     record_pages::{PageOfRecords, RecordPage},
+};
+use storage::{
+    database::Connections,
+    reads::{ReadByKey, Reads},
     table::read_all,
 };
 

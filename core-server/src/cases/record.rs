@@ -5,11 +5,9 @@ use compliance_api::{
     v1::{ComplianceCase, Incident},
 };
 use sqlx::{Row as _, postgres::PgRow};
+use storage::table::{Reader, selection};
 
-use crate::{
-    infraction_lists,
-    table::{Reader, selection},
-};
+use crate::infraction_lists;
 
 /// A query for a form of the case of a company, which is given as SQL, and of the ID `p.id`.
 ///

@@ -9,6 +9,10 @@ use compliance_api::{
     v1::{ComplianceCase, ComplianceUrl},
 };
 use sqlx::{Row as _, postgres::PgRow};
+use storage::{
+    reads::{ReadByKey, Reads},
+    table::Reader,
+};
 use tonic::Response;
 
 use crate::{
@@ -16,10 +20,8 @@ use crate::{
     backend::Backend,
     cases,
     lists::{Records, read_records},
-    reads::{ReadByKey, Reads},
     requests::holding,
     shares::Work,
-    table::Reader,
     urls,
 };
 
@@ -113,9 +115,12 @@ pub(crate) async fn get<R: Record>(
         Some(as_of) => {
             let second = timestamp(&as_of).unwrap_or_default();
             // It reads the company's batches, however many there are, so that it must not take the slots of its pages.
-            backend.in_slot(company_id, Work::Heavy(1), read(backend, reads, company_id, id, second)).await
+            backend.in_slot(company_id, Work::Heavy, read(backend, reads, company_id, id, second)).await
         }
-        None => reads.get(company_id, id).await,
+        None => {
+            let (record, memory) = reads.get(company_id, id).await?;
+            Ok(holding(record, memory))
+        }
     }
 }
 

@@ -9,11 +9,13 @@ use sqlx::Row as _;
 use super::kept::Kept;
 use crate::{
     backend::Backend,
-    database::{self, Connections},
-    error::from_database,
     limits::{CHANGED_ENTRIES, CHANGED_ROWS, CHANGED_WINDOW},
     lists::Source,
     shares::Work,
+};
+use storage::{
+    database::{self, Connections},
+    error::from_database,
 };
 
 /// The statement that finds them, with the types of its parameters.
@@ -44,7 +46,7 @@ impl Changed {
             Ok::<(Kept, bool, Vec<i64>), _>((Kept::of(&row)?, row.try_get("is_complete")?, row.try_get("ids")?))
         };
         let (kept, is_complete, ids) = backend
-            .in_slot(company_id, Work::Statement(1), async { database::read(&pool, read).await.map_err(from_database) })
+            .in_slot(company_id, Work::Statement, async { database::read(&pool, read).await.map_err(from_database) })
             .await?;
         kept.check(position)?;
         memory.shrink_to(size_of_val(&*ids));

@@ -18,10 +18,12 @@ use sqlx::{
 
 use super::{STATEMENT, kept::Kept};
 use crate::{
-    database::{self, Connections, End},
-    error::from_database,
     limits::{CHANGE_ROWS, DEFAULT_CHANGES},
     lists::Source,
+};
+use storage::{
+    database::{self, Connections, End},
+    error::from_database,
     table::{Shown, shown_date, timestamp},
 };
 

@@ -28,10 +28,12 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{POSITIONS, feed};
 use crate::{
     backend::Backend,
-    database::{self, Connections},
     limits::{FIRST_PAGES, LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, PART, WATCH_INTERVAL, WATCH_PAGE},
     lists::Source,
     shares::Work,
+};
+use storage::{
+    database::{self, Connections},
     statement::Purpose,
 };
 
@@ -198,12 +200,12 @@ impl Hub {
     /// The first page of a watch. Without a position, it has no changes, and the last position.
     pub(super) async fn first(&self, company: &Company, after: Option<i64>, types: &[String]) -> Result<Page, Error> {
         let _permit = company.beginning.acquire().await.map_err(|_| Error::internal())?;
-        self.backend.in_slot(company.id, Work::Statement(1), self.page(company.id, after, types)).await
+        self.backend.in_slot(company.id, Work::Statement, self.page(company.id, after, types)).await
     }
 
     /// A page of changes of some types, read in a slot of the company.
     pub(super) async fn read(&self, company_id: i64, after: i64, types: &[String]) -> Result<Page, Error> {
-        let reading = self.backend.in_slot(company_id, Work::Statement(1), self.page(company_id, Some(after), types));
+        let reading = self.backend.in_slot(company_id, Work::Statement, self.page(company_id, Some(after), types));
         let read = timeout(self.backend.settings.call_timeout, reading).await;
         read.map_err(|_| Error::deadline_exceeded())?
     }

@@ -3,14 +3,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use storage::{database::Connections, error::is_lock_timeout, limits::SHARED_LOCK_TIMEOUT, statement::Purpose};
 use telemetry::background::Task;
 
-use crate::{
-    database::Connections,
-    error::is_lock_timeout,
-    limits::{SHARED_LOCK_TIMEOUT, UPKEEP_PATIENCE, UPKEEP_RETRIES},
-    statement::Purpose,
-};
+use crate::limits::{UPKEEP_PATIENCE, UPKEEP_RETRIES};
 
 /// Sessions and prepared transactions that have a lock of the record, as a list: sessions with the names of their programs.
 const HOLDERS: &str = "
@@ -107,7 +103,8 @@ mod tests {
     use tokio::time::{sleep, timeout};
 
     use super::{Connections, HOLDERS, keep, warn_if_shorter};
-    use crate::{database, schema};
+    use crate::schema;
+    use storage::database;
 
     const OLD: &str = "
         create table changes_y2020m01 partition of changes for values from ('2020-01-01') to ('2020-02-01');
@@ -143,7 +140,7 @@ mod tests {
         let pid: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut *reading).await.unwrap();
         sqlx::query("select from changes_y2020m01").execute(&mut *reading).await.unwrap();
 
-        let pool = Connections::open(&opened, schema::expected()).await.unwrap();
+        let pool = Connections::open(&opened, schema::expected(), &schema::SCHEMA).await.unwrap();
         let task = Task::new("retention");
         let kept = tokio::spawn(keep(pool, Duration::from_millis(100), None, task.clone()));
         until("the next month is made", async || exists(&next).await).await;
@@ -167,7 +164,7 @@ mod tests {
         let run = async |statement: &'static str| sqlx::raw_sql(statement).execute(&opened.pool).await.unwrap();
         run(OLD).await;
         run("update change_retention set last_run_at = now() - interval '400 days'").await;
-        let pool = Connections::open(&opened, schema::expected()).await.unwrap();
+        let pool = Connections::open(&opened, schema::expected(), &schema::SCHEMA).await.unwrap();
         let task = Task::new("retention");
         let kept = tokio::spawn(keep(pool.clone(), Duration::from_millis(100), None, task.clone()));
         until("it is reported", async || task.failure().is_some_and(|failure| failure.contains("the clock"))).await;

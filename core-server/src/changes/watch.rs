@@ -24,11 +24,11 @@ use super::{
 };
 use crate::{
     access::{Identity, time_left},
-    limits::{COPIES, LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, MESSAGE_STALLED, WATCH_HEARTBEAT, WATCH_STALLED},
+    limits::{LONGEST_WATCH_INTERVAL, MESSAGE_BYTES, MESSAGE_STALLED, WATCH_HEARTBEAT, WATCH_STALLED},
     record_pages,
     requests::{accept, streamed, timeout_of},
-    statement,
 };
+use storage::{limits::COPIES, statement};
 
 /// Begins to watch. What cannot be read is refused here.
 pub(super) async fn watch(

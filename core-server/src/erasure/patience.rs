@@ -1,9 +1,7 @@
 //! How the command waits for other writers.
 
-use crate::{
-    error::{is_contention, is_lock_timeout},
-    limits::{ERASURE_PAUSE, ERASURE_TRIES},
-};
+use crate::limits::{ERASURE_PAUSE, ERASURE_TRIES};
+use storage::error::{is_contention, is_lock_timeout};
 
 /// Why the command cannot erase. What it has erased stays so.
 #[derive(Debug, thiserror::Error)]

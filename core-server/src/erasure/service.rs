@@ -12,13 +12,11 @@ use tonic::{Request, Response};
 use super::{Step, step};
 use crate::{
     backend::Backend,
-    database::Connections,
-    error::is_contention,
     etag,
     limits::ERASED_ROWS,
     requests::{Served, accept},
-    statement,
 };
+use storage::{database::Connections, error::is_contention, statement};
 
 pub(crate) struct Erasures(pub(crate) Arc<Backend>);
 

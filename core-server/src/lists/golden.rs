@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::layout::{WIDTH, lay_out, one_line};
-use crate::{cases, limits::STATEMENT_CACHE, list_statements, read_statements, urls, write_statements};
+use crate::{cases, list_statements, read_statements, urls, write_statements};
+use storage::limits::STATEMENT_CACHE;
 
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 /// Statements whose structure no other sort key, direction or list changes.

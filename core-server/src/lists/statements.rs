@@ -16,10 +16,11 @@ use super::{
     page::Asked,
     statement::{Among, PageStatement, Shape, TYPES},
 };
-use crate::{
+use crate::limits::NEAR;
+use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
-    limits::{COPIES, NEAR},
+    limits::COPIES,
     table::{Read, Reader, read_all},
 };
 

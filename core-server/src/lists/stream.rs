@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use admission::{Reservation, ResponseMemory, Slot, compute};
+use admission::{Reservation, ResponseMemory, WorkPermit, compute};
 use compliance_api::{error::Error, record::Record};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use sqlx::{Row as _, postgres::PgRow};
@@ -26,10 +26,13 @@ use tonic::{Response, Status};
 use super::{page::Asked, statements::Statements};
 use crate::{
     backend::Backend,
+    limits::{KIB, PAGE_STALLED, PART, READ_AHEAD, STALL, STALLS},
+    requests::streamed,
+};
+use storage::{
     database::{self, Connections, size},
     error::from_database,
-    limits::{COPIES, KIB, PAGE_STALLED, PART, READ_AHEAD, STALL, STALLS},
-    requests::streamed,
+    limits::COPIES,
     statement::{self, Watch},
     table::{Read, Reader},
 };
@@ -93,7 +96,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     /// Reads the page. A page of which nothing was sent may be read again.
     async fn send(&self, parts: &Parts<T>) -> Result<(), Error> {
         let statement = self.statements.statement(&self.request, self.asked)?;
-        let slot = &self.backend.shares.large_pages.enter(self.company_id, 1).await?;
+        let permit = &self.backend.shares.large_pages.enter(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
         // The first row ends the wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
@@ -109,7 +112,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
                 };
                 pool.fetch_while(query, sent).await
             };
-            let (read, sent) = tokio::join!(fetching, self.send_parts(rows, parts, &has_sent, slot));
+            let (read, sent) = tokio::join!(fetching, self.send_parts(rows, parts, &has_sent, permit));
             match read {
                 Err(error) if !has_sent.load(Ordering::Relaxed) => Err(error),
                 read => Ok(sent.and_then(|()| read.map_err(from_database))),
@@ -124,16 +127,16 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         mut rows: mpsc::Receiver<PgRow>,
         parts: &Parts<T>,
         has_sent: &AtomicBool,
-        slot: &Slot,
+        permit: &WorkPermit,
     ) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(READ_AHEAD));
         let (mut reader, mut stalls) = (None, Duration::ZERO);
         while let Some(row) = rows.recv().await {
             let bytes = size(&row);
             let ahead = Arc::clone(&room).acquire_many_owned((bytes.div_ceil(KIB)).clamp(1, READ_AHEAD) as u32);
-            let ahead = wait(ahead, slot, &mut stalls).await?.map_err(|_| Error::internal())?;
+            let ahead = wait(ahead, permit, &mut stalls).await?.map_err(|_| Error::internal())?;
             let mut memory = self.backend.shares.memory.reservation(Some(self.company_id));
-            wait(memory.wait_to_grow(bytes * COPIES, PAGE_STALLED), slot, &mut stalls).await??;
+            wait(memory.wait_to_grow(bytes * COPIES, PAGE_STALLED), permit, &mut stalls).await??;
             let part = compute(bytes, || self.part(&row, &mut reader)).map_err(from_database)?;
             drop(row);
             memory.shrink_to(bytes * (COPIES - 1));
@@ -158,12 +161,12 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     }
 }
 
-async fn wait<F: Future>(wait: F, slot: &Slot, stalls: &mut Duration) -> Result<F::Output, Error> {
+async fn wait<F: Future>(wait: F, permit: &WorkPermit, stalls: &mut Duration) -> Result<F::Output, Error> {
     let mut wait = pin!(timeout(PAGE_STALLED, wait));
     while *stalls < STALLS {
         match timeout(STALL, &mut wait).await {
             Ok(waited) => return waited.map_err(|_| Error::deadline_exceeded()),
-            Err(_) if slot.is_needed() => *stalls += STALL,
+            Err(_) if permit.is_needed() => *stalls += STALL,
             Err(_) => {}
         }
     }

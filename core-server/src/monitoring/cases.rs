@@ -23,7 +23,7 @@ use super::{
     incidents::{self, Incident},
     names::CompanyNames,
 };
-use crate::table::{Attribute, Composite};
+use storage::table::{Attribute, Composite};
 
 // The statements contain these IDs as numbers.
 

@@ -6,7 +6,7 @@ use compliance_api::{
 };
 
 use super::names::{CompanyNames, NameIds};
-use crate::table::Attribute;
+use storage::table::Attribute;
 
 /// The message for an affiliate that the company does not have.
 pub(super) const AFFILIATE_NOT_FOUND: &str = "No affiliate of the company has this identifier.";

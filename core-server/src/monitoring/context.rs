@@ -7,11 +7,11 @@ use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
 use super::names::CompanyNames;
-use crate::{
-    backend::Backend,
+use crate::{backend::Backend, limits::MAX_CACHED_COMPANIES};
+use storage::{
     database::Connections,
     error::{is_contention, is_disconnected},
-    limits::{MAX_CACHED_COMPANIES, MAX_TRIES},
+    limits::MAX_TRIES,
     table::Layouts,
     writes::CompanyQueue,
 };
@@ -95,7 +95,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::write_all;
-    use crate::limits::MAX_TRIES;
+    use storage::limits::MAX_TRIES;
 
     /// Writes items, each of which is written by the run of its number. Returns how many runs there were, and the run of
     /// each item.

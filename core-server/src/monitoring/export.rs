@@ -14,13 +14,15 @@ use sqlx::{Row as _, postgres::PgRow};
 use super::context::Company;
 use crate::{
     cases,
-    database::{self, Connections, End, Fetched},
-    error::from_database,
     limits::{PAGE_RECORDS, PART},
     lists::{chosen, page},
     record_pages::RecordPage,
-    table::{Reader, read_all},
     urls,
+};
+use storage::{
+    database::{self, Connections, End, Fetched},
+    error::from_database,
+    table::{Reader, read_all},
 };
 
 /// URLs of the company $1 with IDs above $2, at most $3.

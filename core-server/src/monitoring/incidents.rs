@@ -18,7 +18,7 @@ use super::{
     infractions::read_url,
     names::{CompanyNames, InfractionIds},
 };
-use crate::table::{Attribute, Composite};
+use storage::table::{Attribute, Composite};
 
 /// What identifies an incident within its case: its type and its content.
 #[derive(Clone, Debug, Default)]

@@ -17,11 +17,11 @@ use super::{
     items::{Outcome, check_all},
     names::{CompanyNames, InfractionIds},
 };
-use crate::{
+use crate::urls::identity;
+use storage::{
     database::Connections,
     statement,
     table::{Attribute, Composite, Layouts},
-    urls::identity,
 };
 
 /// The message for a URL that the company does not have.

@@ -9,13 +9,14 @@ use std::{
 };
 
 use super::context::{Company, Context};
-use crate::{database, error::from_database, limits::MAX_LISTED_NAMES};
+use crate::limits::MAX_LISTED_NAMES;
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
     record::{Record, RecordField, StoredAs},
     rules::Violations,
 };
+use storage::{database, error::from_database};
 
 #[derive(Clone, Debug)]
 pub(super) struct OwnName {

@@ -22,7 +22,8 @@ use super::{
     items::{Checked, Outcome, check_all, messages},
     names::CompanyNames,
 };
-use crate::{chunks::Chunks, database, error::from_database, statement};
+use crate::chunks::Chunks;
+use storage::{database, error::from_database, statement};
 
 /// Observations that are ready to be saved.
 struct Chunk {

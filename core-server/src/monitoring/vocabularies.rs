@@ -14,8 +14,8 @@ use super::{
     items::{Outcome, check_all},
     names::CompanyNames,
 };
-use crate::{
-    limits::MAX_OWN_NAMES,
+use crate::limits::MAX_OWN_NAMES;
+use storage::{
     statement,
     table::{Attribute, Composite},
 };

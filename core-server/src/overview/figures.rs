@@ -10,14 +10,13 @@ use compliance_api::{
         UrlOverview,
     },
 };
-use time::{Date, Duration, OffsetDateTime};
-
-use crate::{
+use storage::{
     database::{self, Connections},
     error::from_database,
     table::{Shown, timestamp},
     vocabulary::name,
 };
+use time::{Date, Duration, OffsetDateTime};
 
 /// The row. Lists of one subject have the same order.
 pub(super) struct Figures {

@@ -31,8 +31,10 @@ use super::{
 use crate::{
     access::Verified,
     backend::Backend,
-    reads::{COALESCED_READ, FoundRecord, Key, Reads},
     requests::{Served, streamed, timeout_of},
+};
+use storage::{
+    reads::{COALESCED_READ, FoundRecord, Key, Reads},
     statement,
 };
 

@@ -26,9 +26,9 @@ use tonic::{Code, Status, body::Body};
 use super::{
     operations::Called,
     pipeline::{Arrival, Origin},
-    protocol::{ENCODING, code, describe},
+    protocol::{code, describe},
 };
-use crate::statement::{Purpose, shown};
+use storage::statement::{Purpose, shown};
 
 const REQUEST_ID: &str = "x-request-id";
 
@@ -45,7 +45,7 @@ static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
 pub(super) struct CallRecord {
     started: Instant,
     called: Called,
-    /// Whether it is recorded when its response begins: one record without trailers, or a watch, which lasts for up to a day.
+    /// Whether it is recorded when its response begins: a watch, which lasts for up to a day.
     ends_with_head: bool,
     /// What its token says, once that is verified.
     pub(super) token: Option<VerifiedToken>,
@@ -69,8 +69,7 @@ impl CallRecord {
         Self {
             started: Instant::now(),
             called,
-            // Requests that name an encoding take the general path, which has the code in the trailers.
-            ends_with_head: called.is_single_read() && !headers.contains_key(ENCODING) || called.is_watch(),
+            ends_with_head: called.is_watch(),
             token: None,
             peer: http_server::peer(),
             is_logged,

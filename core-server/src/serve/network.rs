@@ -20,10 +20,7 @@ use super::{
     protocol,
     receive::receive,
 };
-use crate::{
-    limits::{BYTES_OF_AN_ITEM, HEAVY_BYTES},
-    shares::Work,
-};
+use crate::{limits::HEAVY_BYTES, shares::Work};
 
 /// Services on a network, behind the pipeline.
 #[derive(Clone)]
@@ -141,7 +138,7 @@ where
     let (body, measure, memory) = receive(pipeline, operation, body, company_id).await?;
     let work = match called.work(measure.items) {
         // One item can be long, too. A batch of reads has no company, and its own limits.
-        Work::Coalesced if memory.bytes() > HEAVY_BYTES => Work::Heavy(memory.bytes() / BYTES_OF_AN_ITEM),
+        Work::Coalesced if memory.bytes() > HEAVY_BYTES => Work::Heavy,
         work => work,
     };
     let is_long = work.is_heavy() || is_long(memory.bytes());

@@ -2,7 +2,7 @@
 
 use compliance_api::wire::{self, Authorization, Operation};
 
-use crate::{limits::RECORDS_OF_A_STATEMENT, shares::Work};
+use crate::shares::Work;
 
 /// The health check, which has a response even when all connections or calls are in use.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
@@ -78,7 +78,7 @@ impl Called {
             wire::Work::SingleRead => Work::Coalesced,
             // Its first page waits with those of the company's other watches.
             _ if self.is_watch() => Work::Coalesced,
-            wire::Work::Page => Work::Statement(1 + items / RECORDS_OF_A_STATEMENT),
+            wire::Work::Page => Work::Statement,
             wire::Work::Unspecified if items <= 1 => Work::Coalesced,
             wire::Work::Unspecified => Work::of_items(items),
         }
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn pages_are_statements_and_single_reads_are_coalesced() {
         let work = |operation, items| Called::Operation(operation).work(items);
-        assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), Work::Statement(1));
-        assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), Work::Statement(11));
+        assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), Work::Statement);
+        assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), Work::Statement);
         assert_eq!(work(&Operation::GET_AFFILIATE, 0), Work::Coalesced);
     }
 

@@ -8,14 +8,14 @@
 //! 5. *share*: the company's part of the calls in flight, before it may hold memory or wait.
 //! 6. *deadline*: bounds all that follows, which may wait. A panic ends here as well.
 //! 7. *message*: received and measured, only of callers that were let through. Its size decides its queue.
-//! 8. *slot*: the company's turn. Last, so that nobody waits for a client in a slot.
+//! 8. *work*: the permit of the company's work. Last, so that nobody waits for a client with one.
 //!
 //! [`CHECKS`] are the steps 2 to 5, and [`Pipeline::serve`] makes the rest. A read of a batch passes the steps up to 5: its
-//! batch has a deadline and a message, and coalesced reads have no slots.
+//! batch has a deadline and a message, and coalesced reads need no permit.
 
 use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use admission::{Count, ResponseMemory, Slot};
+use admission::{Count, ResponseMemory, WorkPermit, run_off_thread};
 use compliance_api::{
     client::Middleware,
     error::Error,
@@ -42,11 +42,10 @@ use super::{
 use crate::{
     CoreSettings,
     access::{AccessPolicy, Identity, Verified},
-    deadline,
     limits::MessageLimits,
-    shares::{self, Shares, Work},
-    statement::milliseconds,
+    shares::{Shares, Work},
 };
+use storage::{deadline, statement::milliseconds};
 
 /// Lets calls through, or refuses them. Clones share the limits.
 #[derive(Clone)]
@@ -201,7 +200,7 @@ impl Pipeline {
         Ok(call)
     }
 
-    /// Makes a call: receives its message, waits for a slot, and runs its service.
+    /// Makes a call: receives its message, waits until its work may run, and runs its service.
     pub(super) async fn serve<M, R: CallResponse, F: Future<Output = R>>(
         &self,
         call: Call,
@@ -212,19 +211,19 @@ impl Pipeline {
         let shares = &self.0.shares;
         let serving = async {
             let MeasuredMessage { content, work, is_long } = message.await?;
-            let mut slot = match company_id {
+            let permit = match company_id {
                 Some(company_id) => {
                     let start = Instant::now();
-                    let slot = shares.enter(company_id, work).await?;
+                    let permit = shares.enter(company_id, work).await?;
                     record.span.set("compliance.queue_wait_ms", milliseconds(start.elapsed()));
-                    slot
+                    permit
                 }
                 // A batch of reads, or of a standard service.
                 None => None,
             };
-            let response = shares::run(&mut slot, is_long, service(content)).await;
-            if let Some(slot) = slot {
-                response.release(slot, shares);
+            let mut response = run_off_thread(service(content), is_long).await;
+            if let Some(permit) = permit {
+                response.keep(permit, shares);
             }
             Ok::<_, Status>(response)
         };
@@ -293,9 +292,9 @@ pub(super) trait CallResponse: Sized {
     /// Records the call to the end of its response.
     fn record(self, record: CallRecord) -> Self;
 
-    /// The service has done its work, and gives its slot to others.
-    fn release(&self, slot: Slot, _: &Shares) {
-        drop(slot);
+    /// The service has done its work, whose permit goes to others.
+    fn keep(&mut self, permit: WorkPermit, _: &Shares) {
+        drop(permit);
     }
 
     fn finish(mut self, rate_limit: Option<RateLimitHeaders>, record: CallRecord) -> Self {
@@ -324,13 +323,13 @@ impl<R> CallResponse for Result<Response<R>, Status> {
         self
     }
 
-    /// While several companies call, the gateway also writes a large response in the slot, before the company's next work
-    /// begins. A page that is streamed waits for a slot of its own, and for its reader.
-    fn release(&self, slot: Slot, shares: &Shares) {
-        let Ok(extensions) = self.as_ref().map(Response::extensions) else { return };
+    /// While several companies call, the gateway also writes a large response before the company's next work begins. A page that
+    /// is streamed waits for a permit of its own, and for its reader.
+    fn keep(&mut self, permit: WorkPermit, shares: &Shares) {
+        let Ok(extensions) = self.as_mut().map(Response::extensions_mut) else { return };
         let is_stream = extensions.get::<FinishBy>().is_some();
         if extensions.get::<ResponseMemory>().is_some() && !is_stream && shares.are_several_calling() {
-            slot.hand_over();
+            extensions.insert(Arc::new(permit));
         }
     }
 }

@@ -13,7 +13,7 @@ use tonic::{Code, Status, body::Body};
 
 use super::operations::Called;
 
-pub(super) const ENCODING: &str = "grpc-encoding";
+const ENCODING: &str = "grpc-encoding";
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 const TIMEOUT: &str = "grpc-timeout";
 

@@ -9,16 +9,15 @@ use compliance_api::{
 };
 use sha2::{Digest as _, Sha256};
 use sqlx::{Postgres, postgres::PgArguments, query::QueryScalar};
-
-use crate::{
-    backend::Backend,
+use storage::{
     database::{self, Connections, Session},
     error::{from_database, is_contention},
-    limits::FEW_URLS,
     statement,
     table::Layouts,
     writes::{Write, Writes},
 };
+
+use crate::{backend::Backend, limits::FEW_URLS};
 
 /// What a URL is known by: the digest of its normalised form, and its host. `None` when it is no URL.
 pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {

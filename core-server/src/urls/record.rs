@@ -5,11 +5,9 @@ use compliance_api::{
     v1::{ComplianceUrl, Infraction},
 };
 use sqlx::{Row as _, postgres::PgRow};
+use storage::table::{Reader, Shown, selection, timestamp};
 
-use crate::{
-    infraction_lists,
-    table::{Reader, Shown, selection, timestamp},
-};
+use crate::infraction_lists;
 
 /// A query for a form of the URL of a company, which is given as SQL, and of the ID `p.id`.
 ///

@@ -24,8 +24,8 @@ use crate::{
     lists::{LargePage, PagePart, Source, read_by_ids, too_large},
     record_pages::{self, RecordPages},
     requests::{Served, accept, holding, timeout_of},
-    writes::Writes,
 };
+use storage::writes::Writes;
 
 pub(crate) struct ComplianceUrls {
     backend: Arc<Backend>,

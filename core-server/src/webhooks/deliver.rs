@@ -25,7 +25,6 @@ use super::{
 use crate::{
     backend::Backend,
     changes,
-    error::from_database,
     limits::{
         WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CHANGES, WEBHOOK_GIVE_UP, WEBHOOK_LEASE, WEBHOOK_LOG,
         WEBHOOK_LONGEST_BACKOFF, WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT, WEBHOOK_MESSAGES, WEBHOOK_SLOW,
@@ -33,6 +32,7 @@ use crate::{
     },
     lists::Source,
 };
+use storage::error::from_database;
 
 pub(super) const DELIVERIES: &str = "compliance_webhook_deliveries_total";
 

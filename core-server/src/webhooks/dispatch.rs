@@ -27,8 +27,8 @@ use crate::{
         WEBHOOK_CANDIDATES, WEBHOOK_COMPANY_SLOTS, WEBHOOK_COMPANY_SLOW_SLOTS, WEBHOOK_DUE, WEBHOOK_INTERVAL,
         WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT, WEBHOOK_SLOTS, WEBHOOK_SLOW, WEBHOOK_SLOW_SLOTS,
     },
-    statement::Purpose,
 };
+use storage::statement::Purpose;
 
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 

@@ -4,12 +4,10 @@ use std::iter;
 
 use compliance_api::v1::{Webhook, WebhookDelivery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
+use storage::table::{Shown, timestamp};
 use time::OffsetDateTime;
 
-use crate::{
-    limits::{PREVIOUS_SECRET_TIME, WEBHOOK_CLOCK_ERROR},
-    table::{Shown, timestamp},
-};
+use crate::limits::{PREVIOUS_SECRET_TIME, WEBHOOK_CLOCK_ERROR};
 
 /// The row. It has no `Debug`, since secrets are in it.
 #[derive(FromRow)]

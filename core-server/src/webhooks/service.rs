@@ -27,13 +27,15 @@ use super::{
 use crate::{
     access::Identity,
     backend::Backend,
-    database::{self, Connections},
-    error::{from_database, is_contention},
     limits::{
         DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_CHECKS, WEBHOOK_COMPANY_CHECKS,
         WEBHOOK_COMPANY_TESTS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_REPEATS, WEBHOOK_TESTS,
     },
     requests::{Served, accept},
+};
+use storage::{
+    database::{self, Connections},
+    error::{from_database, is_contention},
     statement::writer,
 };
 

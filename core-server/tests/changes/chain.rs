@@ -4,17 +4,7 @@ use compliance_api::v1::{AddComplianceUrlsRequest, UrlInput};
 use core_server::audit::{Broken, Checkpoint, checkpoint, companies, compare, verify};
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgConnection};
-use test_support::{TestCore, new_company, tests};
-
-tests![
-    the_record_of_writers_at_once_is_whole,
-    what_is_changed_by_hand_is_found,
-    what_is_copied_from_another_company_is_found,
-    rows_from_before_the_hash_covered_the_company_keep_theirs,
-    what_is_no_longer_kept_breaks_nothing,
-    what_is_removed_at_the_beginning_is_found,
-    what_is_removed_as_a_whole_is_found,
-];
+use test_support::{TestCore, new_company};
 
 async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
     core.pool.acquire().await.unwrap()
@@ -37,6 +27,7 @@ async fn found(connection: &mut PgConnection, company: i64) -> Option<Broken> {
     verify(connection, company).await.unwrap()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_record_of_writers_at_once_is_whole() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
@@ -51,6 +42,7 @@ async fn the_record_of_writers_at_once_is_whole() {
     assert_eq!(found(&mut connection, new_company()).await, None);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_changed_by_hand_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
@@ -119,6 +111,7 @@ async fn what_is_changed_by_hand_is_found() {
 }
 
 /// A whole record, so that no row lacks the one before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_copied_from_another_company_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
@@ -142,6 +135,7 @@ async fn what_is_copied_from_another_company_is_found() {
 }
 
 /// Rows up to the position 5 are made what they were before. Later rows cannot be made such rows, whatever their hash.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_from_before_the_hash_covered_the_company_keep_theirs() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
@@ -172,6 +166,7 @@ async fn rows_from_before_the_hash_covered_the_company_keep_theirs() {
 }
 
 /// The rows before are dropped, and the chain goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_longer_kept_breaks_nothing() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
@@ -209,6 +204,7 @@ async fn what_is_no_longer_kept_breaks_nothing() {
 }
 
 /// With the end of the record as the beginning of what is kept, which retention alone may set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_removed_at_the_beginning_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
@@ -262,6 +258,7 @@ async fn what_is_removed_at_the_beginning_is_found() {
 }
 
 /// Records, or what was dropped of the changes, show that there were some.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_removed_as_a_whole_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;

@@ -7,7 +7,7 @@ use compliance_api::v1::{
     ListAllComplianceUrlsRequest, ListChangesRequest,
 };
 use sqlx::AssertSqlSafe;
-use test_support::{TestCore, constant, new_company, reason_of, tests};
+use test_support::{TestCore, constant, new_company, reason_of};
 use tokio_stream::StreamExt as _;
 use tonic::Status;
 
@@ -15,8 +15,6 @@ use super::{
     all, list,
     past::{history, snapshot},
 };
-
-tests![whole_lists_have_what_has_changed, whole_lists_have_all_records_if_very_many_have_changed];
 
 /// The IDs that a stream of lists returns.
 async fn listed<T>(
@@ -31,6 +29,7 @@ async fn listed<T>(
     Ok(listed)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whole_lists_have_what_has_changed() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -92,6 +91,7 @@ async fn whole_lists_have_what_has_changed() {
 }
 
 /// So many rows that IDs are no longer collected: the list has all that has changed, among all others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whole_lists_have_all_records_if_very_many_have_changed() {
     let core = TestCore::start().await;
     let company = new_company();

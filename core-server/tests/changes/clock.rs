@@ -3,15 +3,9 @@
 use compliance_api::v1::{GetAffiliateRequest, SearchChangesRequest};
 use core_server::audit;
 use sqlx::{AssertSqlSafe, PgConnection, postgres::PgPoolOptions};
-use test_support::{GrpcClients, TestCore, connect_to_citus, fresh_database, new_company, now, tests};
+use test_support::{GrpcClients, TestCore, connect_to_citus, fresh_database, new_company, now};
 
 use super::all;
-
-tests![
-    a_clock_that_jumped_ahead_is_forgotten,
-    a_clock_that_was_behind_loses_nothing,
-    a_clock_that_is_not_steady_drops_nothing,
-];
 
 const HOUR: i64 = 3600;
 const DAYS: i64 = 400 * 24 * HOUR;
@@ -63,6 +57,7 @@ async fn found(clients: &mut GrpcClients, from: i64, to: Option<i64>) -> Vec<i64
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_jumped_ahead_is_forgotten() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
@@ -102,6 +97,7 @@ async fn a_clock_that_jumped_ahead_is_forgotten() {
 }
 
 /// Up to five minutes, times do not go back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_was_behind_loses_nothing() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
@@ -128,6 +124,7 @@ async fn a_clock_that_was_behind_loses_nothing() {
 }
 
 /// To a database, a month that is old and an attempt that was long ago look the same whether the clock jumped or the service was off.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_is_not_steady_drops_nothing() {
     let options = fresh_database().await.options;
     let core = TestCore::over(options.clone(), 3).await;

@@ -10,20 +10,11 @@ use core_server::{
 };
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool};
-use test_support::{GrpcClients, TestCore, constant, new_company, tests};
+use test_support::{GrpcClients, TestCore, constant, new_company};
 use tonic::Code;
 
 use super::{all, list, replay::Copy};
 use crate::monitoring::builders::{observation, opening, some, url_incident};
-
-tests![
-    nothing_personal_is_left_of_an_affiliate,
-    a_row_is_erased_more_than_once,
-    what_is_changed_by_hand_does_not_pass_for_an_erasure,
-    an_affiliate_with_many_records_is_erased_in_parts,
-    nothing_personal_is_left_of_a_company,
-    others_write_meanwhile,
-];
 
 /// Part of every text of a company that is erased.
 const CANARY: &str = "qzcanary";
@@ -122,6 +113,7 @@ async fn assert_counts_are_right(pool: &PgPool) {
     assert_eq!(found, []);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_personal_is_left_of_an_affiliate() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -156,6 +148,7 @@ async fn nothing_personal_is_left_of_an_affiliate() {
     assert!(copy.of("url").all(|(_, fields)| fields["note"] == "others 2" && fields["url"] == "others 2"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_row_is_erased_more_than_once() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -174,6 +167,7 @@ async fn a_row_is_erased_more_than_once() {
     assert_eq!(replayed(&mut clients).await.of("url").count(), 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_changed_by_hand_does_not_pass_for_an_erasure() {
     let core = TestCore::start().await;
     let altered = |first, last| Some(Broken::Altered { first, last });
@@ -219,6 +213,7 @@ async fn what_is_changed_by_hand_does_not_pass_for_an_erasure() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_affiliate_with_many_records_is_erased_in_parts() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -247,6 +242,7 @@ async fn an_affiliate_with_many_records_is_erased_in_parts() {
     assert!(erased.iter().all(|change| change.id == 1 && change.subject.as_deref() == Some("compliance erase")));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_personal_is_left_of_a_company() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
@@ -312,6 +308,7 @@ async fn nothing_personal_is_left_of_a_company() {
 }
 
 /// Writers of other records of the company, and of those that are erased, either succeed before or find nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn others_write_meanwhile() {
     let core = TestCore::start().await;
     let company = new_company();

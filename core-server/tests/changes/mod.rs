@@ -23,24 +23,11 @@ use compliance_api::{
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, now, reason_of, sign, tests};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, now, reason_of, sign};
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt as _;
 
 use crate::monitoring::builders::{observation, opening};
-
-tests![
-    every_table_with_records_is_recorded_with_all_its_columns,
-    a_change_is_recorded_for_who_made_it,
-    who_made_the_change_before_is_not_recorded_again,
-    companies_with_the_same_id_are_not_mixed_up,
-    a_page_begins_and_ends_within_what_one_statement_changed,
-    only_the_types_that_are_asked_for_are_returned,
-    what_is_no_longer_kept_is_refused_with_what_is,
-    months_are_made_and_dropped,
-    changes_are_kept_as_long_as_the_owner_says,
-    a_wrong_clock_neither_keeps_old_changes_nor_drops_new_ones,
-];
 
 /// Tables without records of companies: counts, the record itself, the history of the schema.
 const NOT_RECORDED: [&str; 10] = [
@@ -94,6 +81,7 @@ fn named<T>(id: &str, message: T) -> Request<T> {
 }
 
 /// Called again, `record_changes_of` makes the same functions: none lacks a column.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_table_with_records_is_recorded_with_all_its_columns() {
     let pool = TestCore::start().await.pool;
     let tables = "select relname::text from pg_class
@@ -132,6 +120,7 @@ async fn every_table_with_records_is_recorded_with_all_its_columns() {
 }
 
 /// Also where writes of several callers are one statement, or a batch is copied.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_is_recorded_for_who_made_it() {
     const CALLERS: usize = 24;
     let core = TestCore::start().await;
@@ -181,6 +170,7 @@ async fn a_change_is_recorded_for_who_made_it() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_made_the_change_before_is_not_recorded_again() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     let company = new_company();
@@ -200,6 +190,7 @@ async fn who_made_the_change_before_is_not_recorded_again() {
 }
 
 /// Concurrent updates of companies share a statement.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn companies_with_the_same_id_are_not_mixed_up() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
@@ -229,6 +220,7 @@ async fn companies_with_the_same_id_are_not_mixed_up() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_begins_and_ends_within_what_one_statement_changed() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -250,6 +242,7 @@ async fn a_page_begins_and_ends_within_what_one_statement_changed() {
     assert_eq!(newest, expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_types_that_are_asked_for_are_returned() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -274,6 +267,7 @@ async fn only_the_types_that_are_asked_for_are_returned() {
     assert_eq!(wrong.code(), Code::InvalidArgument);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_longer_kept_is_refused_with_what_is() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -300,6 +294,7 @@ async fn what_is_no_longer_kept_is_refused_with_what_is() {
     assert_eq!(all(&mut clients, 4, 1).await[0].position, 5);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn months_are_made_and_dropped() {
     let database = fresh_database().await;
     let mut connection = PgConnection::connect_with(&database.options).await.unwrap();
@@ -346,6 +341,7 @@ async fn months_are_made_and_dropped() {
 }
 
 /// Whatever an older core asks for. What is dropped is recorded.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_are_kept_as_long_as_the_owner_says() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -385,6 +381,7 @@ async fn changes_are_kept_as_long_as_the_owner_says() {
 }
 
 /// Drops end where a change begins that is to be kept, and changes whose time has not come yet go with those after them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_clock_neither_keeps_old_changes_nor_drops_new_ones() {
     let core = TestCore::start().await;
     let old = "'2020-01-05Z'::timestamptz";

@@ -6,14 +6,12 @@ use compliance_api::v1::{
     AffiliateInput, AffiliateSync, AffiliateUpdate, BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest,
     GetAffiliateRequest, ListChangesRequest, ResultCode,
 };
-use test_support::{GrpcClients, TestCore, new_company, tests};
+use test_support::{GrpcClients, TestCore, new_company};
 
 use super::{
     all, list,
     past::{second, spread},
 };
-
-tests![names_that_are_passed_on_are_recorded_once];
 
 type Names = BTreeMap<i64, String>;
 
@@ -58,6 +56,7 @@ async fn batch(clients: &mut GrpcClients, items: &[(i64, &str)], expected: &[Res
     assert_eq!(codes, expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_that_are_passed_on_are_recorded_once() {
     use ResultCode::{Saved, UpdateFailed};
     let core = TestCore::start().await;

@@ -9,18 +9,17 @@ use compliance_api::v1::ListChangesRequest;
 use futures::future::join_all;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use sqlx::AssertSqlSafe;
-use test_support::{TestCore, activity, new_company, tests};
+use test_support::{TestCore, activity, new_company};
 use tokio::{task::yield_now, time::timeout};
 
 use super::list;
-
-tests![each_reader_sees_every_position_before_the_next_one, a_writer_that_has_not_committed_holds_up_its_company_alone];
 
 /// Longer than anything takes here.
 const SOON: Duration = Duration::from_mins(2);
 
 /// Writers hold their transactions open until the reader has read again, and some roll back. The reader must find each position right
 /// after the one before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_reader_sees_every_position_before_the_next_one() {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 30;
@@ -73,6 +72,7 @@ async fn each_reader_sees_every_position_before_the_next_one() {
     assert_eq!(last, written.load(Ordering::SeqCst));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_writer_that_has_not_committed_holds_up_its_company_alone() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());

@@ -7,22 +7,9 @@ use compliance_api::{
 use core_server::{audit, doctor::check_counts, erasure};
 use prost_types::Timestamp;
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{TestCore, connect_to_citus, fresh_database, new_company, now, tests};
+use test_support::{TestCore, connect_to_citus, fresh_database, new_company, now};
 
 use super::{all, past};
-
-tests![
-    columns_of_their_own_are_not_recorded,
-    a_column_of_ours_follows_one_of_theirs,
-    every_function_is_safe_under_any_search_path,
-    changes_by_hand_need_no_search_path,
-    tables_of_others_record_nothing,
-    the_key_of_a_row_never_changes,
-    rows_that_share_an_id_are_recorded_one_by_one,
-    a_released_name_is_never_committed,
-    no_table_takes_a_date_that_no_text_shows,
-    changes_with_such_a_time_are_read,
-];
 
 /// The tables whose changes are recorded, by number.
 const RECORDED: [&str; 6] =
@@ -33,6 +20,7 @@ async fn run(pool: &PgPool, statement: String) {
 }
 
 /// They come and go while changes are made. Feeds, audits, earlier states, searches and erasures know nothing of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn columns_of_their_own_are_not_recorded() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     for table in RECORDED {
@@ -70,6 +58,7 @@ async fn columns_of_their_own_are_not_recorded() {
 }
 
 /// As `docs/adding-a-field.md` has it, in a database with a column of somebody else's before ours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_column_of_ours_follows_one_of_theirs() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
@@ -114,6 +103,7 @@ async fn a_column_of_ours_follows_one_of_theirs() {
 
 /// A function has a `search_path` of its own, or names what it uses, so that it can be created under an empty one. Those of triggers that
 /// record changes run as the owner.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_function_is_safe_under_any_search_path() {
     let pool = TestCore::start().await.pool;
     let mut transaction = pool.begin().await.unwrap();
@@ -149,6 +139,7 @@ async fn every_function_is_safe_under_any_search_path() {
 }
 
 /// As `pg_restore` and careful people do it. Changes and counts are written all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_by_hand_need_no_search_path() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -191,6 +182,7 @@ async fn changes_by_hand_need_no_search_path() {
 }
 
 /// Anyone may make a temporary table, but nobody records changes with it, with or without the right to make such a trigger.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_of_others_record_nothing() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -212,6 +204,7 @@ async fn tables_of_others_record_nothing() {
 }
 
 /// A change names a record by its company and ID.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_key_of_a_row_never_changes() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -256,6 +249,7 @@ async fn the_key_of_a_row_never_changes() {
 }
 
 /// The key of some tables has more than the company and the ID, so two rows may have the same ID.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_share_an_id_are_recorded_one_by_one() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -287,6 +281,7 @@ async fn rows_that_share_an_id_are_recorded_one_by_one() {
 }
 
 /// Names that are released are not recorded, so an affiliate has another one at the end of the transaction.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_released_name_is_never_committed() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -321,6 +316,7 @@ async fn a_released_name_is_never_committed() {
 const UNREAD: [(&str, &str); 2] = [("_sqlx_migrations", "installed_on"), ("change_drops", "changed_at")];
 
 /// Each column of each table, from the catalogue: a new one needs a constraint as well. The months of the record of changes have bounds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_table_takes_a_date_that_no_text_shows() {
     let pool = TestCore::start().await.pool;
     let columns = "
@@ -360,6 +356,7 @@ async fn no_table_takes_a_date_that_no_text_shows() {
 }
 
 /// Those from before there was a constraint.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_with_such_a_time_are_read() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     run(&core.pool, "alter table changes_default drop constraint changes_default_dates_check".to_owned()).await;

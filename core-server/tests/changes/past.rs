@@ -10,14 +10,12 @@ use compliance_api::v1::{
     WithdrawInfractionsRequest,
 };
 use sqlx::AssertSqlSafe;
-use test_support::{GrpcClients, TestCore, new_company, reason_of, tests};
+use test_support::{GrpcClients, TestCore, new_company, reason_of};
 use tokio_stream::StreamExt as _;
 use tonic::{Code, Status};
 
 use super::{affiliate, all, list};
 use crate::monitoring::builders::{form_incident, infraction, observation, opening, some, url_incident};
-
-tests![every_state_is_read_again, what_is_no_longer_kept_is_refused, searches_find_what_the_feed_has,];
 
 /// Records after the change of a position.
 pub(super) struct Snapshot {
@@ -186,6 +184,7 @@ fn read<T>(result: Result<tonic::Response<T>, Status>) -> Option<T> {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_state_is_read_again() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
@@ -233,6 +232,7 @@ pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_longer_kept_is_refused() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -262,6 +262,7 @@ async fn what_is_no_longer_kept_is_refused() {
     assert_eq!(city(second(4)).await.unwrap_err(), "POSITION_GONE");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn searches_find_what_the_feed_has() {
     let core = TestCore::start().await;
     let company = new_company();

@@ -16,12 +16,10 @@ use compliance_api::{
     },
 };
 use futures::StreamExt as _;
-use test_support::{GrpcClients, TestCore, connect_to_citus, fresh_database, new_company, tests};
+use test_support::{GrpcClients, TestCore, connect_to_citus, fresh_database, new_company};
 
 use super::{affiliate, all};
 use crate::monitoring::builders::{at, form_incident, infraction, observation, opening, some, url_incident};
-
-tests![all_changes_from_the_first_one_rebuild_every_record, a_column_that_was_added_later_is_read_as_absent];
 
 pub(super) type Fields = BTreeMap<String, String>;
 
@@ -139,6 +137,7 @@ impl Copy {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_changes_from_the_first_one_rebuild_every_record() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -298,6 +297,7 @@ async fn write_all(clients: &mut GrpcClients) {
 }
 
 /// Changes are stored as rows of the table that there was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_column_that_was_added_later_is_read_as_absent() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options, 3).await;

@@ -10,24 +10,11 @@ use core_server::{
     database::jump_ahead,
 };
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, reason_of, tests, verifier};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, reason_of, verifier};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 use super::{all, list};
-
-tests![
-    positions_and_ids_jump_ahead_together,
-    a_company_of_which_nothing_is_left_begins_after_what_it_lost,
-    jumps_depend_on_the_time_alone,
-    sequences_of_others_are_left_alone,
-    a_jump_that_fails_moves_no_id,
-    a_database_that_is_being_restored_is_not_served,
-    nothing_was_dropped_before_the_first_change_after_a_restore,
-    a_restart_does_not_jump_and_another_identity_does,
-    etags_that_were_lost_match_nothing_again,
-    the_role_of_a_service_can_neither_jump_nor_change_the_identity,
-];
 
 fn restored(status: &Status) -> Option<(i64, i64)> {
     let details = status.get_error_details();
@@ -65,6 +52,7 @@ async fn jump(pool: &PgPool) -> usize {
     jump_ahead(&mut pool.acquire().await.unwrap()).await.unwrap().len()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn positions_and_ids_jump_ahead_together() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
@@ -121,6 +109,7 @@ async fn positions_and_ids_jump_ahead_together() {
     assert!(audit::verify(&mut connection, company).await.unwrap().is_some());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     jump(&core.pool).await;
@@ -147,6 +136,7 @@ async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
 }
 
 /// The same backup can be restored twice, so the second jump knows nothing of the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn jumps_depend_on_the_time_alone() {
     const SECONDS: &str = "select floor(extract(epoch from now() - timestamptz '2020-01-01 00:00:00Z'))::bigint";
     let core = TestCore::over(fresh_database().await.options, 4).await;
@@ -177,6 +167,7 @@ async fn jumps_depend_on_the_time_alone() {
     assert!(error.contains("they end at 2^53"), "{error}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sequences_of_others_are_left_alone() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let own = "
@@ -191,6 +182,7 @@ async fn sequences_of_others_are_left_alone() {
     core.company(new_company()).affiliate("A").await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jump_that_fails_moves_no_id() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let id = core.company(new_company()).affiliate("A").await;
@@ -208,6 +200,7 @@ async fn a_jump_that_fails_moves_no_id() {
 }
 
 /// A restore that drops the tables first: for a time, the table of the identity is empty, or has no key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_being_restored_is_not_served() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
@@ -240,6 +233,7 @@ async fn a_database_that_is_being_restored_is_not_served() {
 }
 
 /// Positions that a restore has passed over count neither as dropped nor as kept.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let (before, after) = (new_company(), new_company());
@@ -285,6 +279,7 @@ async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
     assert_eq!(audit::verify(&mut connection, after).await.unwrap(), removed);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_does_not_jump_and_another_identity_does() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
@@ -307,6 +302,7 @@ async fn a_restart_does_not_jump_and_another_identity_does() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn etags_that_were_lost_match_nothing_again() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let mut clients = core.company(new_company());
@@ -328,6 +324,7 @@ async fn etags_that_were_lost_match_nothing_again() {
     clients.affiliates.update_affiliate(update("next", &revision.to_string())).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_role_of_a_service_can_neither_jump_nor_change_the_identity() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;

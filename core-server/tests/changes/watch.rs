@@ -5,18 +5,9 @@ use std::time::Duration;
 use compliance_api::v1::{WatchChangesRequest, WatchChangesResponse};
 use futures::{FutureExt as _, StreamExt as _, future::join_all, stream};
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestCore, constant, new_company, reason_of, tests};
+use test_support::{GrpcClients, TestCore, constant, new_company, reason_of};
 use tokio::time::{Instant, sleep, timeout};
 use tonic::{Code, Status, Streaming};
-
-tests![
-    readers_of_any_speed_see_each_change_once,
-    a_reader_that_does_not_read_is_ended_and_holds_nothing,
-    a_large_change_is_counted_for_each_reader_until_it_was_sent,
-    a_record_that_begins_anew_ends_its_watches,
-    too_many_watches_are_refused,
-    a_watch_ends_at_the_deadline_of_its_call,
-];
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const LIMITS: &str = "core-server/src/limits.rs";
@@ -42,6 +33,7 @@ async fn add(pool: &PgPool, company: i64, first: i64, count: i64) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_of_any_speed_see_each_change_once() {
     const WRITERS: i64 = 4;
     const COMMITS: i64 = 40;
@@ -92,6 +84,7 @@ async fn readers_of_any_speed_see_each_change_once() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -134,6 +127,7 @@ async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
     assert_eq!(positions, (1..=2000).collect::<Vec<_>>());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
     const BYTES: usize = 1 << 20;
     const READERS: usize = 4;
@@ -167,6 +161,7 @@ async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
 }
 
 /// As that of a company whose records were removed by hand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_that_begins_anew_ends_its_watches() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -185,6 +180,7 @@ async fn a_record_that_begins_anew_ends_its_watches() {
     assert_eq!((ended.code(), &*reason_of(&ended)), (Code::OutOfRange, "POSITION_GONE"), "{ended:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_watches_are_refused() {
     let core = TestCore::start().await;
     let most = constant(LIMITS, "WATCHERS_OF_A_COMPANY");
@@ -208,6 +204,7 @@ async fn too_many_watches_are_refused() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_ends_at_the_deadline_of_its_call() {
     let core = TestCore::start().await;
     let mut request = tonic::Request::new(WatchChangesRequest::default());

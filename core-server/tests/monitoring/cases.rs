@@ -7,19 +7,9 @@ use compliance_api::v1::{
 use prost_types::FieldMask;
 use tonic::Code;
 
-use test_support::{GrpcClients, TestCore, now, tests};
+use test_support::{GrpcClients, TestCore, now};
 
 use super::builders::{at, form_incident, observation, opening, some, url_incident, violations};
-
-tests![
-    every_field_is_read_as_it_was_opened,
-    the_same_request_opens_one_case,
-    an_invalid_case_fails_alone,
-    an_invalid_single_case_is_refused,
-    an_update_changes_what_its_mask_names,
-    an_update_that_changes_nothing_writes_nothing,
-    an_invalid_update_changes_nothing,
-];
 
 fn full() -> OpenCaseRequest {
     OpenCaseRequest {
@@ -60,6 +50,7 @@ fn full() -> OpenCaseRequest {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_field_is_read_as_it_was_opened() {
     fields_are_read_as_opened(&TestCore::start().await).await;
 }
@@ -132,6 +123,7 @@ async fn open_all(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec
     company.monitoring.batch_open_cases(BatchOpenCasesRequest { cases }).await.unwrap().into_inner().results
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_request_opens_one_case() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -150,6 +142,7 @@ async fn the_same_request_opens_one_case() {
     assert!(again.iter().zip(&results).all(|(again, first)| again.case_id == first.case_id && !again.created));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_case_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -214,6 +207,7 @@ async fn an_invalid_case_fails_alone() {
     assert_eq!(count, 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_single_case_is_refused() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -234,6 +228,7 @@ fn update(case_id: i64, case: CaseInput, paths: &[&str]) -> UpdateCaseRequest {
     UpdateCaseRequest { id: case_id, case: Some(case), update_mask: Some(FieldMask { paths }), etag: String::new() }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_changes_what_its_mask_names() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -279,6 +274,7 @@ async fn an_update_changes_what_its_mask_names() {
     assert_eq!(worked, ComplianceCase { case_worker: some("Carl"), last_updated_date, etag, ..expected });
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_that_changes_nothing_writes_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -293,6 +289,7 @@ async fn an_update_that_changes_nothing_writes_nothing() {
     assert_eq!(company.case(id).await, before);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_update_changes_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);

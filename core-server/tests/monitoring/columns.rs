@@ -3,12 +3,11 @@
 use compliance_api::v1::{ExportCasesRequest, ExportUrlsRequest, OpenCaseRequest, UrlObservation};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{TestCore, tests, values};
+use test_support::{TestCore, values};
 
 use super::concurrency::counts_hold;
 
-tests![every_field_of_an_export_is_the_one_that_was_written, counts_follow_each_column_alone];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_field_of_an_export_is_the_one_that_was_written() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -66,6 +65,7 @@ async fn run(pool: &PgPool, statement: &str) {
     result.unwrap_or_else(|error| panic!("{error}: {statement}"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn counts_follow_each_column_alone() {
     let core = TestCore::start().await;
     let pool = &core.pool;

@@ -8,21 +8,15 @@ use futures::future::join_all;
 use rand::{Rng, RngExt as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
 use sqlx::PgPool;
 
-use test_support::{GrpcClients, TestCore, tests};
+use test_support::{GrpcClients, TestCore};
 
 use super::builders::{at, infraction, observation, opening, some, url_incident};
-
-tests![
-    chunks_that_cross_do_not_deadlock,
-    concurrent_updates_of_different_fields_are_all_kept,
-    one_request_id_opens_one_case_among_concurrent_requests,
-    counts_and_cases_of_urls_are_correct_after_random_writes,
-];
 
 fn address(nth: usize) -> String {
     format!("https://example.org/{nth}")
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chunks_that_cross_do_not_deadlock() {
     let service = TestCore::start().await;
     let writers = (0..8_u64).map(|seed| {
@@ -57,6 +51,7 @@ async fn chunks_that_cross_do_not_deadlock() {
     hold(&service.pool).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_updates_of_different_fields_are_all_kept() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -86,6 +81,7 @@ async fn concurrent_updates_of_different_fields_are_all_kept() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_request_id_opens_one_case_among_concurrent_requests() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -119,6 +115,7 @@ async fn one_request_id_opens_one_case_among_concurrent_requests() {
     hold(&service.pool).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn counts_and_cases_of_urls_are_correct_after_random_writes() {
     let service = TestCore::start().await;
     let mut cases = Vec::new();

@@ -7,18 +7,9 @@ use compliance_api::v1::{
 use prost_types::{FieldMask, Timestamp};
 use tonic::Code;
 
-use test_support::{GrpcClients, TestCore, tests};
+use test_support::{GrpcClients, TestCore};
 
 use super::builders::{at, form_incident, opening, some, text};
-
-tests![
-    each_date_follows_from_its_change,
-    resolving_closing_and_reopening_keep_their_dates,
-    transitions_that_do_not_apply_change_nothing,
-    an_opening_sets_dates_like_a_change,
-    dates_that_are_given_are_kept,
-    attaching_and_detaching_incidents_is_an_action,
-];
 
 const LONG_AGO: &str = "2020-01-01 00:00:00";
 
@@ -64,6 +55,7 @@ fn status(name: &str) -> CaseInput {
     CaseInput { case_status: some(name), ..CaseInput::default() }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_date_follows_from_its_change() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -93,6 +85,7 @@ async fn each_date_follows_from_its_change() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resolving_closing_and_reopening_keep_their_dates() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -114,6 +107,7 @@ async fn resolving_closing_and_reopening_keep_their_dates() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn transitions_that_do_not_apply_change_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -163,6 +157,7 @@ async fn transitions_that_do_not_apply_change_nothing() {
     assert_eq!(monitoring.resolve_case(unknown).await.unwrap_err().code(), Code::NotFound);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_opening_sets_dates_like_a_change() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -195,6 +190,7 @@ async fn an_opening_sets_dates_like_a_change() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dates_that_are_given_are_kept() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -211,6 +207,7 @@ async fn dates_that_are_given_are_kept() {
     assert!(!company.monitoring.update_case(request).await.unwrap().into_inner().changed);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn attaching_and_detaching_incidents_is_an_action() {
     let service = TestCore::start().await;
     let mut company = service.company(1);

@@ -8,21 +8,11 @@ use compliance_api::v1::{
     ResultCode, UpdateCaseRequest, UrlObservation,
 };
 use futures::future::join_all;
-use test_support::{GrpcClients, TestCore, reason_of, tests};
+use test_support::{GrpcClients, TestCore, reason_of};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 use super::builders::{at, form_incident, infraction, observation, opening, some, url_incident, violations};
-
-tests![
-    a_change_of_a_case_needs_its_present_etag,
-    of_concurrent_changes_with_one_etag_one_wins,
-    every_change_of_a_case_counts,
-    a_request_id_with_other_content_is_refused,
-    items_of_a_batch_with_other_content_fail_alone,
-    exported_cases_can_be_opened_again,
-    what_is_repeated_changes_nothing,
-];
 
 fn worker(id: i64, worker: &str, etag: &str) -> UpdateCaseRequest {
     let case = Some(CaseInput { case_worker: some(worker), ..CaseInput::default() });
@@ -41,6 +31,7 @@ fn assert_changed(refused: &Status, id: i64, etag: &str) {
     assert_eq!((metadata["case_id"].as_str(), metadata["etag"].as_str()), (id.to_string().as_str(), etag));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_of_a_case_needs_its_present_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -72,6 +63,7 @@ async fn a_change_of_a_case_needs_its_present_etag() {
     assert_eq!(foreign.code(), Code::NotFound);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_concurrent_changes_with_one_etag_one_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -90,6 +82,7 @@ async fn of_concurrent_changes_with_one_etag_one_wins() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_change_of_a_case_counts() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -128,6 +121,7 @@ fn with(change: impl Fn(&mut CaseInput)) -> OpenCaseRequest {
     request
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_id_with_other_content_is_refused() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -166,6 +160,7 @@ async fn a_request_id_with_other_content_is_refused() {
     assert_eq!(company.open(with(|case| case.case_worker = some("Cem"))).await, id);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn items_of_a_batch_with_other_content_fail_alone() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -196,6 +191,7 @@ async fn items_of_a_batch_with_other_content_fail_alone() {
     assert_eq!(results[1].msg, "The request ID has opened a case with other content.");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exported_cases_can_be_opened_again() {
     let core = TestCore::start().await;
     let (mut company, mut other) = (core.company(1), core.company(2));
@@ -214,6 +210,7 @@ async fn exported_cases_can_be_opened_again() {
 }
 
 /// Cases, their incidents, URLs and infractions: once more, with the same content.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_repeated_changes_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);

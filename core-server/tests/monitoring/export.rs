@@ -9,18 +9,10 @@ use compliance_api::v1::{
     UpdateCaseRequest, UrlObservation,
 };
 
-use test_support::{GrpcClients, TestCore, new_company, tests};
+use test_support::{GrpcClients, TestCore, new_company};
 use tokio::time::sleep;
 
 use super::builders::{form_incident, infraction, observation, opening, some, url_incident, violations};
-
-tests![
-    an_export_imported_by_another_company_reads_the_same,
-    an_export_imported_by_its_own_company_changes_nothing,
-    a_request_id_of_a_caller_is_not_taken_for_an_invented_one,
-    a_slow_reader_receives_every_record_once,
-    an_export_of_long_texts_is_complete
-];
 
 /// Adds URLs, each with a text of so many bytes.
 async fn add_urls(core: &TestCore, company: i64, count: i32, bytes: i32) -> Vec<i64> {
@@ -48,6 +40,7 @@ async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> 
 }
 
 /// A page that nobody asks for is dropped after half a second, and read again from where the reader is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_reader_receives_every_record_once() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -61,6 +54,7 @@ async fn a_slow_reader_receives_every_record_once() {
 }
 
 /// A page of long texts has few records, and is not the last one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_of_long_texts_is_complete() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -114,6 +108,7 @@ async fn open(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec<Cas
 
 /// With affiliates that share an identifier, with cases that have changed since they were opened, and with one that was not opened
 /// by the service.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_imported_by_its_own_company_changes_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -173,6 +168,7 @@ async fn an_export_imported_by_its_own_company_changes_nothing() {
     assert_eq!(reads(&mut company).await, original);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_id_of_a_caller_is_not_taken_for_an_invented_one() {
     let core = TestCore::start().await;
     let (mut company, mut other) = (core.company(1), core.company(2));
@@ -192,6 +188,7 @@ async fn a_request_id_of_a_caller_is_not_taken_for_an_invented_one() {
     assert_eq!(open(&mut company, exported).await[0].case_id, Some(own));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_imported_by_another_company_reads_the_same() {
     let service = TestCore::start().await;
     let (mut one, mut two) = (service.company(1), service.company(2));

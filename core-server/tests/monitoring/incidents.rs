@@ -6,19 +6,9 @@ use compliance_api::v1::{
 };
 use tonic::Code;
 
-use test_support::{GrpcClients, TestCore, tests};
+use test_support::{GrpcClients, TestCore};
 
 use super::builders::{form_incident, observation, opening, some, url_incident, violations};
-
-tests![
-    every_type_is_attached_once,
-    an_incident_takes_the_infraction_that_is_given,
-    an_invalid_incident_fails_alone,
-    a_url_has_the_case_that_it_was_attached_to_last,
-    incidents_are_detached_by_id_and_by_content,
-    a_full_case_takes_changes_but_no_more_incidents,
-    unknown_cases_are_not_found,
-];
 
 async fn attach(company: &mut GrpcClients, case_id: i64, incidents: Vec<IncidentInput>) -> Vec<IncidentResult> {
     let request = AttachIncidentsRequest { id: case_id, incidents };
@@ -42,6 +32,7 @@ fn url_key(url: &str) -> IncidentKey {
     IncidentKey { incident_type: Some(IncidentType::Url.into()), url: some(url), ..IncidentKey::default() }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_type_is_attached_once() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -71,6 +62,7 @@ async fn every_type_is_attached_once() {
     assert!(again.iter().zip(&results).all(|(again, first)| !again.changed && again.incident_id == first.incident_id));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_incident_takes_the_infraction_that_is_given() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -91,6 +83,7 @@ async fn an_incident_takes_the_infraction_that_is_given() {
     assert_eq!((read.infraction_type.as_deref(), read.infraction_name), (Some("Promotion"), None));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_incident_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -124,6 +117,7 @@ async fn an_invalid_incident_fails_alone() {
     assert!(results.iter().all(|result| result.code == 1021), "{results:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_url_has_the_case_that_it_was_attached_to_last() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -144,6 +138,7 @@ async fn a_url_has_the_case_that_it_was_attached_to_last() {
     assert_eq!(company.url(url).await.case_id, None);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn incidents_are_detached_by_id_and_by_content() {
     detach_by_id_and_by_content(&TestCore::start().await).await;
 }
@@ -182,6 +177,7 @@ pub(super) async fn detach_by_id_and_by_content(service: &TestCore) {
     assert_eq!(changed(&detach(&mut company, case, keys()).await), [false; 6]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_case_takes_changes_but_no_more_incidents() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -222,6 +218,7 @@ async fn a_full_case_takes_changes_but_no_more_incidents() {
     assert_eq!(company.monitoring.open_case(request).await.unwrap_err().code(), Code::InvalidArgument);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_cases_are_not_found() {
     let service = TestCore::start().await;
     let mut company = service.company(1);

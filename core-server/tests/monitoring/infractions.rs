@@ -4,11 +4,9 @@ use compliance_api::v1::{
     InfractionInput, InfractionResult, RecordInfractionsRequest, UrlInfraction, WithdrawInfractionsRequest,
 };
 
-use test_support::{GrpcClients, TestCore, tests};
+use test_support::{GrpcClients, TestCore};
 
 use super::builders::{at, infraction, observation, some, text, violations};
-
-tests![infractions_are_recorded_once_and_withdrawn, an_invalid_infraction_fails_alone];
 
 async fn record(company: &mut GrpcClients, infractions: Vec<UrlInfraction>) -> Vec<InfractionResult> {
     let request = RecordInfractionsRequest { infractions };
@@ -29,6 +27,7 @@ fn changed(results: &[InfractionResult]) -> Vec<bool> {
     results.iter().map(|result| result.changed).collect()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn infractions_are_recorded_once_and_withdrawn() {
     record_and_withdraw(&TestCore::start().await).await;
 }
@@ -65,6 +64,7 @@ pub(super) async fn record_and_withdraw(service: &TestCore) {
     assert_eq!(company.url(url_id).await.infractions, []);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_infraction_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);

@@ -1,11 +1,9 @@
 //! The types that batches are sent as: the order of their attributes has no meaning.
 
 use core_server::database;
-use test_support::{TestCore, fresh_database, tests};
+use test_support::{TestCore, fresh_database};
 
 use super::{cases, incidents, infractions, observations, vocabularies};
-
-tests![attributes_in_another_order_are_written_to_their_columns];
 
 /// Reverses the attributes of every input type of the monitoring operations: `affiliate_input` has a test of its own.
 const REVERSE: &str = "
@@ -44,6 +42,7 @@ async fn reversed() -> TestCore {
     TestCore::over(database, 8).await
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn attributes_in_another_order_are_written_to_their_columns() {
     observations::fields_are_read_as_observed(&reversed().await).await;
     cases::fields_are_read_as_opened(&reversed().await).await;

@@ -14,16 +14,9 @@ use compliance_api::{
 use futures::future::{LocalBoxFuture, join_all};
 use serde_json::{Map, Value, json};
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
-use test_support::{TestCore, tests, values};
+use test_support::{TestCore, values};
 
 use super::builders::{form_incident, observation, opening, some};
-
-tests![
-    every_field_of_a_case_is_kept,
-    changes_of_a_case_by_every_operation_are_kept,
-    every_field_of_a_url_is_kept,
-    every_field_of_an_affiliate_is_kept,
-];
 
 /// Writers at a time: fewer than the core has connections.
 const WRITERS: usize = 6;
@@ -62,6 +55,7 @@ fn groups(values: &Map<String, Value>) -> Vec<Vec<(String, Value)>> {
     each.chunks(WRITERS).map(<[_]>::to_vec).collect()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_field_of_a_case_is_kept() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -92,6 +86,7 @@ async fn every_field_of_a_case_is_kept() {
     assert_eq!(stored, Value::Object(values));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_of_a_case_by_every_operation_are_kept() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -125,6 +120,7 @@ async fn changes_of_a_case_by_every_operation_are_kept() {
     company.monitoring.close_case(request).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_field_of_a_url_is_kept() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -153,6 +149,7 @@ async fn every_field_of_a_url_is_kept() {
     assert_eq!(stored, Value::Object(values));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_field_of_an_affiliate_is_kept() {
     let core = TestCore::start().await;
     let mut company = core.company(1);

@@ -14,25 +14,3 @@ mod lost_updates;
 mod observations;
 mod stream;
 mod vocabularies;
-
-use test_support::Test;
-
-/// The tests of every module.
-pub(crate) fn tests() -> Vec<Test> {
-    [
-        cases::tests(),
-        columns::tests(),
-        concurrency::tests(),
-        dates::tests(),
-        etags::tests(),
-        export::tests(),
-        incidents::tests(),
-        input_types::tests(),
-        infractions::tests(),
-        lost_updates::tests(),
-        observations::tests(),
-        stream::tests(),
-        vocabularies::tests(),
-    ]
-    .concat()
-}

@@ -5,22 +5,9 @@ use compliance_api::{
     v1::{ComplianceUrl, Infraction, ObserveUrlsRequest, ResultCode, UrlObservation},
 };
 
-use test_support::{TestCore, now, tests};
+use test_support::{TestCore, now};
 
 use super::builders::{at, infraction, observation, some, violations};
-
-tests![
-    every_field_is_read_as_it_was_observed,
-    absent_fields_stay_and_cleared_fields_become_null,
-    a_new_url_has_its_defaults,
-    the_same_url_is_the_same_record,
-    of_two_observations_in_one_request_the_later_wins,
-    an_invalid_item_fails_alone,
-    an_unknown_affiliate_fails_its_item_alone,
-    infractions_are_recorded_with_the_observation,
-    too_many_items_are_refused,
-    new_urls_are_numbered_as_they_were_sent,
-];
 
 fn full() -> (UrlObservation, ComplianceUrl) {
     let observation = UrlObservation {
@@ -82,6 +69,7 @@ fn full() -> (UrlObservation, ComplianceUrl) {
     (observation, expected)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_field_is_read_as_it_was_observed() {
     fields_are_read_as_observed(&TestCore::start().await).await;
 }
@@ -109,6 +97,7 @@ pub(super) async fn fields_are_read_as_observed(service: &TestCore) {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absent_fields_stay_and_cleared_fields_become_null() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -166,6 +155,7 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
     assert_eq!(violations(&result.violations), expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_url_has_its_defaults() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -184,6 +174,7 @@ async fn a_new_url_has_its_defaults() {
     assert_eq!(read, expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_url_is_the_same_record() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -199,6 +190,7 @@ async fn the_same_url_is_the_same_record() {
     assert_eq!(company.url(first).await.discovery_date, Some(at("2020-01-01 00:00:00")));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_observations_in_one_request_the_later_wins() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -221,6 +213,7 @@ async fn of_two_observations_in_one_request_the_later_wins() {
     assert_eq!(read.affiliate_name.as_deref(), Some("B"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_item_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -267,6 +260,7 @@ async fn an_invalid_item_fails_alone() {
     assert_eq!(results[4].code(), ResultCode::UpdateFailed);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_affiliate_fails_its_item_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -286,6 +280,7 @@ async fn an_unknown_affiliate_fails_its_item_alone() {
     assert_eq!(count, 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn infractions_are_recorded_with_the_observation() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -315,6 +310,7 @@ async fn infractions_are_recorded_with_the_observation() {
     assert_eq!(read[0].created_date, Some(at("2024-01-01 00:00:00")));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_items_are_refused() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -324,6 +320,7 @@ async fn too_many_items_are_refused() {
     assert_eq!(company.observe(vec![]).await, []);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_urls_are_numbered_as_they_were_sent() {
     let service = TestCore::start().await;
     let mut company = service.company(1);

@@ -11,18 +11,9 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
 
-use test_support::{TestCore, now, tests, token_with_scope};
+use test_support::{TestCore, now, token_with_scope};
 
 use super::builders::{observation, some};
-
-tests![
-    chunks_are_acknowledged_in_order,
-    a_client_that_does_not_read_is_throttled,
-    acknowledged_chunks_are_saved_when_the_client_disconnects,
-    a_chunk_that_waits_is_not_saved_once_its_client_has_left,
-    a_stream_ends_with_its_token,
-    a_chunk_of_too_many_items_ends_the_stream,
-];
 
 fn chunk(chunk: usize, items: usize) -> StreamUrlObservationsRequest {
     let mut observations: Vec<UrlObservation> =
@@ -32,6 +23,7 @@ fn chunk(chunk: usize, items: usize) -> StreamUrlObservationsRequest {
     StreamUrlObservationsRequest { observations }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chunks_are_acknowledged_in_order() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -51,6 +43,7 @@ async fn chunks_are_acknowledged_in_order() {
     assert_eq!(company.url(shared.unwrap()).await.note.as_deref(), Some("19"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_does_not_read_is_throttled() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -68,6 +61,7 @@ async fn a_client_that_does_not_read_is_throttled() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -83,6 +77,7 @@ async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
 }
 
 /// The chunk waits for a lock, one try after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chunk_that_waits_is_not_saved_once_its_client_has_left() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -115,6 +110,7 @@ async fn a_chunk_that_waits_is_not_saved_once_its_client_has_left() {
     assert_eq!(count("select count(*) from compliance_urls").await, 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_ends_with_its_token() {
     let service = TestCore::start().await;
     // The first chunk has to be saved while the token is valid, so on a busy machine that is for longer.
@@ -140,6 +136,7 @@ async fn a_stream_ends_with_its_token() {
     panic!("no chunk is saved while its token is valid");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chunk_of_too_many_items_ends_the_stream() {
     let service = TestCore::start().await;
     let mut company = service.company(1);

@@ -5,16 +5,9 @@ use compliance_api::v1::{
     VocabularyEntryInput, VocabularyEntryResult, VocabularyKind, VocabularyNames,
 };
 
-use test_support::{GrpcClients, TestCore, tests};
+use test_support::{GrpcClients, TestCore};
 
 use super::builders::{infraction, observation, opening, some, violations};
-
-tests![
-    every_company_has_the_default_names,
-    names_are_added_once_and_used,
-    an_invalid_name_fails_alone,
-    writers_that_add_the_same_names_agree,
-];
 
 async fn list(company: &mut GrpcClients) -> Vec<VocabularyNames> {
     let list = company.monitoring.list_vocabularies(ListVocabulariesRequest {}).await;
@@ -31,6 +24,7 @@ fn entry(vocabulary: VocabularyKind, name: &str, kind: Option<&str>) -> Vocabula
     VocabularyEntryInput { vocabulary: vocabulary.into(), name: some(name), infraction_type }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_company_has_the_default_names() {
     let service = TestCore::start().await;
     let lists = list(&mut service.company(1)).await;
@@ -43,6 +37,7 @@ async fn every_company_has_the_default_names() {
     assert_eq!(lists[8].entries.last().map(|entry| entry.name.as_str()), Some("paid search ad"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_are_added_once_and_used() {
     add_and_use_names(&TestCore::start().await).await;
 }
@@ -113,6 +108,7 @@ pub(super) async fn add_and_use_names(service: &TestCore) {
     assert!(result.violations.iter().all(|violation| !violation.description.contains("Tax,")));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_invalid_name_fails_alone() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
@@ -137,6 +133,7 @@ async fn an_invalid_name_fails_alone() {
     assert_eq!(paths, expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writers_that_add_the_same_names_agree() {
     let service = TestCore::start().await;
     let writers = (0..8).map(|writer| {

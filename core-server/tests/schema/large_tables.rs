@@ -2,9 +2,7 @@
 //! after the step, and before its transaction ends. `docs/adding-a-field.md` says how to do better what a rule refuses.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, migrate::Migrator};
-use test_support::{fresh_database, tests};
-
-tests![no_step_holds_up_a_large_table, each_rule_is_found_broken];
+use test_support::fresh_database;
 
 static STEPS: Migrator = sqlx::migrate!("./migrations");
 
@@ -112,6 +110,7 @@ async fn before_rules() -> PgConnection {
     connection
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_step_holds_up_a_large_table() {
     let mut connection = before_rules().await;
     for step in STEPS.iter().filter(|step| step.version > BEFORE_RULES) {
@@ -124,6 +123,7 @@ async fn no_step_holds_up_a_large_table() {
     connection.close().await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_rule_is_found_broken() {
     let mut connection = before_rules().await;
     for (sql, rule) in [

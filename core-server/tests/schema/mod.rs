@@ -16,18 +16,8 @@ use compliance_api::{
 use core_server::{Core, CoreSettings, database};
 use prost_types::Timestamp;
 use sqlx::PgPool;
-use test_support::{GrpcClients, TestCore, fresh_database, tests, verifier};
+use test_support::{GrpcClients, TestCore, fresh_database, verifier};
 use tokio::time::timeout;
-
-tests![
-    swapped_columns_and_attributes_are_written_and_read_by_name,
-    urls_and_cases_are_read_by_name,
-    a_database_that_differs_is_refused_by_name,
-    a_type_may_gain_an_attribute_while_the_service_runs,
-    types_and_tables_may_be_made_again_while_the_service_runs,
-    values_of_every_kind_survive_their_columns,
-    a_migration_that_waits_for_a_lock_holds_up_no_reader,
-];
 
 fn at(text: &str) -> Timestamp {
     timestamp_of_text(text).unwrap()
@@ -110,6 +100,7 @@ async fn round_trip(clients: &mut GrpcClients, name: &str) {
     read_form(&read, &changed);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn swapped_columns_and_attributes_are_written_and_read_by_name() {
     let (pool, options) = prepared(&[]).await;
     swap(&pool, "table affiliates", "column", "city", "state").await;
@@ -124,6 +115,7 @@ async fn swapped_columns_and_attributes_are_written_and_read_by_name() {
     assert_eq!(row, ("Swap2 city".to_owned(), "Swap2 state".to_owned(), "Swap2 first_name".to_owned()));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn urls_and_cases_are_read_by_name() {
     let (pool, options) = prepared(&[]).await;
     swap(&pool, "table compliance_urls", "column", "social_one", "social_three").await;
@@ -176,6 +168,7 @@ async fn urls_and_cases_are_read_by_name() {
     assert_eq!(case.case_status, some("New"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_differs_is_refused_by_name() {
     for (statement, difference) in [
         ("alter table affiliates drop column city", "affiliates.city is missing, expected text"),
@@ -199,6 +192,7 @@ async fn a_database_that_differs_is_refused_by_name() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_type_may_gain_an_attribute_while_the_service_runs() {
     let (pool, options) = prepared(&[]).await;
     let core = TestCore::over(options, 4).await;
@@ -224,6 +218,7 @@ async fn a_type_may_gain_an_attribute_while_the_service_runs() {
 }
 
 /// As by a restore that drops them first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn types_and_tables_may_be_made_again_while_the_service_runs() {
     const AGAIN: &str = "
         do $$ declare t record; begin
@@ -262,6 +257,7 @@ async fn types_and_tables_may_be_made_again_while_the_service_runs() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn values_of_every_kind_survive_their_columns() {
     let core = TestCore::start().await;
     let mut clients = core.company(1);
@@ -293,6 +289,7 @@ async fn values_of_every_kind_survive_their_columns() {
     assert_eq!((read.country, read.start_date), (Some(840), some("2024-02-29")));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_migration_that_waits_for_a_lock_holds_up_no_reader() {
     let pool = database::connect(fresh_database().await.options, 4).await.unwrap();
     // As the previous version left it.

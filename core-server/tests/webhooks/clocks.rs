@@ -6,16 +6,10 @@ use compliance_api::v1::{
     CreateWebhookRequest, ListWebhooksRequest, RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest,
     WebhookInput,
 };
-use test_support::{Reaction, now, reason_of, tests};
+use test_support::{Reaction, now, reason_of};
 use tokio::time::timeout;
 
 use super::{Fixture, run};
-
-tests![
-    a_clock_that_was_ahead_delays_no_delivery,
-    a_clock_that_was_ahead_keeps_no_secret,
-    dates_that_no_text_shows_stop_no_webhook,
-];
 
 /// Stores what the clock of 400 days later would have made of a time.
 async fn ahead(fixture: &Fixture, columns: &[&str]) {
@@ -24,6 +18,7 @@ async fn ahead(fixture: &Fixture, columns: &[&str]) {
     run(&fixture.core.pool, &format!("update webhooks set {columns}")).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_was_ahead_delays_no_delivery() {
     let mut fixture = Fixture::start().await;
     for (position, columns) in
@@ -46,6 +41,7 @@ async fn a_clock_that_was_ahead_delays_no_delivery() {
     assert!((webhook.failing_since.unwrap().seconds - now()).abs() < 60, "{webhook:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_that_was_ahead_keeps_no_secret() {
     let mut fixture = Fixture::start().await;
     let rotate = RotateWebhookSecretRequest { id: fixture.id };
@@ -80,6 +76,7 @@ const TIMES: &str = "
         end loop;
     end $$";
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dates_that_no_text_shows_stop_no_webhook() {
     let mut fixture = Fixture::start().await;
     let pool = fixture.core.pool.clone();

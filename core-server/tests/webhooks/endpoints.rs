@@ -11,22 +11,14 @@ use compliance_api::{
 };
 use core_server::WebhookSettings;
 use futures::future::join_all;
-use test_support::{Reaction, TestCore, WebhookReceiver, fresh_database, new_company, now, reason_of, sign, tests};
+use test_support::{Reaction, TestCore, WebhookReceiver, fresh_database, new_company, now, reason_of, sign};
 use tokio::time::timeout;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 use super::{Fixture, PATIENCE, REFUSED, affiliates, core, create, run};
 
-tests![
-    two_secrets_sign_while_one_is_rotated,
-    a_repeated_rotation_keeps_the_secret_that_the_endpoint_has,
-    private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to,
-    a_company_has_no_more_webhooks_than_it_may_however_they_are_created,
-    a_repeated_creation_is_one_webhook_with_one_secret,
-    what_is_done_to_webhooks_is_in_the_audit,
-];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_secrets_sign_while_one_is_rotated() {
     let mut fixture = Fixture::start().await;
     let request = RotateWebhookSecretRequest { id: fixture.id };
@@ -44,6 +36,7 @@ async fn two_secrets_sign_while_one_is_rotated() {
     assert_eq!(fixture.webhook().await.previous_secret_until, None);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
     let mut fixture = Fixture::start().await;
     let mut secrets = vec![fixture.secret.clone()];
@@ -58,6 +51,7 @@ async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to() {
     let receiver = WebhookReceiver::start().await;
     let settings = WebhookSettings { networks: Vec::new(), ..receiver.settings() };
@@ -97,6 +91,7 @@ async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_con
     assert!(receiver.received().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
     let fixture = Fixture::start().await;
     let created = join_all((0..30).map(async |number| {
@@ -118,6 +113,7 @@ async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
 }
 
 /// Whoever sends it: a client that got no response, a proxy, or both at the same time through different cores.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repeated_creation_is_one_webhook_with_one_secret() {
     let mut fixture = Fixture::start().await;
     let other = core(&fixture.database, fixture.receiver.settings()).await;
@@ -153,6 +149,7 @@ async fn a_repeated_creation_is_one_webhook_with_one_secret() {
 }
 
 /// Every operation on a webhook, and a failure that disables it, is in the audit with who did it. Deliveries are not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_done_to_webhooks_is_in_the_audit() {
     let mut fixture = Fixture::start().await;
     run(&fixture.core.pool, "alter table webhooks enable trigger user").await;

@@ -6,18 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use test_support::{Reaction, new_company, tests};
+use test_support::{Reaction, new_company};
 use tokio::{net::TcpListener, sync::Notify};
 
 use super::{Fixture, create, run};
 
-tests![
-    an_endpoint_that_hangs_delays_no_other,
-    a_response_is_not_read_to_its_end,
-    many_endpoints_that_begin_to_hang_delay_no_other,
-    whatever_an_endpoint_does_the_attempt_ends,
-];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_hangs_delays_no_other() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
@@ -35,6 +29,7 @@ async fn an_endpoint_that_hangs_delays_no_other() {
     fixture.wait_until(|webhook| webhook.position == 2).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_is_not_read_to_its_end() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("200 OK"));
@@ -50,6 +45,7 @@ const PROMPTLY: Duration = Duration::from_secs(2);
 const TIMES_ALONE: u32 = 4;
 
 /// Of eight companies all endpoints begin to hang, and of a ninth one all but one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     let fixture = Fixture::start().await;
     let pool = &fixture.core.pool;
@@ -117,6 +113,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
 }
 
 /// However it keeps the connection: it does not begin with TLS, has no end of its head, or is silent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_an_endpoint_does_the_attempt_ends() {
     let mut fixture = Fixture::start().await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

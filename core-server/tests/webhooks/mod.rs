@@ -17,33 +17,11 @@ use compliance_api::v1::{
 use core_server::{Core, CoreSettings, WebhookSettings, access::RateLimit, database};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
-use test_support::{
-    GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, tests, verifier,
-};
+use test_support::{GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, verifier};
 use tokio::{sync::Notify, time::timeout};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 const REFUSED: &str = "the host has no public address";
-
-tests![
-    changes_arrive_in_order_and_signed,
-    only_the_types_that_are_asked_for_arrive,
-    a_message_that_fails_is_sent_again_as_it_was,
-    an_endpoint_that_fails_for_three_days_is_disabled,
-    an_endpoint_that_is_gone_is_disabled_at_once,
-    a_redirect_is_not_followed,
-    a_webhook_that_is_changed_during_an_attempt_goes_on_after_it,
-    several_cores_send_each_message_once,
-    a_core_that_dies_loses_nothing,
-    what_is_not_committed_is_not_sent,
-    a_webhook_goes_on_at_the_oldest_change_that_is_kept,
-    the_log_is_bounded,
-    a_restore_is_said_by_the_next_message,
-    a_webhook_that_is_put_to_a_lost_position_is_told_so,
-    messages_do_not_say_who_made_a_change,
-    a_wait_until_a_date_is_kept,
-    a_core_without_background_work_delivers_nothing,
-];
 
 /// A core that delivers to a receiver, and a company with a webhook.
 struct Fixture {
@@ -141,6 +119,7 @@ fn positions(received: &[Received]) -> Vec<i64> {
     received.iter().flat_map(Received::positions).collect()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_arrive_in_order_and_signed() {
     let mut fixture = Fixture::start().await;
     for (first, number) in [(1, 1), (2, 250), (252, 1)] {
@@ -173,6 +152,7 @@ async fn changes_arrive_in_order_and_signed() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_types_that_are_asked_for_arrive() {
     let mut fixture = Fixture::start().await;
     let other = WebhookReceiver::start().await;
@@ -191,6 +171,7 @@ async fn only_the_types_that_are_asked_for_arrive() {
     assert_eq!((entry.after, entry.position), (0, 4));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_that_fails_is_sent_again_as_it_was() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("503 Service Unavailable\r\nretry-after: 600"));
@@ -226,6 +207,7 @@ async fn a_message_that_fails_is_sent_again_as_it_was() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_fails_for_three_days_is_disabled() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
@@ -256,6 +238,7 @@ async fn an_endpoint_that_fails_for_three_days_is_disabled() {
     assert_ne!(delivered.header("webhook-id"), again.header("webhook-id"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_is_gone_is_disabled_at_once() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("410 Gone"));
@@ -264,6 +247,7 @@ async fn an_endpoint_that_is_gone_is_disabled_at_once() {
     assert_eq!(webhook.disabled_reason.as_deref(), Some("The endpoint responded 410 Gone."));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redirect_is_not_followed() {
     let mut fixture = Fixture::start().await;
     let elsewhere = WebhookReceiver::start().await;
@@ -276,6 +260,7 @@ async fn a_redirect_is_not_followed() {
     assert!(elsewhere.received().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_that_is_changed_during_an_attempt_goes_on_after_it() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
@@ -294,6 +279,7 @@ async fn a_webhook_that_is_changed_during_an_attempt_goes_on_after_it() {
     assert_ne!(first.header("webhook-id"), again.header("webhook-id"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_cores_send_each_message_once() {
     let mut fixture = Fixture::start().await;
     let _second = core(&fixture.database, fixture.receiver.settings()).await;
@@ -305,6 +291,7 @@ async fn several_cores_send_each_message_once() {
     assert_eq!(positions(&fixture.receiver.received()), (1..=900).collect::<Vec<_>>());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_core_that_dies_loses_nothing() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Hang(Arc::new(Notify::new())));
@@ -326,6 +313,7 @@ async fn a_core_that_dies_loses_nothing() {
     assert_eq!(rest.positions(), [3]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_committed_is_not_sent() {
     let mut fixture = Fixture::start().await;
     let mut held = fixture.core.pool.begin().await.unwrap();
@@ -347,6 +335,7 @@ async fn what_is_not_committed_is_not_sent() {
     fixture.wait_until(|webhook| webhook.position == 1).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_goes_on_at_the_oldest_change_that_is_kept() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
@@ -366,6 +355,7 @@ async fn a_webhook_goes_on_at_the_oldest_change_that_is_kept() {
     assert_eq!((last.json()["data"]["after"].as_i64(), last.positions()), (Some(2), vec![3]));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_log_is_bounded() {
     let mut fixture = Fixture::start().await;
     let entries = "insert into webhook_deliveries
@@ -379,6 +369,7 @@ async fn the_log_is_bounded() {
     assert_eq!((numbers.len(), numbers[0], numbers[999]), (1000, 1501, 502));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restore_is_said_by_the_next_message() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
@@ -422,6 +413,7 @@ async fn a_restore_is_said_by_the_next_message() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
@@ -442,6 +434,7 @@ async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_do_not_say_who_made_a_change() {
     let mut fixture = Fixture::start().await;
     let mut request = tonic::Request::new(CreateAffiliateRequest {
@@ -460,6 +453,7 @@ async fn messages_do_not_say_who_made_a_change() {
     assert_eq!(listed[0].request_id.as_deref(), Some("private"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_until_a_date_is_kept() {
     for status in ["503 Service Unavailable", "429 Too Many Requests", "413 Payload Too Large"] {
         let mut fixture = Fixture::start().await;
@@ -473,6 +467,7 @@ async fn a_wait_until_a_date_is_kept() {
 }
 
 /// As commands have one. A core that serves is the clock: once it has delivered twice, the other one had the time to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_core_without_background_work_delivers_nothing() {
     let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
     let silent = core(&database, WebhookSettings { deliver: false, ..receiver.settings() }).await;

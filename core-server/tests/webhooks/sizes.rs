@@ -3,16 +3,11 @@
 use std::collections::BTreeMap;
 
 use compliance_api::v1::{UpdateWebhookRequest, WebhookInput};
-use test_support::{Reaction, tests};
+use test_support::Reaction;
 
 use super::{Fixture, positions, run};
 
-tests![
-    a_message_that_was_cut_is_sent_again_as_it_was,
-    an_endpoint_with_a_limit_gets_smaller_messages,
-    a_change_that_is_too_large_is_named,
-];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_that_was_cut_is_sent_again_as_it_was() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
@@ -31,6 +26,7 @@ async fn a_message_that_was_cut_is_sent_again_as_it_was() {
     assert_eq!(rest.json()["data"]["after"], 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_with_a_limit_gets_smaller_messages() {
     const LIMIT: usize = 10_000;
     let mut fixture = Fixture::start().await;
@@ -64,6 +60,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
     assert!(fixture.receiver.received().iter().rev().take(3).any(|message| message.positions().len() == 100));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_is_too_large_is_named() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::AtMost(200));

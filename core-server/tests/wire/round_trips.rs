@@ -14,13 +14,7 @@ use compliance_api::{
 use futures::future::{LocalBoxFuture, join_all};
 use prost::encoding::{int64, string};
 
-use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database, tests};
-
-tests![
-    every_operation_is_one_round_trip,
-    batched_reads_are_fewer_round_trips_than_reads,
-    a_read_is_sent_again_when_its_connection_was_cut,
-];
+use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database};
 
 /// Something new at each call.
 fn next() -> i64 {
@@ -125,6 +119,7 @@ async fn service() -> (Proxy, TestCore) {
     (proxy, service)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_is_one_round_trip() {
     let (proxy, service) = service().await;
     for (name, call) in operations() {
@@ -142,6 +137,7 @@ async fn every_operation_is_one_round_trip() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batched_reads_are_fewer_round_trips_than_reads() {
     let (proxy, service) = service().await;
     let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
@@ -166,6 +162,7 @@ async fn batched_reads_are_fewer_round_trips_than_reads() {
     assert!((2..40).contains(&round_trips), "{round_trips}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_is_sent_again_when_its_connection_was_cut() {
     let (proxy, service) = service().await;
     let mut clients = service.company(7);

@@ -9,17 +9,9 @@ use compliance_api::v1::{
 };
 use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Status};
-
-tests![
-    nothing_is_written_that_waits_for_its_company,
-    nothing_is_written_that_waits_for_a_lock_and_others,
-    nothing_is_written_that_waits_for_a_connection,
-    a_statement_that_is_run_again_leaves_out_who_has_left,
-    nothing_is_sent_for_writes_whose_callers_have_all_left
-];
 
 /// Longer than anything takes here.
 const SOON: Duration = Duration::from_mins(1);
@@ -249,6 +241,7 @@ impl Leaves {
 
 /// Two batches of the company wait for a lock, so that all else that it writes waits for them. Another write of the same kind
 /// stays, which could share the statement.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_written_that_waits_for_its_company() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 16).await;
@@ -283,6 +276,7 @@ async fn nothing_is_written_that_waits_for_its_company() {
 }
 
 /// More companies than may wait at the same time wait for locks, and so does the one whose caller leaves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_written_that_waits_for_a_lock_and_others() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
@@ -320,6 +314,7 @@ async fn nothing_is_written_that_waits_for_a_lock_and_others() {
 }
 
 /// The only connection waits for the database's answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_written_that_waits_for_a_connection() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
@@ -348,6 +343,7 @@ async fn nothing_is_written_that_waits_for_a_connection() {
 }
 
 /// Nor a cancellation of what was not sent: the connection is borrowed again at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
@@ -371,6 +367,7 @@ async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
 
 /// Two writes of a company share a statement, which waits for a lock of one of them. Whoever leaves meanwhile is left out when
 /// it is run again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_that_is_run_again_leaves_out_who_has_left() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;

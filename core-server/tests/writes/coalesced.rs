@@ -8,23 +8,9 @@ use compliance_api::v1::{
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, Proxy, TestCore, constant, fresh_database, new_company, tests};
+use test_support::{GrpcClients, Proxy, TestCore, constant, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Response, Status};
-
-tests![
-    concurrent_writes_are_few_statements,
-    each_caller_has_its_own_result,
-    batches_that_are_full_have_the_same_results,
-    a_company_that_waits_holds_up_no_other,
-    a_write_waits_for_a_lock_longer_than_one_statement_does,
-    only_the_item_that_fails_fails,
-    nothing_is_written_for_callers_that_left,
-    writers_of_one_affiliate_all_succeed,
-    a_write_whose_connection_is_lost_is_not_repeated,
-    a_write_ends_at_the_deadline_of_its_caller,
-    batches_of_one_company_wait_without_connections
-];
 
 /// Longer than anything takes here unless it waits for a lock that is held.
 const SOON: Duration = Duration::from_mins(2);
@@ -61,6 +47,7 @@ async fn name_of(mut clients: GrpcClients, id: i64) -> String {
     read.distributor_name().to_owned()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_writes_are_few_statements() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
@@ -114,6 +101,7 @@ async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl Async
 }
 
 /// Companies with equal names and URLs, and callers that want the same within one company.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_caller_has_its_own_result() {
     let core = TestCore::start().await;
     let companies: Vec<GrpcClients> = (0..8).map(|_| core.company(new_company())).collect();
@@ -153,6 +141,7 @@ async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> V
 }
 
 /// As many writes and reads as a statement takes, one less and one more, of several companies. Some of them fail.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_that_are_full_have_the_same_results() {
     let most = constant("crates/batcher/src/lib.rs", "MAX_BATCH");
     let database = fresh_database().await;
@@ -203,6 +192,7 @@ async fn batches_that_are_full_have_the_same_results() {
 }
 
 /// More companies than there are connections wait for locks: of their counts, of a row, and of a name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_company_that_waits_holds_up_no_other() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
@@ -256,6 +246,7 @@ async fn a_company_that_waits_holds_up_no_other() {
 }
 
 /// A statement waits for a second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_waits_for_a_lock_longer_than_one_statement_does() {
     let core = TestCore::start().await;
     let clients = core.company(new_company());
@@ -297,6 +288,7 @@ async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
 }
 
 /// The database refuses one item for a reason of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_item_that_fails_fails() {
     let core = TestCore::start().await;
     let constraints = "
@@ -334,6 +326,7 @@ async fn only_the_item_that_fails_fails() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_written_for_callers_that_left() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
@@ -362,6 +355,7 @@ async fn nothing_is_written_for_callers_that_left() {
 }
 
 /// Different fields and names of one affiliate: every write stays, and of each name one gets it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writers_of_one_affiliate_all_succeed() {
     let core = TestCore::start().await;
     let clients = core.company(new_company());
@@ -400,6 +394,7 @@ async fn writers_of_one_affiliate_all_succeed() {
 }
 
 /// It may have been committed, so its caller gets that the database is unavailable, and decides.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_whose_connection_is_lost_is_not_repeated() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
@@ -428,6 +423,7 @@ async fn a_write_whose_connection_is_lost_is_not_repeated() {
 }
 
 /// The caller's deadline comes before the service's own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_ends_at_the_deadline_of_its_caller() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
@@ -448,6 +444,7 @@ async fn a_write_ends_at_the_deadline_of_its_caller() {
 }
 
 /// A lock of one company is held, and twenty of its batches come: they leave the connections to others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_of_one_company_wait_without_connections() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;

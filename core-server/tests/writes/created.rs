@@ -10,15 +10,8 @@ use compliance_api::{
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, TestCore, constant, fresh_database, new_company, tests};
+use test_support::{GrpcClients, TestCore, constant, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
-
-tests![
-    a_large_batch_comes_to_what_its_parts_would,
-    random_batches_come_to_what_their_parts_would,
-    a_name_that_is_taken_meanwhile_is_a_duplicate,
-    a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing
-];
 
 /// Affiliates of a large batch.
 const LARGE: usize = 1_200;
@@ -90,6 +83,7 @@ async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<
 }
 
 /// With names that are taken or equal, and with names that are all free.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_batch_comes_to_what_its_parts_would() {
     let core = TestCore::start().await;
     let varied: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
@@ -122,6 +116,7 @@ async fn a_large_batch_comes_to_what_its_parts_would() {
 
 /// On both sides of the number that is copied, with names that are all free or not. A field is given by one affiliate in so many
 /// that some have it nowhere, and some at the end only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_batches_come_to_what_their_parts_would() {
     let core = TestCore::start().await;
     let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
@@ -152,6 +147,7 @@ async fn random_batches_come_to_what_their_parts_would() {
 }
 
 /// Another writer has taken a name, and its transaction ends while the batch waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_is_taken_meanwhile_is_a_duplicate() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
@@ -181,6 +177,7 @@ async fn a_name_that_is_taken_meanwhile_is_a_duplicate() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing() {
     let database = fresh_database().await;
     // One connection for all calls: what a caller leaves behind meets the next one.

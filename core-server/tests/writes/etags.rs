@@ -10,18 +10,9 @@ use compliance_api::{
     },
 };
 use futures::future::join_all;
-use test_support::{GrpcClients, TestCore, reason_of, tests};
+use test_support::{GrpcClients, TestCore, reason_of};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
-
-tests![
-    a_change_needs_the_present_etag,
-    of_concurrent_changes_with_one_etag_one_wins,
-    items_of_a_batch_have_etags,
-    items_that_depend_on_each_other_have_etags,
-    every_change_counts,
-    a_change_to_the_same_values_changes_nothing,
-];
 
 fn city(id: i64, city: &str, etag: &str) -> AffiliateUpdate {
     let affiliate = Some(AffiliateInput { city: Some(city.to_owned()), ..AffiliateInput::default() });
@@ -52,6 +43,7 @@ async fn batch(company: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> V
     results.iter().map(compliance_api::v1::AffiliateResult::code).collect()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_needs_the_present_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -90,6 +82,7 @@ async fn a_change_needs_the_present_etag() {
     assert_eq!(change(&mut other, city(id, "Bonn", &third)).await.unwrap_err().code(), Code::NotFound);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_concurrent_changes_with_one_etag_one_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -115,6 +108,7 @@ async fn of_concurrent_changes_with_one_etag_one_wins() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn items_of_a_batch_have_etags() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -128,6 +122,7 @@ async fn items_of_a_batch_have_etags() {
     assert_eq!(cities.map(Option::unwrap), ["Bern", "Basel"]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn items_that_depend_on_each_other_have_etags() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -147,6 +142,7 @@ async fn items_that_depend_on_each_other_have_etags() {
     assert_eq!(read(&mut company, a).await.distributor_name.as_deref(), Some("B"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_change_counts() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
@@ -173,6 +169,7 @@ async fn position(core: &TestCore) -> i64 {
 }
 
 /// Alone, in a batch, in one whose items depend on each other, in another form, and with a field that is cleared again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_to_the_same_values_changes_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);

@@ -9,9 +9,7 @@ use compliance_api::v1::{
     IncidentType, InfractionInput, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ResultCode,
     UrlInfraction, UrlInput, UrlObservation, VocabularyEntryInput, VocabularyKind,
 };
-use test_support::{GrpcClients, TestCore, new_company, tests};
-
-tests![observations, cases_and_infractions, equal_items, incidents, names];
+use test_support::{GrpcClients, TestCore, new_company};
 
 const FEW: usize = 1_000;
 const MANY: usize = 10 * FEW;
@@ -69,6 +67,7 @@ async fn observe(clients: &mut GrpcClients, items: usize, observation: impl Fn(u
 }
 
 /// The first write plans the statements of the triggers, with nothing updated.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn observations() {
     compare(observations_of).await;
 }
@@ -105,6 +104,7 @@ async fn observations_of(items: usize) -> Steps {
     steps
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cases_and_infractions() {
     compare(cases_and_infractions_of).await;
 }
@@ -153,6 +153,7 @@ async fn cases_and_infractions_of(items: usize) -> Steps {
     steps
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn equal_items() {
     compare(equal_items_of).await;
 }
@@ -185,6 +186,7 @@ async fn equal_items_of(items: usize) -> Steps {
     steps
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn incidents() {
     compare(incidents_of).await;
 }
@@ -244,6 +246,7 @@ async fn incidents_of(items: usize) -> Steps {
 }
 
 /// Half of the names are types, the others belong to types of the same request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names() {
     compare(names_of).await;
 }

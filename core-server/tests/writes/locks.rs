@@ -16,17 +16,9 @@ use futures::{
     future::{LocalBoxFuture, join_all},
 };
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::Status;
-
-tests![
-    twenty_companies_with_single_writes,
-    twenty_companies_with_batches,
-    sixty_companies_with_single_writes,
-    sixty_companies_with_batches,
-    a_wait_that_ends_as_cancelled_goes_on,
-];
 
 /// Longer than anything takes here unless it waits for what is locked.
 const SOON: Duration = Duration::from_mins(1);
@@ -34,23 +26,28 @@ const CONNECTIONS: u32 = 16;
 /// What each of the others does one after the other: enough for a p99 that is not what the first of them meet.
 const ROUNDS: usize = 120;
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_companies_with_single_writes() {
     nobody_else_waits(20, false).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_companies_with_batches() {
     nobody_else_waits(20, true).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_companies_with_single_writes() {
     nobody_else_waits(60, false).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_companies_with_batches() {
     nobody_else_waits(60, true).await;
 }
 
 /// PostgreSQL may report the end of a wait for a lock as a cancellation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_that_ends_as_cancelled_goes_on() {
     const CANCELLED: i64 = 20;
     let core = TestCore::over(fresh_database().await.options, CONNECTIONS).await;

@@ -5,13 +5,11 @@ use std::{net::SocketAddr, sync::mpsc, thread};
 use compliance_api::v1::{AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest};
 use futures::join;
 use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests, token};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, token};
 use tokio::{net::TcpListener, runtime::Builder, sync::oneshot, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::abandoned::{A_WHILE, Kind, company, lock_waits, marked, until, until_idle};
-
-tests![nothing_begins_in_a_process_that_was_stopped_while_its_caller_left];
 
 /// A core that has a thread for itself, which can be stopped as a process can be: until `resume` is dropped.
 struct StoppableCore {
@@ -47,6 +45,7 @@ impl StoppableCore {
 }
 
 /// When the process goes on, what the database has answered and that the caller has left are there at the same time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
     let database = fresh_database().await;
     let direct = TestCore::over(database.options.clone(), 4).await;

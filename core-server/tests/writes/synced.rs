@@ -7,11 +7,9 @@ use compliance_api::v1::{
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{TestCore, fresh_database, new_company, tests};
+use test_support::{TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tokio_stream::StreamExt as _;
-
-tests![syncs_at_once_create_an_identifier_once, a_sync_waits_for_one_that_creates];
 
 const SYNCS: usize = 6;
 const ITEMS: usize = 120;
@@ -27,6 +25,7 @@ fn item(identifier: &str, name: String) -> AffiliateSync {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn syncs_at_once_create_an_identifier_once() {
     let core = TestCore::start().await;
     let company = new_company();
@@ -52,6 +51,7 @@ async fn syncs_at_once_create_an_identifier_once() {
 }
 
 /// Of another sync that has not committed, neither the identifiers nor the names are seen.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sync_waits_for_one_that_creates() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;

@@ -9,12 +9,10 @@ use compliance_api::{
 };
 use prost_types::FieldMask;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, tests};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tonic::Code;
 
 use super::created::value;
-
-tests![a_batch_comes_to_what_its_items_would_one_by_one, statements_do_not_grow_with_the_batch, large_batches];
 
 async fn created(clients: &mut GrpcClients, count: usize) -> Vec<i64> {
     let affiliates = (0..count).map(|number| AffiliateInput {
@@ -82,6 +80,7 @@ fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: u
 }
 
 /// The same random changes, to one company as a batch and to another one by one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_batch_comes_to_what_its_items_would_one_by_one() {
     let core = TestCore::start().await;
     let mut companies = [core.company(new_company()), core.company(new_company())];
@@ -139,6 +138,7 @@ fn same(id: i64, count: usize) -> Vec<AffiliateUpdate> {
 }
 
 /// The statements of a batch in which every item depends on the one before: a handful, whatever its size.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn statements_do_not_grow_with_the_batch() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
@@ -163,6 +163,7 @@ async fn statements_do_not_grow_with_the_batch() {
 }
 
 /// As large as a request may be. The bound is generous: the statements are few, and this must not take minutes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_batches() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());

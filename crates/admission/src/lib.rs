@@ -1,5 +1,5 @@
 //! Admission control: what one company, and all of them together, may use of the process at the same time: [`Memory`],
-//! [`Counts`] of calls and streams, and work in a [`FairQueue`]. [`off_thread`] keeps long computations away from the threads
+//! [`Counts`] of calls and streams, and work in a [`WorkQueue`]. [`off_thread`] keeps long computations away from the threads
 //! that serve everybody. Nothing here knows what the work is.
 
 mod body;
@@ -19,7 +19,7 @@ pub use counts::{Count, Counts};
 pub use limits::{MEMORY_SHARE, MEMORY_WAIT, SLOW_AFTER, SMALL, WATCH_TIME};
 pub use memory::{Memory, Reservation, ResponseMemory};
 pub use off_thread::{compute, is_long, off_thread, run_off_thread};
-pub use queue::{FairQueue, QueueLimits, Slot, Waits, waiting, with_slot_of};
+pub use queue::{QueueLimits, WorkPermit, WorkQueue};
 pub use refusals::Refusals;
 
 /// Why something is refused.

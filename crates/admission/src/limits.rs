@@ -21,14 +21,8 @@ pub const WATCH_TIME: Duration = Duration::from_hours(24);
 pub(crate) const AT_THE_SAME_TIME: Duration = Duration::from_secs(1);
 /// Work that takes longer than this does not keep other companies from theirs.
 pub const SLOW_AFTER: Duration = Duration::from_secs(2);
-/// While several companies call, a company's work that takes longer than this no longer counts in
-/// [`running_with_others`](crate::QueueLimits::running_with_others): it probably waits, and the company's other work must not
-/// wait with it.
-pub(crate) const WAITS_AFTER: Duration = Duration::from_millis(250);
-/// How long the newest calls of a company go first after callers have left.
-pub(crate) const IMPATIENT: Duration = Duration::from_secs(1);
-/// Meanwhile, one in so many slots goes to the call that has waited longest, so that it is served at last.
-pub(crate) const OLDEST_EVERY: u32 = 8;
+/// How often work that waits looks for work that has become slow.
+pub(crate) const SLOW_WORK_INTERVAL: Duration = Duration::from_millis(250);
 /// Companies without work are looked for when there are so many, and at each doubling.
 pub(crate) const REMEMBERED_COMPANIES: usize = 256;
 

@@ -29,8 +29,8 @@ const ENDING: [(&str, usize, &str); 18] = [
     ("crates/embedded-postgres/src/server.rs", 1, "a process, no task"),
     ("crates/http-server/src/accept.rs", 3, "a connection"),
     ("crates/http-server/src/unready.rs", 1, "a connection"),
-    ("crates/runtime/src/logging/repeats.rs", 1, "a thread of the log"),
-    ("crates/runtime/src/telemetry.rs", 1, "the admin port, whose connections are tasks of their own"),
+    ("cli/src/program/logging/repeats.rs", 1, "a thread of the log"),
+    ("cli/src/program/observability.rs", 1, "the admin port, whose connections are tasks of their own"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use admission::{HoldingBody, MEMORY_WAIT, Reservation, SMALL, Slot};
+use admission::{HoldingBody, MEMORY_WAIT, Reservation, SMALL, WorkPermit};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
@@ -29,7 +29,7 @@ use crate::{
     exchange::Exchange,
     gateway::Gateway,
     ignored::Ignored,
-    limits::{DISCARD_BYTES, DISCARD_TIME, INFLATE_STEP, LARGE_REQUEST},
+    limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
 };
 
 /// A byte order mark, with which some programs begin a text.
@@ -61,8 +61,6 @@ pub(crate) struct RequestBody {
     bytes: Bytes,
     memory: Reservation,
     exchange: Option<Arc<Exchange>>,
-    /// The slot of a large request, until the response is ready.
-    slot: Option<Slot>,
 }
 
 impl FromRequest<Arc<Gateway>> for RequestBody {
@@ -93,7 +91,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
         let exchange = parts.extensions.get().cloned();
-        Ok(Self { caller, bytes, memory, exchange, slot: None })
+        Ok(Self { caller, bytes, memory, exchange })
     }
 }
 
@@ -110,9 +108,10 @@ impl RequestBody {
         &mut self,
         parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
     ) -> Result<F, Error> {
-        if self.bytes.len() > SMALL {
-            self.prepare(F::memory(&self.bytes)).await?;
-        }
+        let _permit = match self.bytes.len() {
+            ..=SMALL => None,
+            _ => self.prepare(F::memory(&self.bytes)).await?,
+        };
         let mut ignored = Ignored::default();
         let form = self.parsed(|body, memory| parse(body, memory, &mut ignored));
         if let (Some(exchange), Some(ignored)) = (&self.exchange, ignored.header()) {
@@ -122,24 +121,24 @@ impl RequestBody {
         form
     }
 
-    /// Waits until a request that takes so much memory may be processed, and holds the memory.
-    async fn prepare(&mut self, bytes: usize) -> Result<(), Error> {
+    /// Waits until a request that takes so much memory may be read, and holds the memory.
+    async fn prepare(&mut self, bytes: usize) -> Result<Option<WorkPermit>, Error> {
         if bytes <= LARGE_REQUEST {
-            return Ok(self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?);
-        }
-        let enter = || self.caller.gateway.enter(self.caller.company_id(), bytes);
-        let mut slot = enter().await?;
-        if self.memory.grow_to(bytes).is_err() {
-            // A body that holds the memory may need a slot to be inflated to its end.
-            drop(slot);
             self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
-            slot = enter().await?;
+            return Ok(None);
         }
-        self.slot = Some(slot);
-        Ok(())
+        let enter = || self.caller.gateway.enter(self.caller.company_id());
+        let mut permit = enter().await?;
+        if self.memory.grow_to(bytes).is_err() {
+            // A body that holds the memory may need a permit to be inflated to its end.
+            drop(permit);
+            self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
+            permit = enter().await?;
+        }
+        Ok(Some(permit))
     }
 
-    /// Calls an operation of the core. Nothing is computed here meanwhile, so that requests of other companies are.
+    /// Calls an operation of the core.
     pub(crate) async fn call<'a, M, R, F>(
         &'a self,
         message: M,
@@ -148,7 +147,6 @@ impl RequestBody {
     where
         F: Future<Output = Result<tonic::Response<R>, tonic::Status>>,
     {
-        let _waits = self.slot.as_ref().map(Slot::waits);
         let (message, rate_limit, _) = self.caller.call(message, operation).await?;
         Ok((message, rate_limit))
     }
@@ -185,8 +183,7 @@ impl RequestBody {
 
     /// The response to the request. A large one holds its memory until it was sent.
     pub(crate) fn respond(self, response: Response) -> Response {
-        let Self { mut memory, slot, .. } = self;
-        drop(slot);
+        let Self { mut memory, .. } = self;
         let size = response.body().size_hint().lower() as usize;
         if size <= SMALL || memory.bytes() == 0 {
             return response;
@@ -206,7 +203,7 @@ async fn read(
     let company = caller.company_id();
     let mut collected = Collected::new(caller.memory(), gateway.settings.body_limit);
     let mut inflater = body_is_gzip(headers)?.then(Inflater::new);
-    let enter = || gateway.enter(company, INFLATE_STEP);
+    let enter = || gateway.enter(company);
     if inflater.is_none() {
         // The announced size; a body that announces none is counted as it grows.
         collected.expect(body.size_hint().lower())?;

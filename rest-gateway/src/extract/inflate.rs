@@ -3,7 +3,7 @@
 
 use std::io::{self, Write as _};
 
-use admission::{SMALL, Slot, off_thread};
+use admission::{SMALL, WorkPermit, off_thread};
 use bytes::{Buf as _, Bytes, BytesMut};
 use compliance_api::{error::Error, rules::Violations};
 use flate2::write::MultiGzDecoder;
@@ -26,7 +26,7 @@ impl Inflater {
     }
 
     /// Inflates what has arrived. `enter` waits until a step of the company's work may run.
-    pub(super) async fn push<W: Future<Output = Result<Slot, Error>>>(
+    pub(super) async fn push<W: Future<Output = Result<WorkPermit, Error>>>(
         &mut self,
         data: &[u8],
         body: &mut Collected,
@@ -41,7 +41,7 @@ impl Inflater {
     }
 
     /// Inflates the rest of a body that has arrived whole.
-    pub(super) async fn finish<W: Future<Output = Result<Slot, Error>>>(
+    pub(super) async fn finish<W: Future<Output = Result<WorkPermit, Error>>>(
         mut self,
         body: &mut Collected,
         enter: &impl Fn() -> W,
@@ -52,7 +52,7 @@ impl Inflater {
         body.push(self.decoder.get_mut())
     }
 
-    async fn inflate<W: Future<Output = Result<Slot, Error>>>(
+    async fn inflate<W: Future<Output = Result<WorkPermit, Error>>>(
         &mut self,
         mut data: Bytes,
         body: &mut Collected,
@@ -63,9 +63,9 @@ impl Inflater {
                 self.step(&mut data, INFLATED_AT_ONCE, body)?;
                 continue;
             }
-            let slot = enter().await?;
+            let permit = enter().await?;
             off_thread(|| self.step(&mut data, INFLATE_STEP, body))?;
-            drop(slot);
+            drop(permit);
             // Others, and the deadline of the request.
             yield_now().await;
         }
@@ -104,7 +104,7 @@ pub(super) fn not_readable() -> Error {
 mod tests {
     use std::{cell::Cell, io::Write as _, time::Duration};
 
-    use admission::{Callers, FairQueue, Memory, QueueLimits};
+    use admission::{Callers, Memory, QueueLimits, WorkQueue};
     use bytes::Bytes;
     use compliance_api::error::{Error, Reason};
     use flate2::{Compression, write::GzEncoder};
@@ -126,7 +126,7 @@ mod tests {
         Collected::new(memory.reservation(Some(1)), LIMIT)
     }
 
-    fn queue() -> FairQueue {
+    fn queue() -> WorkQueue {
         let limits = QueueLimits {
             running: 1,
             running_per_company: 1,
@@ -135,19 +135,19 @@ mod tests {
             waiting: 10,
             waiting_per_company: 10,
         };
-        FairQueue::new(limits, Callers::default())
+        WorkQueue::new(limits, Callers::default())
     }
 
     /// Inflates pieces, and returns the result with the steps that entered the queue.
     async fn inflate(
         pieces: impl IntoIterator<Item = Bytes>,
         body: &mut Collected,
-        queue: &FairQueue,
+        queue: &WorkQueue,
     ) -> (Result<(), Error>, usize) {
         let steps = Cell::new(0);
         let enter = || {
             steps.set(steps.get() + 1);
-            async { Ok(queue.enter(1, INFLATE_STEP).await?) }
+            async { Ok(queue.enter(1).await?) }
         };
         let inflate = async {
             let mut inflater = Inflater::new();
@@ -179,7 +179,7 @@ mod tests {
     async fn a_long_body_waits_while_its_company_has_other_work() {
         let (memory, queue) = (Memory::new(8 * LIMIT, 4 * LIMIT), queue());
         let text = vec![b' '; LIMIT];
-        let other = queue.enter(1, 1).await.unwrap();
+        let other = queue.enter(1).await.unwrap();
         let mut body = body(&memory);
         let mut inflated = Box::pin(inflate([gzip(&text)], &mut body, &queue));
         assert!(poll!(inflated.as_mut()).is_pending());
@@ -194,7 +194,7 @@ mod tests {
     #[tokio::test]
     async fn a_short_body_waits_for_nobody() {
         let (memory, queue) = (Memory::new(LIMIT, LIMIT), queue());
-        let _other = queue.enter(1, 1).await.unwrap();
+        let _other = queue.enter(1).await.unwrap();
         let text = vec![b' '; INFLATED_AT_ONCE];
         let mut body = body(&memory);
         let (result, steps) = inflate([gzip(&text)], &mut body, &queue).await;

@@ -8,11 +8,9 @@ use compliance_api::{
 };
 use futures::{StreamExt as _, stream};
 use sqlx::AssertSqlSafe;
-use test_support::{GrpcClients, LockedTable, Options, TestService, new_company, tests, token_with_scope};
+use test_support::{GrpcClients, LockedTable, Options, TestService, new_company, token_with_scope};
 use tokio::time::timeout;
 use tonic::{Code, Request, Response, Status, Streaming};
-
-tests![a_slow_reader_is_told_of_its_deadline, a_stream_of_observations_has_deadlines];
 
 /// More than the windows of a client that does not read.
 const RECORDS: i64 = 4000;
@@ -50,6 +48,7 @@ async fn read_slowly<M>(
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_reader_is_told_of_its_deadline() {
     let service = TestService::start().await;
     let company = new_company();
@@ -92,6 +91,7 @@ async fn a_slow_reader_is_told_of_its_deadline() {
 }
 
 /// The whole stream has that of the caller, and each chunk that of a call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_of_observations_has_deadlines() {
     let service = TestService::with(Options { call_timeout: TIMEOUT * 2, ..Options::default() }).await;
     let company = new_company();

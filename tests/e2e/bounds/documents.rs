@@ -7,10 +7,8 @@ use futures::future::join_all;
 use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use test_support::{TestService, new_company, tests};
+use test_support::{TestService, new_company};
 use tokio::{net::TcpStream, time::timeout};
-
-tests![documents_that_nobody_reads];
 
 /// As many as a connection may ask for at once, and some more.
 const DOCUMENTS: usize = 200;
@@ -30,6 +28,7 @@ async fn ask(address: SocketAddr, path: &str, accepted: &str) -> Vec<http::Respo
 }
 
 /// They take nothing from those who have a token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_that_nobody_reads() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];

@@ -5,11 +5,9 @@ use std::net::SocketAddr;
 use compliance_api::error::{Error, Reason};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use test_support::{TestService, new_company, reason_of, tests, token};
+use test_support::{TestService, new_company, reason_of, token};
 use tokio::net::TcpStream;
 use tonic::{Code, Status};
-
-tests![too_many_items, malformed, too_large, batches_of_reads];
 
 pub(super) const ADD_URLS: &str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
 pub(super) const CREATE: &str = "/compliance.v1.AffiliateService/BatchCreateAffiliates";
@@ -51,6 +49,7 @@ pub(super) fn empty_items(items: usize) -> Vec<u8> {
     [0x0a, 0].repeat(items)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_items() {
     let service = TestService::start().await;
     let token = token(new_company());
@@ -69,6 +68,7 @@ async fn too_many_items() {
     assert_eq!(message, "The urls field must not have more than 100000 items.");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed() {
     let service = TestService::start().await;
     let token = token(new_company());
@@ -100,6 +100,7 @@ async fn malformed() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_large() {
     let service = TestService::start().await;
     let token = token(new_company());
@@ -116,6 +117,7 @@ async fn too_large() {
 }
 
 /// They are decoded before a token is verified.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_of_reads() {
     let service = TestService::start().await;
     let path = "/compliance.v1.ReadService/BatchRead";

@@ -9,10 +9,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use test_support::{RestClient, TestService, new_company, tests};
+use test_support::{RestClient, TestService, new_company};
 use tokio::{task::JoinSet, time::timeout};
-
-tests![a_flood_of_batches];
 
 /// Long batches of the company that floods, all at the same time.
 const BATCHES: usize = 60;
@@ -26,6 +24,7 @@ fn urls(writer: usize, count: usize) -> String {
 
 /// The other company is never refused. Its own long batch does not wait for those of the flood, and its short calls go
 /// on meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_batches() {
     let service = TestService::start().await;
     for [flood, other] in [

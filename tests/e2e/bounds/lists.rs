@@ -4,15 +4,13 @@ use std::{net::SocketAddr, time::Duration};
 
 use compliance_api::v1::ListAffiliatesRequest;
 use rest_gateway::Settings;
-use test_support::{GrpcClients, Options, RestClient, TestService, new_company, tests, token};
+use test_support::{GrpcClients, Options, RestClient, TestService, new_company, token};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpSocket,
     time::timeout,
 };
 use tonic::{Code, Response, Status, transport::Endpoint};
-
-tests![lists_that_nobody_reads, grpc_lists_that_nobody_reads];
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long anything else is waited for, on a busy machine.
@@ -24,6 +22,7 @@ const MANY: i64 = 5000;
 const FEW: i64 = 10;
 
 /// They are counted against their company, and end in time although nothing asks for their next part.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_that_nobody_reads() {
     // A connection on which nothing is read would end by itself.
     let mut settings = Settings { list_timeout: LIST_TIMEOUT, ..Settings::default() };
@@ -53,6 +52,7 @@ async fn companies(service: &TestService) -> [(i64, String); 2] {
 }
 
 /// The same over gRPC. The client reads its connection, but not its lists.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn grpc_lists_that_nobody_reads() {
     let options = Options { list_timeout: LIST_TIMEOUT, company_streams: MOST, ..Options::default() };
     let service = &TestService::with(options).await;

@@ -4,20 +4,19 @@ use std::time::{Duration, Instant};
 
 use compliance_api::error::{Error, Reason};
 use sqlx::PgPool;
-use test_support::{RestClient, ServerProcess, fresh_database, long_tests, new_company, tests, token};
+use test_support::{RestClient, ServerProcess, fresh_database, long_tests, new_company, token};
 
 use super::{
     encoded::{ADD_URLS, CREATE, empty_items, send},
     records::{self, add_transcripts},
 };
 
-tests![small_bodies_that_take_much_memory, large_records];
-
 /// How much the process may grow.
 const MOST_KIB: u64 = 512 << 10;
 /// How long a health check may take on a busy machine meanwhile.
 const HEALTH_TIME: Duration = Duration::from_mins(1);
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn small_bodies_that_take_much_memory() {
     let database = fresh_database().await;
     let server = ServerProcess::start(&database.url);
@@ -65,6 +64,7 @@ async fn small_bodies_that_take_much_memory() {
 }
 
 /// Reads of records of 4 MiB, each asked for by its own caller.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_records() {
     let database = fresh_database().await;
     let server = ServerProcess::start(&database.url);

@@ -9,18 +9,9 @@ use compliance_api::{
 use futures::future::join_all;
 use rest_gateway::Settings;
 use sqlx::AssertSqlSafe;
-use test_support::{Options, Proxy, RestClient, TestService, activity, new_company, tests, token, verifier};
+use test_support::{Options, Proxy, RestClient, TestService, activity, new_company, token, verifier};
 use tokio::net::TcpListener;
 use tonic::Code;
-
-tests![
-    pages_of_long_transcripts,
-    a_large_page_is_one_request,
-    records_without_memory_for_one_are_refused,
-    a_page_is_one_snapshot,
-    a_page_whose_connection_is_lost,
-    slow_readers_of_large_pages,
-];
 
 const URLS: usize = 100;
 /// The longest transcript and note.
@@ -37,6 +28,7 @@ pub(super) async fn add_urls(service: &TestService, company: i64, count: usize) 
 }
 
 /// The page is complete however few requests the company may make.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_page_is_one_request() {
     let options = Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() };
     let service = TestService::with(options).await;
@@ -51,6 +43,7 @@ async fn a_large_page_is_one_request() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_without_memory_for_one_are_refused() {
     let service = TestService::with(Options { request_memory: 4 << 20, ..Options::default() }).await;
     let company = new_company();
@@ -65,6 +58,7 @@ async fn records_without_memory_for_one_are_refused() {
     assert_eq!(refused.unwrap_err().code(), Code::ResourceExhausted);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_long_transcripts() {
     let service = TestService::start().await;
     let company = new_company();
@@ -141,6 +135,7 @@ async fn flip(service: &TestService, company: i64, transcript: i32) {
 
 /// While URLs are switched on and off, added and removed, a page of those that are enabled has no others, and as many as
 /// its total says, whether it is one message or many.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_is_one_snapshot() {
     let service = TestService::start().await;
     let (mut pages, mut wrong) = (0, Vec::new());
@@ -213,6 +208,7 @@ async fn is_whole(mut response: reqwest::Response) -> bool {
 
 /// Before its first record, a page is read again over a new connection, between the tiers and to the database alike.
 /// After it, it ends with an error: the rest would be of another snapshot.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_whose_connection_is_lost() {
     let service = TestService::start().await;
     let company = new_company();
@@ -257,6 +253,7 @@ async fn a_page_whose_connection_is_lost() {
 }
 
 /// Readers that take nothing keep few connections, whatever their number, and keep others from nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_readers_of_large_pages() {
     let service = TestService::start().await;
     let (companies, other) = ([new_company(), new_company(), new_company()], new_company());

@@ -6,11 +6,9 @@ use compliance_api::v1::{ExportUrlsRequest, ListComplianceUrlsRequest, StreamCom
 use futures::future::join_all;
 use serde_json::Value;
 use sqlx::PgPool;
-use test_support::{Options, RestClient, TestService, new_company, tests, token};
+use test_support::{Options, RestClient, TestService, new_company, token};
 
 use crate::batch_read::{Batch, connect, url};
-
-tests![large_records_wait_for_memory, each_record_gives_its_memory_back_before_the_next];
 
 /// Characters of the longest transcript. Each takes four bytes.
 pub(super) const TRANSCRIPT: i32 = 1_048_576;
@@ -54,6 +52,7 @@ pub(super) async fn read(rest: &RestClient, id: i64) -> Value {
 
 /// Of the memory that is left there is room for one or two of them at a time. All callers are served one after the other,
 /// those of one record, too, and other companies meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_records_wait_for_memory() {
     let service = TestService::with(Options { request_memory: 64 << 20, ..Options::default() }).await;
     let (company, other) = (new_company(), new_company());
@@ -81,6 +80,7 @@ async fn large_records_wait_for_memory() {
 
 /// There is memory for one record of the company at a time: a stream, a message of reads and a page that kept that of the
 /// last one could not go on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_record_gives_its_memory_back_before_the_next() {
     let service = TestService::with(Options { request_memory: 40 << 20, ..Options::default() }).await;
     let company = new_company();

@@ -6,7 +6,7 @@ use async_compression::{Level, tokio::bufread::GzipEncoder};
 use futures::future::{join_all, select_all};
 use rest_gateway::Settings;
 use sqlx::AssertSqlSafe;
-use test_support::{Options, RestClient, TestService, activity, new_company, tests, token};
+use test_support::{Options, RestClient, TestService, activity, new_company, token};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -16,14 +16,6 @@ use tokio::{
 };
 
 use super::pages::add_urls;
-
-tests![
-    pages_that_wait_keep_no_slot,
-    readers_that_take_little_make_room,
-    bodies_and_requests_do_not_wait_for_each_other,
-    stuck_companies_leave_slots_to_others,
-    records_of_the_past_leave_slots_to_pages,
-];
 
 const SOON: Duration = Duration::from_mins(1);
 /// What a reader takes that takes little: more than a record, but seldom.
@@ -65,6 +57,7 @@ async fn wait_for_readers(service: &TestService, count: i64) {
 }
 
 /// A company whose large pages wait for each other still reads small ones.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_that_wait_keep_no_slot() {
     let service = TestService::start().await;
     let (company, other) = (new_company(), new_company());
@@ -97,6 +90,7 @@ async fn pages_that_wait_keep_no_slot() {
 }
 
 /// Readers of large pages who take a record now and then make room for others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_take_little_make_room() {
     let service = TestService::start().await;
     let (slow, other) = ([new_company(), new_company()], new_company());
@@ -118,6 +112,7 @@ async fn readers_that_take_little_make_room() {
 }
 
 /// A body that is inflated holds memory that large requests wait for, and waits for a slot that they have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_and_requests_do_not_wait_for_each_other() {
     // A test build takes long to inflate more.
     const PART: usize = 256 << 10;
@@ -172,6 +167,7 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
 }
 
 /// Companies whose large batches wait in the database leave slots of the gateway to others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stuck_companies_leave_slots_to_others() {
     // A slot that is kept for so long no longer counts, until four times as many are kept.
     const LONG: Duration = Duration::from_secs(15);
@@ -226,6 +222,7 @@ async fn stuck_companies_leave_slots_to_others() {
 }
 
 /// Reads with `as_of` that do not end leave slots to the company's pages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_of_the_past_leave_slots_to_pages() {
     let service = TestService::start().await;
     let company = new_company();

@@ -6,12 +6,10 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use http_body_util::Full;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost_reflect::prost::Message as _;
-use test_support::{Options, TestService, new_company, reason_of, tests, token};
+use test_support::{Options, TestService, new_company, reason_of, token};
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::batch_read::{Batch, affiliate, connect};
-
-tests![messages_that_prove_nothing];
 
 /// As little as counts, and as much as a message may take.
 const LEAST: usize = 16 << 10;
@@ -22,6 +20,7 @@ const SOON: Duration = Duration::from_mins(1);
 
 /// They may hold all that is left to callers without a company, but not for ever, and messages with a valid token do
 /// not need it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_that_prove_nothing() {
     let service = TestService::with(Options { call_timeout: Duration::from_secs(5), ..Options::default() }).await;
     let mut unread = Vec::new();

@@ -1,7 +1,6 @@
 //! Affiliates that are created, one or many, and listed.
 
 use serde_json::json;
-use test_support::tests;
 
 use super::{
     Case,
@@ -12,8 +11,6 @@ use super::{
     records::affiliate,
     run_table,
 };
-
-tests![single, batch_create];
 
 /// The violation of a status that does not exist.
 const STATUS: &str =
@@ -34,6 +31,7 @@ pub(super) fn record(record: &str) -> super::Expect {
     found("Affiliate found.", record)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn single() {
     run_table(vec![
         Case::new("a created affiliate is read by its ID")
@@ -128,6 +126,7 @@ async fn single() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batch_create() {
     let item = |id: &str, name: &str| json!({"client_affiliate_id": id, "affiliate_name": name});
     let country =

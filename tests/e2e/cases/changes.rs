@@ -1,23 +1,11 @@
 //! The record of changes, as callers of either layer read it.
 
-use test_support::tests;
-
 use super::{
     Case,
     affiliates::{list, named},
     expect::{affiliate_unknown, found, gone, invalid, invalid_one, position_gone, updated_one, url_unknown},
     run_table,
 };
-
-tests![
-    changes,
-    wrong_parameters,
-    positions_that_are_gone,
-    audit,
-    wrong_searches,
-    records_as_they_were,
-    changed_records
-];
 
 /// Records by SQL: a request over REST has an ID that is drawn at random.
 const RECORDS: &str = "insert into affiliates (company_id, client_affiliate_id, affiliate_name, country, start_date)
@@ -72,6 +60,7 @@ fn searched(numbers: &[usize], next: &str) -> String {
     format!(r#"{{"changes":[{}],"next":{next},"dropped_position":0}}"#, listed(numbers))
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes() {
     let none = r#"{"changes":[],"position":0,"last_position":0,"dropped_position":0}"#;
     let mut all = vec![
@@ -95,6 +84,7 @@ async fn changes() {
     run_table(all).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_parameters() {
     let types = "It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
     let query = "/changes?after=-1&types=url,color&limit=1001";
@@ -111,6 +101,7 @@ async fn wrong_parameters() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn positions_that_are_gone() {
     let dropped = "delete from changes where company_id = <company> and position <= 2";
     run_table(vec![
@@ -124,6 +115,7 @@ async fn positions_that_are_gone() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn audit() {
     let mut all = vec![Case::new("no audit").get("/audit", found("Changes found", &searched(&[], "null")))];
     for (query, numbers, next) in [
@@ -148,6 +140,7 @@ async fn audit() {
     run_table(all).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_searches() {
     let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry, webhook.";
     run_table(vec![
@@ -168,6 +161,7 @@ async fn wrong_searches() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_as_they_were() {
     // The changes were made a day after another, from a day on.
     let days =
@@ -195,6 +189,7 @@ async fn records_as_they_were() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changed_records() {
     let none = || found("Affiliates found", "[]");
     let between = "The changed after field must be between 0 and 9007199254740991.";

@@ -1,7 +1,5 @@
 //! Batches with `validate_only`: the results are those of the same batch without it, and nothing is written.
 
-use test_support::tests;
-
 use super::{
     Case,
     expect::{
@@ -10,8 +8,6 @@ use super::{
     },
     run_table,
 };
-
-tests![batches, wrong_flags];
 
 /// The record of changes of a company with so many.
 fn unchanged(position: i64) -> Expect {
@@ -30,6 +26,7 @@ fn without_ids(expected: Expect) -> Expect {
     Expect { body, ..expected }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches() {
     let given = |path: &str, name: String| match path {
         "/urls" => (Case::new(name).given_urls(&["https://a.example/"]), unchanged(1)),
@@ -95,6 +92,7 @@ async fn batches() {
     run_table(table).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_flags() {
     let flag = |text: &str| invalid_one("validate_only", text);
     let (batch, single) = ("The validate only field must be true or false.", "The validate only field is for a batch.");

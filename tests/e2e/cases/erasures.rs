@@ -1,14 +1,12 @@
 //! The erasure of an affiliate, as callers of either layer see it.
 
-use test_support::{TestService, constant, new_company, tests, token_with_scope};
+use test_support::{TestService, constant, new_company, token_with_scope};
 
 use super::{
     Case,
     expect::{affiliate_unknown, found, ok, refused},
     run_table,
 };
-
-tests![erasures, an_affiliate_with_too_many_records_stays, a_token_without_the_scope_is_refused];
 
 const TOO_MANY: &str = "The affiliate has too many records or changes to be erased by a request. Ask the operator of the service to erase it with `compliance erase`.";
 
@@ -17,6 +15,7 @@ fn erased(urls: usize, cases: usize, incidents: usize, infractions: usize) -> su
     ok(format!(r#"{{"code":"1020","status":"ok","detail":{{"msg":"The affiliate is erased."}},"data":{data}}}"#))
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn erasures() {
     let records = "insert into compliance_cases (company_id, id, affiliate_id) values (<company>, 71, <1>), (<company>, 72, <2>);
 insert into compliance_urls (company_id, id, url, url_hash, affiliate_id, case_id)
@@ -48,6 +47,7 @@ insert into incidents (company_id, case_id, incident_type, url_id, reference)
 }
 
 /// So many rows are erased as well, and one more is not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_affiliate_with_too_many_records_stays() {
     let limits = "core-server/src/limits.rs";
     let (records, rows) = (constant(limits, "ERASED_RECORDS"), constant(limits, "ERASED_ROWS"));
@@ -83,6 +83,7 @@ async fn an_affiliate_with_too_many_records_stays() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_without_the_scope_is_refused() {
     let service = TestService::start().await;
     let company = new_company();

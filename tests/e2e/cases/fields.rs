@@ -2,7 +2,6 @@
 //! table.
 
 use serde_json::{Value, json};
-use test_support::tests;
 
 use super::{
     Case,
@@ -10,8 +9,6 @@ use super::{
     records::{FIELDS, Field, Form, affiliate},
     run_table,
 };
-
-tests![good_values, lengths, forms, types, absence, nul];
 
 /// A good affiliate, with one field of its own.
 fn body(field: &str, value: &Value) -> Value {
@@ -99,6 +96,7 @@ fn taken_everywhere(name: &str, field: &Field, written: &Value, read_back: &str)
     ]
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn good_values() {
     let cases = FIELDS.iter().flat_map(|field| {
         let (written, read) = field.sample();
@@ -107,6 +105,7 @@ async fn good_values() {
     run_table(cases.collect()).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lengths() {
     let mut cases = Vec::new();
     for field in FIELDS.iter().filter(|field| matches!(field.2, Form::Any | Form::Email | Form::Url)) {
@@ -126,6 +125,7 @@ async fn lengths() {
     run_table(cases).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forms() {
     let mut cases = Vec::new();
     for field in FIELDS {
@@ -208,6 +208,7 @@ async fn forms() {
 
 /// Only a string is a string, and only an integer an integer. The gateway reports what gRPC cannot express. Every field is sent every type once,
 /// and one of them everywhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn types() {
     let mut cases = Vec::new();
     for (number, field) in FIELDS.iter().enumerate() {
@@ -225,6 +226,7 @@ async fn types() {
 }
 
 /// Null, empty and absent, on create and on update.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absence() {
     let mut cases = Vec::new();
     for field in FIELDS {
@@ -284,6 +286,7 @@ async fn absence() {
 }
 
 /// U+0000 is nothing that a text can hold.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nul() {
     let texts = FIELDS.iter().filter(|field| !matches!(field.2, Form::Integer | Form::YesNo));
     let cases = texts.flat_map(|field| {

@@ -1,14 +1,10 @@
 //! `GET /urls` and `GET /cases`: filters, sorts and pages.
 
-use test_support::tests;
-
 use super::{
     Case,
     expect::{page, text},
     records, run_table,
 };
-
-tests![urls, cases, lenient_parameters];
 
 /// A company with an affiliate (`<1>`) and five URLs (`<2>` to `<6>`): ties, nulls, the first and last second of a day.
 const URLS: &[(i32, bool, &str, Option<&str>, Option<&str>, bool)] = &[
@@ -65,6 +61,7 @@ fn url(number: usize) -> String {
 /// A query that is not paged, and what it finds.
 type Query = (&'static str, &'static [usize]);
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn urls() {
     let whole: &[Query] = &[
         ("", &[5, 4, 3, 2, 1]),
@@ -171,6 +168,7 @@ fn case(number: usize) -> String {
     ])
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cases() {
     let whole: &[Query] = &[
         ("", &[4, 3, 2, 1]),
@@ -220,6 +218,7 @@ async fn cases() {
 }
 
 /// What REST passes over: empty and unknown parameters, and all but the last of several.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lenient_parameters() {
     let all = || page("URLs found", &[5, 4, 3, 2, 1].map(url), 5, 100, 1, 1);
     let all_cases = || page("Cases found", &[4, 3, 2, 1].map(case), 4, 100, 1, 1);

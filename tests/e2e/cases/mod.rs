@@ -28,23 +28,9 @@ mod urls;
 mod vocabularies;
 mod webhooks;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use expect::Expect;
 pub(crate) use over_grpc::ask as ask_over_grpc;
 use run::run_table;
-
-/// How many cases were run.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-
-/// Says how many cases were run.
-pub(crate) fn print_count() {
-    let count = COUNT.load(Ordering::Relaxed);
-    if count > 0 {
-        println!("{count} cases in the table, each over REST with the core in process, over REST with the core across");
-        println!("the network, and (unless gRPC cannot express it) over gRPC\n");
-    }
-}
 
 /// One case.
 #[derive(Clone)]
@@ -125,28 +111,4 @@ impl Case {
         }
         self
     }
-}
-
-pub(crate) fn tests() -> Vec<test_support::Test> {
-    let tables = [
-        affiliates::tests(),
-        updates::tests(),
-        order::tests(),
-        fields::tests(),
-        urls::tests(),
-        lists::tests(),
-        parameters::tests(),
-        reads::tests(),
-        paths::tests(),
-        search::tests(),
-        overview::tests(),
-        changes::tests(),
-        erasures::tests(),
-        dry_runs::tests(),
-        thresholds::tests(),
-        vocabularies::tests(),
-        syncs::tests(),
-        webhooks::tests(),
-    ];
-    tables.into_iter().flatten().collect()
 }

@@ -1,16 +1,13 @@
 //! What comes first of several things that are wrong, and bodies that are no JSON.
 
-use test_support::tests;
-
 use super::{
     Case,
     expect::{affiliate_unknown, invalid_one},
     run_table,
 };
 
-tests![order_of_checks, bodies];
-
 /// 422 before 404 before 409. What comes before those is in `access.rs`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn order_of_checks() {
     let bad = r#"{"id":9007199254740991,"affiliate_name":"N","email_one":"x"}"#;
     let violation = || invalid_one("email_one", "The email one field must be a valid email address.");
@@ -49,6 +46,7 @@ async fn order_of_checks() {
 }
 
 /// Bodies that are no JSON, or no object.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies() {
     let mut cases = Vec::new();
     for (body, message) in [

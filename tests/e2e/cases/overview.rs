@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use test_support::{TestService, new_company, tests};
+use test_support::{TestService, new_company};
 use time::{Duration, OffsetDateTime};
 
 use super::ask_over_grpc;
-
-tests![figures, at_most_twenty_overdue_cases, nothing];
 
 /// The response to each layer, and the day of all of them. A day that ends meanwhile is not compared.
 async fn overview(service: &TestService, company: i64, fill: impl Fn(i64) -> String) -> (Value, time::Date) {
@@ -71,6 +69,7 @@ const CASES: &[Row] = &[
     (9014, 8, Some(1000), 84, None, Some(6)),
 ];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn figures() {
     let service = TestService::start().await;
     let fill = |company: i64| {
@@ -153,6 +152,7 @@ async fn figures() {
 const URLS: &[i64] = &[0, 6, 7, 83, 84, -1];
 const INFRACTIONS: &[i64] = &[6, 7, 83, 84, -1];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_most_twenty_overdue_cases() {
     let service = TestService::start().await;
     let fill = |company: i64| {
@@ -172,6 +172,7 @@ async fn at_most_twenty_overdue_cases() {
     assert_eq!(ids, expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing() {
     let service = TestService::start().await;
     let (found, _) = overview(&service, new_company(), without_records).await;

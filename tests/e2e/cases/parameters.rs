@@ -5,7 +5,6 @@ use compliance_api::{
     rules::Check as _,
     v1::{ListComplianceCasesRequest, ListComplianceUrlsRequest},
 };
-use test_support::tests;
 
 use super::{
     Case,
@@ -13,10 +12,9 @@ use super::{
     run_table,
 };
 
-tests![wrong_parameters];
-
 const SORT_DIR: &str = "The selected sort dir is invalid. It must be one of: asc, desc.";
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_parameters() {
     let per_page = "The per page field must be between 1 and 200.";
     let mut table = Vec::new();

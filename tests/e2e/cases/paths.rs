@@ -1,15 +1,12 @@
 //! IDs in paths that no record can have.
 
-use test_support::tests;
-
 use super::{
     Case,
     expect::{affiliate_unknown, case_unknown, url_unknown},
     run_table,
 };
 
-tests![impossible_ids];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn impossible_ids() {
     let sayable = ["0", "-1", "9007199254740992", "9223372036854775807", "-9223372036854775808"];
     let unsayable = [

@@ -1,15 +1,12 @@
 //! Every field of a URL and of a case with data in it.
 
 use serde_json::json;
-use test_support::tests;
 
 use super::{
     Case,
     expect::{case_unknown, found, page, text, updated_one, url_unknown},
     records, run_table,
 };
-
-tests![urls, cases];
 
 /// A name of the company's own.
 fn own_name(vocabulary: i32, id: i32, name: &str, parent: &str) -> String {
@@ -19,6 +16,7 @@ fn own_name(vocabulary: i32, id: i32, name: &str, parent: &str) -> String {
     )
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn urls() {
     let full = records::url(&[
         ("id", "<2>".into()),
@@ -104,6 +102,7 @@ async fn urls() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cases() {
     let affiliate = json!({
         "client_affiliate_id": "C-1", "affiliate_name": "Ann", "merchant_type": "mt", "first_name": "A", "last_name": "B",

@@ -1,19 +1,16 @@
 //! Runs cases over every layer and collects the failures, so that one run reports all of them.
 
-use std::sync::atomic::Ordering;
-
 use futures::StreamExt as _;
 use sqlx::{AssertSqlSafe, Row as _};
 use test_support::{GrpcClients, Layer, RestClient, RestResponse, TestService, new_company, reason_of};
 
-use super::{COUNT, Call, Case, Expect, Step, over_grpc, pattern};
+use super::{Call, Case, Expect, Step, over_grpc, pattern};
 
 /// Cases that run at the same time.
 const AT_ONCE: usize = 12;
 
 /// Runs a table over one service; fails with every difference.
 pub(super) async fn run_table(cases: Vec<Case>) {
-    COUNT.fetch_add(cases.len(), Ordering::Relaxed);
     let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     names.sort_unstable();
     let twice = names.windows(2).find(|pair| pair[0] == pair[1]);

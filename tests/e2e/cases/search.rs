@@ -2,7 +2,7 @@
 
 use compliance_api::v1::SearchComplianceUrlsRequest;
 use sqlx::AssertSqlSafe;
-use test_support::{Options, TestService, fresh_database, new_company, reason_of, tests};
+use test_support::{Options, TestService, fresh_database, new_company, reason_of};
 use tonic::Code;
 
 use super::{
@@ -10,8 +10,6 @@ use super::{
     expect::{found, invalid, invalid_one, text},
     records, run_table,
 };
-
-tests![affiliates, urls, wrong_parameters, records_that_are_too_large];
 
 /// The client's identifier and the name of each affiliate (`<1>` to `<4>`).
 const AFFILIATES: [(&str, &str); 4] =
@@ -25,6 +23,7 @@ fn affiliate(number: usize) -> String {
     )
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn affiliates() {
     // A query, and the affiliates that it finds.
     let queries: &[(&str, &[usize])] = &[
@@ -114,6 +113,7 @@ fn given_urls(name: String) -> Case {
     )
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn urls() {
     let queries: &[(&str, &[usize])] = &[
         ("q=EXAMPLE", &[4, 3, 2, 1]),
@@ -139,6 +139,7 @@ async fn urls() {
     run_table(all).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_parameters() {
     let (required, limit) = ("The q field is required.", "The limit field must be between 1 and 50.");
     let mut table = Vec::new();
@@ -173,6 +174,7 @@ async fn wrong_parameters() {
 }
 
 /// Three records, of which a message holds one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_that_are_too_large() {
     let options = Options { message_limit: 1 << 20, ..Options::default() };
     let service = TestService::over(fresh_database().await.options, options).await;

@@ -6,22 +6,7 @@ use compliance_api::v1::{
 use prost_types::FieldMask;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use test_support::{Layer, RestClient, TestService, new_company, tests};
-
-tests![
-    items_are_created_updated_and_unchanged,
-    what_is_wrong_refuses_its_item,
-    identifiers_that_are_not_unique,
-    names_change_at_once,
-    absent_affiliates,
-    a_dry_run_returns_the_result_and_writes_nothing,
-    bodies_that_are_refused,
-    a_roster_in_chunks,
-    a_roster_in_chunks_without_writing,
-    absent_affiliates_need_a_whole_roster,
-    a_cut_roster_is_refused_as_a_whole,
-    a_tenth_or_ten_may_be_absent,
-];
+use test_support::{Layer, RestClient, TestService, new_company};
 
 /// What all rows of a company are, in a text. A row that was written has another version.
 async fn rows(service: &TestService, company: i64) -> String {
@@ -115,6 +100,7 @@ fn expect(results: &Value, expected: &[Value]) {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn items_are_created_updated_and_unchanged() {
     let service = TestService::start().await;
     for layer in LAYERS {
@@ -158,6 +144,7 @@ async fn items_are_created_updated_and_unchanged() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_wrong_refuses_its_item() {
     let service = TestService::start().await;
     for layer in LAYERS {
@@ -200,6 +187,7 @@ async fn what_is_wrong_refuses_its_item() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn identifiers_that_are_not_unique() {
     let service = TestService::start().await;
     for layer in LAYERS {
@@ -226,6 +214,7 @@ async fn identifiers_that_are_not_unique() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_change_at_once() {
     let service = TestService::start().await;
     for layer in LAYERS {
@@ -260,6 +249,7 @@ async fn names_change_at_once() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absent_affiliates() {
     let service = TestService::start().await;
     for layer in LAYERS {
@@ -295,6 +285,7 @@ async fn absent_affiliates() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dry_run_returns_the_result_and_writes_nothing() {
     let service = TestService::start().await;
     for layer in LAYERS {
@@ -320,6 +311,7 @@ async fn a_dry_run_returns_the_result_and_writes_nothing() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_that_are_refused() {
     let service = TestService::start().await;
     let company = new_company();
@@ -376,6 +368,7 @@ fn new(range: std::ops::Range<usize>) -> Vec<Value> {
         .collect()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_roster_in_chunks() {
     let service = TestService::start().await;
     let company = new_company();
@@ -406,6 +399,7 @@ async fn a_roster_in_chunks() {
 }
 
 /// What is asked for in the last message counts: a sender that fails before has asked for nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absent_affiliates_need_a_whole_roster() {
     let service = TestService::start().await;
     let company = new_company();
@@ -426,6 +420,7 @@ async fn absent_affiliates_need_a_whole_roster() {
 }
 
 /// What the items of a chunk would have done counts for those of later ones.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_roster_in_chunks_without_writing() {
     let service = TestService::start().await;
     let company = new_company();
@@ -479,6 +474,7 @@ async fn refusal(service: &TestService, company: i64, layer: Layer, body: &Value
     Some(json["detail"]["msg"].as_str().unwrap().to_owned())
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_roster_is_refused_as_a_whole() {
     let service = TestService::start().await;
     for layer in LAYERS {
@@ -538,6 +534,7 @@ async fn a_cut_roster_is_refused_as_a_whole() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tenth_or_ten_may_be_absent() {
     let service = TestService::start().await;
     for (count, absent, is_allowed) in

@@ -3,11 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use test_support::{constant, constants, product_files, source, tests, unnamed_limits};
+use test_support::{constant, constants, product_files, source, unnamed_limits};
 
 use super::{Case, run_table, sides};
-
-tests![operations_are_the_same_on_both_sides, every_constant_is_listed, every_threshold_has_tests];
 
 /// Where operations are carried out.
 const PRODUCT: [&str; 5] =
@@ -144,6 +142,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("proto/src/catalogue.rs", &["FIRST_OWN_ID"]),
 ];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operations_are_the_same_on_both_sides() {
     // Thresholds of one value have the same cases.
     let mut cases = BTreeMap::new();
@@ -161,6 +160,7 @@ async fn operations_are_the_same_on_both_sides() {
     run_table(cases.into_values().collect()).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_constant_is_listed() {
     let files: Vec<String> = PRODUCT.iter().flat_map(|folder| product_files(folder)).collect();
     let found: BTreeSet<(String, String)> =
@@ -183,6 +183,7 @@ async fn every_constant_is_listed() {
     assert!(unnamed.is_empty(), "a number that something is compared with has a name: {unnamed:#?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_threshold_has_tests() {
     for Threshold(file, name, sides) in THRESHOLDS {
         let Tests(tests, functions) = sides else { continue };

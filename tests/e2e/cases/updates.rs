@@ -1,7 +1,6 @@
 //! Affiliates that are changed, one or many.
 
 use serde_json::{Map, Value, json};
-use test_support::tests;
 
 use super::{
     Case,
@@ -14,8 +13,7 @@ use super::{
     run_table,
 };
 
-tests![update, batch_update, repeated_changes];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn update() {
     run_table(vec![
         Case::new("only what is sent changes")
@@ -135,6 +133,7 @@ fn integer_written_otherwise(id: &str) -> Case {
         .only_rest()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batch_update() {
     let two = |name: &str| Case::new(name).given_affiliate("C", "N").given_affiliate("D", "M");
     run_table(vec![
@@ -224,6 +223,7 @@ async fn batch_update() {
 
 /// Several changes of one affiliate in a batch come to what they would as requests of their own, whatever fields they set and
 /// clear.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn repeated_changes() {
     let optional = || FIELDS.iter().filter(|field| !field.required());
     let samples: Map<String, Value> = optional().map(|field| (field.0.to_owned(), field.sample().0)).collect();

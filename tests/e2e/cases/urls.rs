@@ -1,15 +1,12 @@
 //! `POST /urls`.
 
 use serde_json::{Value, json};
-use test_support::tests;
 
 use super::{
     Case,
     expect::{Expect, found, invalid, invalid_one, urls_added},
     run_table,
 };
-
-tests![adding, same_and_different, refusals];
 
 pub(super) fn body(urls: &[&str]) -> Value {
     json!({"urls": urls.iter().map(|url| json!({"url": url})).collect::<Vec<_>>()})
@@ -23,6 +20,7 @@ pub(super) fn new_url(id: &str, url: &str, domain: &str) -> String {
     )
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn adding() {
     let mut cases = vec![
         Case::new("one URL, and a duplicate of it").given_urls(&["https://example.org/a"]).post(
@@ -99,6 +97,7 @@ async fn adding() {
 }
 
 /// What normalises to the same URL is the same, and nothing else is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn same_and_different() {
     let same = [
         ("http://example.org", "http://example.org/"),
@@ -147,6 +146,7 @@ async fn same_and_different() {
     run_table(cases).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refusals() {
     let required = || invalid_one("urls", "The urls field is required.");
     let no_url =

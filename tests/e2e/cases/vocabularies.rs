@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use test_support::{TestService, new_company, tests};
+use test_support::{TestService, new_company};
 
 use super::ask_over_grpc;
-
-tests![names_and_ids, ids_are_those_of_the_filters];
 
 /// The response to each layer, which is the same.
 async fn vocabularies(service: &TestService, company: i64) -> Value {
@@ -19,6 +17,7 @@ async fn vocabularies(service: &TestService, company: i64) -> Value {
     serde_json::from_str(&responses[0]).unwrap()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_and_ids() {
     let service = TestService::start().await;
     let company = new_company();
@@ -60,6 +59,7 @@ async fn names_and_ids() {
     assert!(!other.to_string().contains(r#""own":"yes""#));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ids_are_those_of_the_filters() {
     let service = TestService::start().await;
     let company = new_company();

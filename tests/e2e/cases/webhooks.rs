@@ -1,14 +1,10 @@
 //! Webhooks, as callers of either layer manage them.
 
-use test_support::tests;
-
 use super::{
     Case, Expect,
     expect::{found, invalid, refused, saved, webhook_unknown},
     run_table,
 };
-
-tests![webhooks, wrong_webhooks, unknown_webhooks, deliveries, as_many_as_there_may_be, a_webhook_that_exists];
 
 /// Nobody listens on port 1.
 const URL: &str = "https://127.0.0.1:1/changes";
@@ -61,6 +57,7 @@ fn given(name: &str) -> Case {
     Case::new(name).post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&NEW))
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn webhooks() {
     let none = || found("Webhooks found", "[]");
     let deleted = || saved(200, "Webhook deleted successfully.", None);
@@ -118,6 +115,7 @@ async fn webhooks() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_webhooks() {
     let types = "It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
     let color = format!("The selected types.0 is invalid. {types}");
@@ -188,6 +186,7 @@ async fn wrong_webhooks() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_webhooks() {
     let mut cases = Vec::new();
     for (method, path, body) in [
@@ -207,6 +206,7 @@ async fn unknown_webhooks() {
     run_table(cases).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deliveries() {
     let entries = "insert into webhook_deliveries
         (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms, http_status, error)
@@ -222,6 +222,7 @@ async fn deliveries() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn as_many_as_there_may_be() {
     let many = "insert into webhooks (company_id, url, types, secret, position)
         select <company>, 'https://127.0.0.1:1/', '{}', 'whsec_', 0 from generate_series(1, 20)";
@@ -240,6 +241,7 @@ async fn as_many_as_there_may_be() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_that_exists() {
     let exists = refused(
         409,

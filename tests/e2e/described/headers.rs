@@ -1,7 +1,7 @@
 //! What the core refuses before it looks at the message: two tokens in one call, of which nobody can say which one counts, and
 //! operations that do not exist.
 
-use test_support::{TestService, new_company, reason_of, tests, token};
+use test_support::{TestService, new_company, reason_of, token};
 use tonic::Code;
 
 use super::{
@@ -9,8 +9,7 @@ use super::{
     messages::{contract, operations},
 };
 
-tests![two_tokens_are_refused, unknown_operations_are_refused];
-
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_tokens_are_refused() {
     let service = TestService::start().await;
     let core = Core::connect(service.grpc).await;
@@ -37,6 +36,7 @@ async fn two_tokens_are_refused() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_operations_are_refused() {
     let service = TestService::start().await;
     let core = Core::connect(service.grpc).await;

@@ -6,7 +6,3 @@ mod headers;
 pub(crate) mod messages;
 mod protocol;
 mod rules;
-
-pub(crate) fn all_tests() -> Vec<test_support::Test> {
-    [headers::tests(), protocol::tests(), rules::tests()].into_iter().flatten().collect()
-}

@@ -10,13 +10,11 @@ use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
 use hyper::{body::Frame, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message as _;
-use test_support::{Options, TestService, fresh_database, new_company, reason_of, tests, token};
+use test_support::{Options, TestService, fresh_database, new_company, reason_of, token};
 use tokio::net::TcpStream;
 use tonic::{Code, Status};
 
 use super::messages::{contract, operations};
-
-tests![heads, bodies, standard_services, responses_that_are_too_large];
 
 const GET: &str = "compliance.v1.AffiliateService/GetAffiliate";
 const STREAM: &str = "compliance.v1.MonitoringService/StreamUrlObservations";
@@ -113,6 +111,7 @@ async fn refuse_everywhere(
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
@@ -159,6 +158,7 @@ async fn heads() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
@@ -197,6 +197,7 @@ async fn bodies() {
     assert_refused(&answer, invalid.0, invalid.1, "a stream");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn standard_services() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
@@ -233,6 +234,7 @@ async fn standard_services() {
 }
 
 /// The library refuses to encode them, where the service does not know before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn responses_that_are_too_large() {
     let database = fresh_database().await.options;
     let service = TestService::over(database.clone(), Options::default()).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use compliance_api::v1::{CaseInput, OpenCaseRequest};
 use prost::Message as _;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MethodDescriptor, Value};
-use test_support::{TestService, new_company, reason_of, tests, token};
+use test_support::{TestService, new_company, reason_of, token};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
@@ -13,8 +13,6 @@ use super::{
     calls::{Answer, Core},
     messages::{Path, clear, contract, name, operations, paths, set},
 };
-
-tests![every_rule_is_checked_by_the_core];
 
 /// Operations whose reads report violations of their own, and which has no rules next to them.
 const WITHOUT_RULES: [&str; 1] = ["ReadService/BatchRead"];
@@ -175,6 +173,7 @@ async fn a_case(service: &TestService, company: i64) -> i64 {
         .await
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_rule_is_checked_by_the_core() {
     let service = TestService::start().await;
     let core = Core::connect(service.grpc).await;

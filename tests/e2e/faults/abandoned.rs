@@ -12,17 +12,11 @@ use compliance_api::v1::{
 use futures::future::join_all;
 use rand::RngExt as _;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, tests};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company};
 use tokio::time::timeout;
 use tonic::Code;
 
 use super::{PATIENCE, until};
-
-tests![
-    a_statement_is_cancelled_when_its_caller_leaves,
-    abandoned_connections_are_not_lent_before_they_are_clean,
-    a_storm_of_abandoned_calls_leaves_every_connection_clean,
-];
 
 /// Statements of the service that run, or whose transaction is open.
 const RUNNING: &str = "select count(*) from pg_stat_activity
@@ -51,6 +45,7 @@ fn input(name: &str) -> AffiliateInput {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_is_cancelled_when_its_caller_leaves() {
     let (service, mut observer) = core(8).await;
     let mut clients = service.company(new_company());
@@ -94,6 +89,7 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
 
 /// With one connection to lend, the next caller gets the one whose statement was abandoned: neither its answer nor its error
 /// may reach that caller, and no transaction may be open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_connections_are_not_lent_before_they_are_clean() {
     let (service, mut observer) = core(3).await;
     let mut clients = service.company(new_company());
@@ -159,6 +155,7 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
     };
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_abandoned_calls_leaves_every_connection_clean() {
     const CALLS: usize = 3000;
     let (service, mut observer) = core(10).await;

@@ -7,11 +7,9 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use nix::sys::signal::Signal;
 use sqlx::{ConnectOptions as _, PgConnection};
-use test_support::{RestClient, TestCluster, TestCore, TestDatabase, TestService, kill_process, new_company, tests};
+use test_support::{RestClient, TestCluster, TestCore, TestDatabase, TestService, kill_process, new_company};
 
 use super::{NOTICED, PATIENCE, ROUNDS, SERVED, create, create_all, hold, service_of_its_own, status, until};
-
-tests![one_backend, every_backend, the_whole_server];
 
 /// Processes that are stopped until this is dropped.
 struct Stopped(Vec<i32>);
@@ -49,6 +47,7 @@ async fn service() -> (TestService, TestCluster, TestDatabase, PgConnection, Res
 }
 
 /// The only connection that can be lent hangs: a read is answered all the same, and the connection is replaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_backend() {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "faults").await;
@@ -72,6 +71,7 @@ async fn one_backend() {
     tokio::time::timeout(PATIENCE, clients.affiliate("Written")).await.expect("a write hangs");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_backend() {
     let (_service, _cluster, _database, mut observer, rest) = service().await;
     let stopped = Stopped::new(backends(&mut observer).await);
@@ -100,6 +100,7 @@ async fn every_backend() {
     assert_eq!(all.len() - all.iter().filter(is_attempt).count(), 80);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_whole_server() {
     let (service, cluster, _database, mut observer, rest) = service().await;
     let clients = [rest.clone(), RestClient::new(service.rest_remote, None)];

@@ -10,11 +10,9 @@ use futures::future::join_all;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use sqlx::ConnectOptions as _;
-use test_support::{RestClient, kill_process, new_company, tests};
+use test_support::{RestClient, kill_process, new_company};
 
 use super::{NOTICED, ROUNDS, SERVED, create, hold, service_of_its_own, status, until};
-
-tests![one_backend, the_server];
 
 /// Creates affiliates until `over`; returns the names that were acknowledged. No answer is anything but 201 or 503.
 async fn write(rest: &RestClient, writer: usize, over: &AtomicBool) -> Vec<String> {
@@ -48,6 +46,7 @@ async fn check(rest: &RestClient, acknowledged: &[String]) {
 }
 
 /// PostgreSQL restarts all of its processes when one of them is killed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_backend() {
     let (service, _cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());
@@ -76,6 +75,7 @@ async fn one_backend() {
     check(&rest, &acknowledged.concat()).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_server() {
     let (service, cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());

@@ -9,13 +9,11 @@ use compliance_api::v1::{
 use futures::future::LocalBoxFuture;
 use rest_gateway::Settings;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, Options, RestClient, TestService, fresh_database, new_company, tests, token};
+use test_support::{GrpcClients, Options, RestClient, TestService, fresh_database, new_company, token};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Status};
 
 use super::{PATIENCE, until};
-
-tests![nothing_begins_for_callers_that_left];
 
 /// How long a call gets to come to its wait. If it is too short, the caller leaves earlier, which must not be written either.
 const A_WHILE: Duration = Duration::from_millis(300);
@@ -108,6 +106,7 @@ async fn written(service: &TestService, city: &str) -> i64 {
 }
 
 /// Two batches of the company wait for a lock, and behind them two updates, one of whose callers leaves.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_begins_for_callers_that_left() {
     let database = fresh_database().await;
     let settings = Settings { request_timeout: GATEWAY, ..Settings::default() };

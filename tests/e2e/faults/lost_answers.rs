@@ -11,19 +11,11 @@ use compliance_api::v1::{
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
-use test_support::{Options, Proxy, TestService, constant, fresh_database, new_company, tests};
+use test_support::{Options, Proxy, TestService, constant, fresh_database, new_company};
 
 use tokio::time::timeout;
 
 use super::{PATIENCE, create, status, until};
-
-tests![
-    a_write_is_committed_once_though_its_answer_is_lost,
-    no_way_of_a_write_repeats_it,
-    an_internal_write_is_retried_and_has_one_effect,
-    cut_connections_lose_no_acknowledged_write,
-    a_check_that_is_lost_twice_says_nothing_about_the_database,
-];
 
 async fn service() -> (TestService, Proxy) {
     let database = fresh_database().await;
@@ -34,6 +26,7 @@ async fn service() -> (TestService, Proxy) {
 
 /// Writes of partners are not retried by the service. The partner gets 503, and whatever it does next does not double
 /// anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_is_committed_once_though_its_answer_is_lost() {
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
@@ -73,6 +66,7 @@ async fn a_write_is_committed_once_though_its_answer_is_lost() {
 
 /// Every way in which a partner's write reaches the database, on both sides of the numbers at which another one is taken.
 /// Each is committed, reported as unavailable, and a duplicate when the partner sends it again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_way_of_a_write_repeats_it() {
     let few = constant("core-server/src/limits.rs", "FEW_URLS");
     let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
@@ -118,6 +112,7 @@ async fn no_way_of_a_write_repeats_it() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_internal_write_is_retried_and_has_one_effect() {
     let (service, proxy) = service().await;
     let mut grpc = service.grpc(new_company()).await;
@@ -168,6 +163,7 @@ async fn an_internal_write_is_retried_and_has_one_effect() {
 const ENOUGH: usize = 10;
 
 /// Every connection is cut again and again while clients write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_connections_lose_no_acknowledged_write() {
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
@@ -219,6 +215,7 @@ async fn cut_connections_lose_no_acknowledged_write() {
 
 /// The check's connection is cut, and the new one that it opens then. The service stays ready. A third loss in a row
 /// counts as a database that does not answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_check_that_is_lost_twice_says_nothing_about_the_database() {
     const CHECK: &str = "_sqlx_migrations";
     let (service, proxy) = service().await;

@@ -11,12 +11,7 @@ use std::time::{Duration, Instant};
 
 use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
-use test_support::{Options, RestClient, RestResponse, Test, TestCluster, TestDatabase, TestService};
-
-pub(crate) fn tests() -> Vec<Test> {
-    [abandoned::tests(), frozen::tests(), killed::tests(), left::tests(), lost_answers::tests(), silent::tests()]
-        .concat()
-}
+use test_support::{Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService};
 
 /// How long anything may take on a busy machine. What is promised is shorter; see docs/reliability.md.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -3,11 +3,9 @@
 use std::time::{Duration, Instant};
 
 use sqlx::{ConnectOptions as _, Connection as _};
-use test_support::{Options, Proxy, RestClient, TestService, fresh_database, new_company, tests};
+use test_support::{Options, Proxy, RestClient, TestService, fresh_database, new_company};
 
 use super::{NOTICED, PATIENCE, ROUNDS, SERVED, create, create_all, hold, status, until};
-
-tests![a_silent_database_is_refused_at_once, a_failover_without_a_reset, a_failover_just_after_an_answer];
 
 /// A service whose database is behind a proxy, with a client, after some calls.
 async fn service() -> (TestService, Proxy, RestClient) {
@@ -23,6 +21,7 @@ async fn service() -> (TestService, Proxy, RestClient) {
     (service, proxy, rest)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_silent_database_is_refused_at_once() {
     let (_service, proxy, rest) = service().await;
     let (mut noticed, mut served) = (Vec::new(), Vec::new());
@@ -69,6 +68,7 @@ async fn a_silent_database_is_refused_at_once() {
 }
 
 /// All connections go silent for good, and new ones reach a server that has everything that was committed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_without_a_reset() {
     let (_service, proxy, rest) = service().await;
     proxy.silence(true);
@@ -77,6 +77,7 @@ async fn a_failover_without_a_reset() {
 
 /// The same while the database is being checked, and another call has just been answered: that says nothing about the
 /// connections after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_just_after_an_answer() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);

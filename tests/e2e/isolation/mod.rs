@@ -70,10 +70,3 @@ async fn rows_of(pool: &PgPool, company: i64) -> String {
     }
     lines
 }
-
-pub(crate) fn all_tests() -> Vec<test_support::Test> {
-    [repeats::tests(), routes::tests(), shards::tests(), tokens::tests(), twins::tests()]
-        .into_iter()
-        .flatten()
-        .collect()
-}

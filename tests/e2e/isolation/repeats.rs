@@ -3,14 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use test_support::{TestService, tests};
+use test_support::TestService;
 
 use super::{
     rows_of,
     twins::{Side, Step, forget_all, normalized, perform, steps},
 };
-
-tests![a_repeated_request_leaves_what_one_leaves];
 
 /// Operations whose repetition leaves a trace, and why it does no harm.
 const TRACES: [(&str, &str); 3] = [
@@ -19,6 +17,7 @@ const TRACES: [(&str, &str); 3] = [
     ("secret", "the secret of the first response still signs messages"),
 ];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repeated_request_leaves_what_one_leaves() {
     let service = TestService::start().await;
     // What is new gets IDs with as many digits.

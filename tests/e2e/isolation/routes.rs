@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use test_support::{
     RestClient, RestResponse, TestService, documented_route, documented_routes_with_token, invalid_tokens, new_company,
-    tests, token_with_scope,
+    token_with_scope,
 };
-
-tests![every_route_has_a_case, every_route_needs_a_token, routes_need_the_scopes_that_are_documented];
 
 /// Method, path and body of calls of every route. `<a>`, `<s>`, `<u>` and `<c>` are affiliates, a URL and a case.
 pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
@@ -61,6 +59,7 @@ pub(crate) fn filled(text: &str, ids: [&str; 4]) -> String {
 }
 
 /// Every route is documented where it is declared, and the document says which need a token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_has_a_case() {
     let cases = ROUTES.iter().map(|(method, path, _)| {
         let path = path.split('?').next().unwrap_or_default();
@@ -70,6 +69,7 @@ async fn every_route_has_a_case() {
     assert_eq!(documented_routes_with_token(), cases);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_needs_a_token() {
     let service = TestService::start().await;
     let company = new_company();
@@ -93,6 +93,7 @@ async fn every_route_needs_a_token() {
 }
 
 /// The scopes that the document names are the ones that are needed, and 403 comes before anything about the request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn routes_need_the_scopes_that_are_documented() {
     let service = TestService::start().await;
     let company = new_company();

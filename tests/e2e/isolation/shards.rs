@@ -1,6 +1,6 @@
 //! On Citus, every operation uses the shards of its company only, which are on one node.
 
-use test_support::{Options, TestService, connect_to_citus, new_company, tests, token};
+use test_support::{Options, TestService, connect_to_citus, new_company, token};
 
 use super::{
     WATCH,
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::citus::counted;
 
-tests![every_operation_uses_one_shard];
-
 /// Operations that use no shard. A case is not closed with a status of the company's own.
 const WITHOUT_RECORDS: [&str; 2] = ["AccessService/CheckAccess", "MonitoringService/CloseCase"];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs TEST_DATABASE_URL"]
 async fn every_operation_uses_one_shard() {
     // It counts the statements.
     let service = TestService::with(Options { coordinator_only: true, ..Options::default() }).await;

@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use compliance_api::token::Claims;
 use http::uri::PathAndQuery;
-use test_support::{TestService, invalid_tokens, new_company, now, reason_of, sign, tests, token};
+use test_support::{TestService, invalid_tokens, new_company, now, reason_of, sign, token};
 use tonic::{Code, Request, Status, client::Grpc, transport::Channel};
 use tonic_prost::ProstCodec;
 
 use super::operations;
 use crate::batch_read::{Batch, affiliate, case, url};
-
-tests![every_operation_needs_a_token, services_need_their_scopes];
 
 /// The operation that has a token for each read, and none for itself.
 const BATCH_READ: &str = "ReadService/BatchRead";
@@ -46,6 +44,7 @@ async fn channel(service: &TestService) -> Channel {
     Channel::from_shared(format!("http://{}", service.grpc)).unwrap().connect().await.unwrap()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_needs_a_token() {
     let service = TestService::start().await;
     let channel = channel(&service).await;
@@ -74,6 +73,7 @@ const SCOPES: [(&str, &str); 4] = [
     ("WebhookService/", "webhooks"),
 ];
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn services_need_their_scopes() {
     let service = TestService::start().await;
     let channel = channel(&service).await;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use compliance_api::v1::VocabularyKind;
 use prost_reflect::{DynamicMessage, Kind};
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{RestResponse, TestService, new_company, tests, token};
+use test_support::{RestResponse, TestService, new_company, token};
 
 use super::{
     operations,
@@ -20,8 +20,6 @@ use super::{
     twin_calls::{Call, Twin, calls},
 };
 use crate::described::messages::{Path, contract, name, operations as described, paths, shown};
-
-tests![every_operation_has_a_call, no_company_notices_another];
 
 /// Texts that name a record.
 const NAMING_TEXTS: [&str; 9] = [
@@ -106,6 +104,7 @@ impl Side {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_has_a_call() {
     let called: BTreeSet<String> = calls().iter().map(|(operation, _)| (*operation).to_owned()).collect();
     assert_eq!(called, operations());
@@ -137,6 +136,7 @@ pub(super) fn steps() -> Vec<Step> {
 /// The request messages of each operation.
 type Requests = BTreeMap<&'static str, Vec<Vec<u8>>>;
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_company_notices_another() {
     let (alone, together) = (TestService::start().await, TestService::start().await);
     for service in [&alone, &together] {

@@ -12,9 +12,7 @@ use crate::cases::ask_over_grpc;
 use data::World;
 pub(crate) use dice::Dice;
 use query::Query;
-use test_support::{Layer, TestService, constant, tests};
-
-tests![random_queries];
+use test_support::{Layer, TestService, constant};
 
 const QUERIES: usize = 10_800;
 const AT_ONCE: usize = 16;
@@ -25,6 +23,7 @@ fn seed() -> u64 {
     given.map_or(20_240_229, |seed| seed.parse().unwrap())
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_queries() {
     let seed = seed();
     let mut dice = Dice::new(seed);

@@ -8,16 +8,15 @@ use compliance_api::v1::{AffiliateInput, AffiliateUpdate, EraseAffiliateRequest,
 use core_server::{audit, database, doctor::check_counts};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{Options, TestService, fresh_database, tests};
+use test_support::{Options, TestService, fresh_database};
 
 use self::answers::Answers;
-
-tests![a_database_of_each_release_is_upgraded, a_database_with_columns_of_its_own_is_upgraded];
 
 /// The companies of a dump. The second one has fewer records.
 const COMPANIES: [i64; 2] = [101, 102];
 
 /// Checks the dumps of `released/`. With `COMPLIANCE_RELEASE=0.2.0` it first adds that of this version.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_each_release_is_upgraded() {
     if let Ok(version) = std::env::var("COMPLIANCE_RELEASE") {
         make(&version).await;
@@ -57,6 +56,7 @@ async fn upgrade(version: &str) {
 }
 
 /// Such a column broke everything that reads changes, from the first change of its table on. Some are dropped again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_with_columns_of_its_own_is_upgraded() {
     let database = dump::load("0.1.0").await;
     let pool = database::connect(database.options.clone(), 1).await.unwrap();

@@ -4,19 +4,13 @@
 use std::{
     fs,
     path::Path,
-    process::{Command, ExitCode, Output},
+    process::{Command, Output},
 };
 
 use serde_json::Value;
-use test_support::{DataDir, Options, TestService, tests, token};
+use test_support::{DataDir, Options, TestService, token};
 
 const COMPANY: i64 = 1;
-
-tests![both_layers_respond_under_load, a_rate_limit_makes_a_run_void];
-
-fn main() -> ExitCode {
-    test_support::run(vec![tests()])
-}
 
 /// Runs the program against an address; returns the result that it wrote, and how it ended.
 async fn load(folder: &Path, service: &TestService, layer: &str, scenario: &str, more: &[&str]) -> (Value, Output) {
@@ -66,6 +60,7 @@ async fn service(options: Options) -> TestService {
     service
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rate_limit_makes_a_run_void() {
     let results = DataDir::new();
     fs::create_dir(results.path()).unwrap();
@@ -85,6 +80,7 @@ async fn a_rate_limit_makes_a_run_void() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_layers_respond_under_load() {
     let service = service(Options::default()).await;
     let results = DataDir::new();

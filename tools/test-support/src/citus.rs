@@ -7,22 +7,12 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    thread,
 };
 
 use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
-use tokio::sync::Mutex;
-
-/// Tests that do not run on Citus: the beginnings of their names, and why.
-const SKIPPED: [(&str, &str); 7] = [
-    ("outage::", "stops the database server"),
-    ("faults::", "stops, kills or freezes the database server, or changes its connection"),
-    ("plans::", "measures the plans of one server"),
-    ("bounds::memory::", "measures the processes of one server"),
-    ("restore::", "restores a dump of one server"),
-    ("upgrade::", "loads dumps of one server"),
-    ("bounds::pages::a_page_whose_connection_is_lost", "ends the session of one server"),
-];
+use tokio::{runtime::Runtime, sync::Mutex};
 
 /// How many shards a table has: enough for companies of several nodes, and few enough to be made in a second.
 const SHARDS: u32 = 4;
@@ -34,29 +24,13 @@ pub(crate) static ROLES: Mutex<()> = Mutex::const_new(());
 
 thread_local! {
     /// The databases of the test that runs on this thread.
-    static CREATED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static CREATED: RefCell<Created> = const { RefCell::new(Created(Vec::new())) };
 }
 
 /// The URL that the environment gives.
 fn given() -> Option<PgConnectOptions> {
     let url = env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())?;
     Some(url.parse().expect("TEST_DATABASE_URL is the URL of a database"))
-}
-
-/// Whether tests have their databases on Citus.
-pub(crate) fn is_used() -> bool {
-    NODES.get().is_some()
-}
-
-/// Why a test does not run with these databases.
-pub(crate) fn skipped(test: &str) -> Option<&'static str> {
-    if !is_used() {
-        return ["citus::", "isolation::shards::"]
-            .iter()
-            .any(|name| test.starts_with(name))
-            .then_some("needs TEST_DATABASE_URL");
-    }
-    SKIPPED.iter().find(|(name, _)| test.starts_with(name)).map(|(_, reason)| *reason)
 }
 
 /// Finds the nodes and makes the roles, if the environment gives a coordinator. Removes what an earlier run has left.
@@ -98,7 +72,7 @@ async fn on(node: &PgConnectOptions, statements: &[String]) {
 pub(crate) async fn create() -> (PgConnectOptions, String) {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let name = format!("{PREFIX}{}_{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    CREATED.with_borrow_mut(|created| created.push(name.clone()));
+    CREATED.with_borrow_mut(|created| created.0.push(name.clone()));
     let nodes = NODES.get().unwrap();
     let made = nodes.iter().map(async |node| {
         let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
@@ -127,9 +101,15 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     (coordinator.username(OWNER_ROLE), url)
 }
 
-/// Drops the databases of the test that ran on this thread.
-pub(crate) async fn drop_created() {
-    drop_all(CREATED.take()).await;
+/// The databases of a test, which are dropped with its thread.
+struct Created(Vec<String>);
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        let databases = std::mem::take(&mut self.0);
+        let dropping = || Runtime::new().unwrap().block_on(drop_all(databases));
+        let _ = thread::spawn(dropping).join();
+    }
 }
 
 /// Drops databases, but those with a transaction that Citus has still to end: the next run drops them.

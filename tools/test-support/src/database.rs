@@ -2,25 +2,33 @@
 
 use std::{
     fs::{self, OpenOptions},
+    future::pending,
     io::Write as _,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{
-        Mutex, OnceLock,
+        Mutex,
         atomic::{AtomicU32, Ordering},
     },
+    thread,
 };
 
 use core_server::database::{DatabaseError, Target};
-use embedded_postgres::{ADMIN_ROLE, Endpoint, OWNER_ROLE, SERVICE_ROLE};
+use embedded_postgres::{ADMIN_ROLE, ClusterOptions, Endpoint, OWNER_ROLE, SERVICE_ROLE};
 use nix::unistd::{Uid, User};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
 
-use crate::{citus, pooler::Pooler};
+use tokio::{
+    runtime::Runtime,
+    sync::{OnceCell, oneshot},
+};
+
+use crate::{TestCluster, citus, pooler::Pooler};
 
 const TEMPLATE: &str = "template_of_tests";
 
-static ENDPOINT: OnceLock<Endpoint> = OnceLock::new();
+/// The server of this program. `None` if tests have their databases on Citus.
+static SERVER: OnceCell<Option<Endpoint>> = OnceCell::const_new();
 /// In front of the server, if all services of this program connect through it.
 static POOLER: Mutex<Option<Pooler>> = Mutex::new(None);
 
@@ -69,14 +77,9 @@ pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     eprintln!("services connect through {}", program.display());
 }
 
-/// Ends the pooler.
-pub(crate) fn stop_pooler() {
-    drop(POOLER.lock().unwrap().take());
-}
-
 /// How a service connects to a database: through the pooler, if there is one and the database is in its server.
 pub(crate) fn behind_pooler(options: PgConnectOptions) -> PgConnectOptions {
-    let socket = ENDPOINT.get().map(Endpoint::socket_dir);
+    let socket = SERVER.get().and_then(Option::as_ref).map(Endpoint::socket_dir);
     match &*POOLER.lock().unwrap() {
         Some(pooler) if options.get_socket().map(PathBuf::as_path) == socket => {
             pooler.url(options.get_username(), options.get_database().unwrap()).parse().unwrap()
@@ -85,11 +88,31 @@ pub(crate) fn behind_pooler(options: PgConnectOptions) -> PgConnectOptions {
     }
 }
 
-/// Creates and migrates the template.
-pub(crate) async fn prepare(endpoint: &Endpoint) {
-    endpoint.create_database(TEMPLATE).await.unwrap();
-    migrate(endpoint.options(OWNER_ROLE, TEMPLATE)).await;
-    ENDPOINT.set(endpoint.clone()).unwrap();
+/// The server, which the first test that needs it starts with the template. It has a thread of its own, since it outlives that test.
+async fn server() -> Option<&'static Endpoint> {
+    let start = || async {
+        let (started, server) = oneshot::channel();
+        thread::spawn(|| {
+            Runtime::new().unwrap().block_on(async {
+                if citus::prepare().await {
+                    let _ = started.send(None);
+                    return;
+                }
+                let mut options = ClusterOptions::temporary();
+                // Every service that runs at the same time has its own connections.
+                options.max_connections = 400;
+                let folder = options.data_dir.clone();
+                let server = TestCluster::start(options).await;
+                server.endpoint.create_database(TEMPLATE).await.unwrap();
+                migrate(server.endpoint.options(OWNER_ROLE, TEMPLATE)).await;
+                start_pooler(&server.endpoint, &folder).await;
+                let _ = started.send(Some(server.endpoint.clone()));
+                pending::<()>().await;
+            });
+        });
+        server.await.expect("the database server of the tests starts")
+    };
+    SERVER.get_or_init(start).await.as_ref()
 }
 
 async fn migrate(options: PgConnectOptions) {
@@ -98,15 +121,14 @@ async fn migrate(options: PgConnectOptions) {
     pool.close().await;
 }
 
-/// Creates a database for a test, in the server that [`run`](crate::run) started, or on Citus.
+/// Creates a database for a test, in the server of this program, or on Citus.
 pub async fn fresh_database() -> TestDatabase {
     static NEXT: AtomicU32 = AtomicU32::new(1);
-    if citus::is_used() {
+    let Some(endpoint) = server().await else {
         let (options, url) = citus::create().await;
         migrate(options.clone()).await;
         return TestDatabase { options, url, socket: PathBuf::new() };
-    }
-    let endpoint = ENDPOINT.get().expect("tests that need a database are started by `test_support::run`");
+    };
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
     let statement = format!("create database {name} owner {OWNER_ROLE} template {TEMPLATE}");

@@ -22,8 +22,6 @@ mod program;
 mod proxy;
 mod records;
 mod rest;
-#[cfg(feature = "core")]
-mod runner;
 #[cfg(feature = "service")]
 mod server_process;
 #[cfg(feature = "service")]
@@ -40,7 +38,7 @@ pub use citus::{activity, connect_to_citus};
 pub use cluster::TestCluster;
 pub use codec::Bytes;
 pub use constants::{Constant, constant, constants, product_files, source, unnamed_limits};
-pub use contract::{DocumentedRoute, documented_route, documented_routes_with_token, print_compared_with_document};
+pub use contract::{DocumentedRoute, documented_route, documented_routes_with_token};
 pub use data_dir::DataDir;
 #[cfg(feature = "core")]
 pub use database::{TestDatabase, fresh_database};
@@ -52,10 +50,8 @@ pub use process::{command_line, is_running, kill_process, output, wait_until};
 pub use program::{Program, program_token, service_command};
 pub use proxy::{Held, Proxy};
 pub use rest::{RestClient, RestResponse};
-#[cfg(feature = "core")]
-pub use runner::{Test, run};
 #[cfg(feature = "service")]
-pub use server_process::{ServerProcess, serve_if_requested};
+pub use server_process::{ServerProcess, serve_for_a_test};
 #[cfg(feature = "service")]
 pub use service::{Layer, Options, TestService};
 #[cfg(feature = "core")]

@@ -1,18 +1,19 @@
 //! The service as a process of its own, so that its memory is measured apart from the test's.
 //!
-//! It is the test program itself, started with [`ARGUMENT`]: nothing else has to be built first.
+//! It is the test program itself, started with [`URL`]: nothing else has to be built first.
 
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::SocketAddr,
-    process::{Child, Command, ExitCode, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use crate::{Options, RestClient, TestService, token};
 
-/// What makes a test program a server.
-const ARGUMENT: &str = "--serve-for-a-test";
+/// The database of a test program that is a server.
+const URL: &str = "COMPLIANCE_SERVE_FOR_A_TEST";
+const SERVING: &str = "serving ";
 
 /// A service that runs until it is dropped.
 #[derive(Debug)]
@@ -22,33 +23,28 @@ pub struct ServerProcess {
     grpc: SocketAddr,
 }
 
-/// If this process was started by [`ServerProcess::start`], serves until the parent goes away. To be called first in
-/// `main` of a test program.
-pub fn serve_if_requested() -> Option<ExitCode> {
-    let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() != Some(ARGUMENT) {
-        return None;
-    }
-    let options = arguments.next().unwrap().parse().unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let service = runtime.block_on(TestService::over(options, Options::default()));
-    println!("{} {} {}", service.rest, service.rest_remote, service.grpc);
+/// Serves until the parent goes away, if this process was started by [`ServerProcess::start`]. A test program needs it as an ignored
+/// test `serve_for_a_test`.
+pub async fn serve_for_a_test() {
+    let Ok(url) = std::env::var(URL) else { return };
+    let service = TestService::over(url.parse().unwrap(), Options::default()).await;
+    println!("{SERVING}{} {} {}", service.rest, service.rest_remote, service.grpc);
     // Whatever ends the test closes this pipe.
-    let _ = std::io::stdin().read(&mut [0]);
-    Some(ExitCode::SUCCESS)
+    let _ = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0])).await;
 }
 
 impl ServerProcess {
     /// Starts it over a database.
     pub fn start(database_url: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([ARGUMENT, database_url])
+            .args(["--exact", "serve_for_a_test", "--ignored", "--nocapture"])
+            .env(URL, database_url)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let line = lines.find_map(|line| Some(line.split_once(SERVING)?.1.to_owned())).unwrap();
         let addresses: Vec<SocketAddr> = line.split_whitespace().map(|address| address.parse().unwrap()).collect();
         let &[local, remote, grpc] = &addresses[..] else { panic!("{line}") };
         Self { child, rest: [local, remote], grpc }

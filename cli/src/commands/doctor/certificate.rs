@@ -4,7 +4,7 @@ use super::{
     checks::{Finding, State},
     needs::CertificateNeed,
 };
-use runtime::describe;
+use crate::program::describe;
 
 /// A certificate that ends sooner is mentioned, in days.
 const SOON_DAYS: i64 = 14;

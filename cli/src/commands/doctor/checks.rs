@@ -7,10 +7,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use crate::program::{Descriptors, KeyArgs, Port, describe};
 use compliance_api::token::{KeyError, KeySource, Secret, Verifier};
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
 use nix::sys::statvfs::statvfs;
-use runtime::{Descriptors, KeyArgs, Port, describe};
 use serde::Serialize;
 
 use super::database::{self, clock};

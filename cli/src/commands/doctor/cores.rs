@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
+use crate::program::CoreTlsArgs;
 use compliance_api::{
     PrivateUrl,
     v1::{CheckAccessRequest, access_service_client::AccessServiceClient},
 };
 use http::Uri;
 use hyper_util::rt::TokioIo;
-use runtime::CoreTlsArgs;
 use tls::{ClientTls, Failure, Plain, Reporting};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

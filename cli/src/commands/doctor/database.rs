@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use crate::program::describe;
 use anyhow::anyhow;
 use core_server::{
     SchemaError,
@@ -15,7 +16,6 @@ use core_server::{
     doctor::{self, Months},
 };
 use embedded_postgres::{Cluster, ClusterOptions, OWNER_ROLE};
-use runtime::describe;
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
 

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
+use crate::program::{CoreTlsArgs, DatabaseUrlArgs, InvalidSetting, KeyArgs, ReplicaArgs};
 use anyhow::anyhow;
 use compliance_api::PrivateUrl;
 use http::Uri;
-use runtime::{CoreTlsArgs, DatabaseUrlArgs, InvalidSetting, KeyArgs, ReplicaArgs};
 use tls::Inspected;
 
 use crate::data_dir::DataDirArgs;

@@ -26,17 +26,6 @@ use tokio::{
 
 use crate::{Service, observations};
 
-test_support::tests![
-    what_is_created_is_read,
-    errors_have_reasons_and_violations,
-    a_scope_that_is_missing_is_no_invalid_token,
-    the_rate_limit_is_waited_for,
-    a_call_is_repeated_after_lost_connections,
-    a_call_ends_at_its_deadline,
-    a_service_that_is_not_there_is_tried_a_few_times,
-    settings_are_checked,
-];
-
 fn affiliate(name: &str) -> CreateAffiliateRequest {
     let affiliate = AffiliateInput {
         client_affiliate_id: Some("A-1".to_owned()),
@@ -46,6 +35,7 @@ fn affiliate(name: &str) -> CreateAffiliateRequest {
     CreateAffiliateRequest { affiliate: Some(affiliate) }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_created_is_read() {
     let service = Service::start().await;
     let client = service.client();
@@ -58,6 +48,7 @@ async fn what_is_created_is_read() {
     assert!(saved.results.len() == 1000 && saved.results.iter().all(|it| it.code() == ResultCode::Saved && it.created));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn errors_have_reasons_and_violations() {
     let service = Service::start().await;
     let client = service.client();
@@ -83,6 +74,7 @@ async fn errors_have_reasons_and_violations() {
     assert!(total == 3000 && violations.len() > 10, "{total}, {}", violations.len());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scope_that_is_missing_is_no_invalid_token() {
     let service = Service::start().await;
     let endpoint = format!("http://{}", service.address);
@@ -92,6 +84,7 @@ async fn a_scope_that_is_missing_is_no_invalid_token() {
     assert_eq!(error.reason(), Some(Reason::ScopeMissing));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rate_limit_is_waited_for() {
     let limit = RateLimit::Limited { requests: NonZeroU32::MIN, window: Duration::from_secs(1) };
     let service = Service::limited(limit).await;
@@ -136,6 +129,7 @@ async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<Ato
     (address, lost)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_is_repeated_after_lost_connections() {
     let service = Service::start().await;
     let (address, lost) = losing(2, service.address).await;
@@ -150,6 +144,7 @@ async fn a_call_is_repeated_after_lost_connections() {
     assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_ends_at_its_deadline() {
     let service = Service::start().await;
     let proxy = Proxy::tcp(service.address).await;
@@ -162,6 +157,7 @@ async fn a_call_ends_at_its_deadline() {
     assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_that_is_not_there_is_tried_a_few_times() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let client = Client::builder(format!("http://{free}")).token("t").build().unwrap();
@@ -173,6 +169,7 @@ async fn a_service_that_is_not_there_is_tried_a_few_times() {
     assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_are_checked() {
     for client in [Client::builder("http://127.0.0.1:1").build(), Client::builder("no url").token("t").build()] {
         assert!(matches!(client, Err(Error::Settings(_))), "{client:?}");

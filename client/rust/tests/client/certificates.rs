@@ -14,8 +14,6 @@ use tokio::{
 
 use crate::Service;
 
-test_support::tests![who_trusts_the_authority_and_has_a_certificate_of_it_is_served];
-
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
 fn authority(name: &str) -> Authority {
@@ -61,6 +59,7 @@ async fn secure(service: &Service, authority: &Authority) -> (u16, JoinSet<()>) 
     (port, tasks)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_trusts_the_authority_and_has_a_certificate_of_it_is_served() {
     let service = Service::start().await;
     let [ours, other] = ["ours", "other"].map(authority);

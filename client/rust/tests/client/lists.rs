@@ -16,14 +16,6 @@ use crate::{Service, observations};
 
 const RECORDS: usize = 3000;
 
-test_support::tests![
-    an_export_resumes_after_the_last_record,
-    a_list_resumes_after_the_last_record,
-    an_export_continues_after_an_id,
-    a_list_that_goes_silent_ends,
-    a_watch_resumes_after_the_last_page,
-];
-
 /// Reads a list through a proxy that cuts its connection after some records, and again after some more.
 async fn read_broken<L: List>(service: &Service, request: L) -> Vec<L::Record> {
     let proxy = Proxy::tcp(service.address).await;
@@ -40,6 +32,7 @@ async fn read_broken<L: List>(service: &Service, request: L) -> Vec<L::Record> {
     records
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_resumes_after_the_last_record() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
@@ -48,6 +41,7 @@ async fn an_export_resumes_after_the_last_record() {
     assert_eq!((urls.len(), unique.len()), (RECORDS, RECORDS));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_resumes_after_the_last_record() {
     let service = Service::start().await;
     let affiliate = |number| AffiliateInput {
@@ -63,6 +57,7 @@ async fn a_list_resumes_after_the_last_record() {
     assert!(affiliates.is_sorted_by(|a, b| a.id < b.id) && affiliates.len() == RECORDS, "{}", affiliates.len());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_continues_after_an_id() {
     let service = Service::start().await;
     let client = service.client();
@@ -73,6 +68,7 @@ async fn an_export_continues_after_an_id() {
     assert_eq!(rest.len(), 10);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_that_goes_silent_ends() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
@@ -97,6 +93,7 @@ async fn a_list_that_goes_silent_ends() {
     assert_eq!(error.reason(), Some(Reason::TokenInvalid));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_resumes_after_the_last_page() {
     let service = Service::start().await;
     let proxy = Proxy::tcp(service.address).await;

@@ -6,7 +6,7 @@ mod certificates;
 mod lists;
 mod tokens;
 
-use std::{net::SocketAddr, process::ExitCode};
+use std::net::SocketAddr;
 
 use compliance_client::{
     Builder, Client,
@@ -16,10 +16,6 @@ use core_server::{CoreSettings, access::RateLimit};
 use test_support::{TestCore, fresh_database, new_company, token};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
-
-fn main() -> ExitCode {
-    test_support::run(vec![calls::tests(), certificates::tests(), lists::tests(), tokens::tests()])
-}
 
 /// A core on a port of its own, and a company.
 struct Service {

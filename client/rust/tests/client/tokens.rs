@@ -14,13 +14,6 @@ use test_support::{token, token_with_scope};
 
 use crate::Service;
 
-test_support::tests![
-    an_expired_token_is_replaced_once_for_all_calls,
-    a_source_that_gives_refused_tokens_is_asked_twice,
-    a_source_that_fails_fails_the_call,
-    tokens_are_not_shown,
-];
-
 /// A client whose source gives these tokens one after the other, and then the last one; and how often it was asked.
 fn client_with(service: &Service, tokens: Vec<Result<String, &'static str>>) -> (Client, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
@@ -34,6 +27,7 @@ fn client_with(service: &Service, tokens: Vec<Result<String, &'static str>>) -> 
     (client, asked)
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_expired_token_is_replaced_once_for_all_calls() {
     let service = Service::start().await;
     let expired = token_with_scope(service.company, None, -10);
@@ -44,6 +38,7 @@ async fn an_expired_token_is_replaced_once_for_all_calls() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_source_that_gives_refused_tokens_is_asked_twice() {
     let service = Service::start().await;
     let expired = |seconds| Ok(token_with_scope(service.company, None, seconds));
@@ -53,6 +48,7 @@ async fn a_source_that_gives_refused_tokens_is_asked_twice() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_source_that_fails_fails_the_call() {
     let service = Service::start().await;
     let (client, asked) = client_with(&service, vec![Err("the issuer is away"), Ok(token(service.company))]);
@@ -62,6 +58,7 @@ async fn a_source_that_fails_fails_the_call() {
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_are_not_shown() {
     let service = Service::start().await;
     let builder = Client::builder(format!("http://{}", service.address)).token("hidden");

@@ -9,9 +9,11 @@ use compliance_api::{
 use super::roster::Roster;
 use crate::{
     affiliates::{in_order::Applied, input::Input, update::update_known},
+    limits::{ABSENT_COUNTED, ABSENT_PAGE, MIN_ABSENT, MIN_PRESENT_PER_ABSENT},
+};
+use storage::{
     database::{self, Connections},
     error::from_database,
-    limits::{ABSENT_COUNTED, ABSENT_PAGE, MIN_ABSENT, MIN_PRESENT_PER_ABSENT},
 };
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.

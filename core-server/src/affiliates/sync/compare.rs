@@ -7,14 +7,16 @@ use compliance_api::{
     record::{Record as _, RecordField},
     v1::AffiliateInput,
 };
+use storage::{
+    database::{self, Connections},
+    error::from_database,
+};
 
 use crate::{
     affiliates::{
         in_order::NAME,
         input::{INPUT, Input},
     },
-    database::{self, Connections},
-    error::from_database,
     limits::MAX_CONFLICTS,
 };
 

@@ -9,18 +9,16 @@ use compliance_api::{
 };
 
 use super::{Change, INPUT, opened_with::OpenedWith};
-use crate::{
-    monitoring::{
-        changes::AFFILIATE_NOT_FOUND,
-        context::{Company, write_all},
-        export,
-        incidents::{self, Incident},
-        infractions::URL_NOT_FOUND,
-        items::{Outcome, check_all},
-        names::CompanyNames,
-    },
-    statement,
+use crate::monitoring::{
+    changes::AFFILIATE_NOT_FOUND,
+    context::{Company, write_all},
+    export,
+    incidents::{self, Incident},
+    infractions::URL_NOT_FOUND,
+    items::{Outcome, check_all},
+    names::CompanyNames,
 };
+use storage::statement;
 
 /// The sentence for a request ID that has opened a case with other content.
 const REQUEST_ID_REUSED: &str = "The request ID has opened a case with other content.";

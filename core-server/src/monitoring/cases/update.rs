@@ -14,12 +14,10 @@ use compliance_api::{
 
 use super::{CLOSED, Change, INPUT, OPEN, RESOLVED};
 use crate::{
-    database::Connections,
     etag,
     monitoring::{changes::AFFILIATE_NOT_FOUND, context::Company, names::CompanyNames},
-    statement,
-    table::Layouts,
 };
+use storage::{database::Connections, statement, table::Layouts};
 
 struct Updated {
     /// The case's revision after the statement, if it exists.

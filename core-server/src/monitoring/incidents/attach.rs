@@ -12,8 +12,8 @@ use crate::{
         infractions::URL_NOT_FOUND,
         items::{Outcome, check_all},
     },
-    statement,
 };
+use storage::statement;
 
 struct Attached {
     incident_id: Option<i64>,

@@ -9,11 +9,11 @@ use compliance_api::{
 };
 
 use super::Content;
-use crate::{
-    monitoring::{
-        context::Company,
-        items::{Outcome, check_all},
-    },
+use crate::monitoring::{
+    context::Company,
+    items::{Outcome, check_all},
+};
+use storage::{
     statement,
     table::{Attribute, Composite},
 };

@@ -7,6 +7,7 @@ use compliance_api::{
     rules::Violations,
     v1::UrlObservation,
 };
+use storage::table::{Attribute, Composite};
 
 use crate::{
     monitoring::{
@@ -14,7 +15,6 @@ use crate::{
         infractions::{self, Infraction},
         names::CompanyNames,
     },
-    table::{Attribute, Composite},
     urls::identity,
 };
 

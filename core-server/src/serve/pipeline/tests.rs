@@ -98,7 +98,7 @@ impl World {
         }
         let (mut slots, mut waiting) = (Vec::new(), Vec::new());
         while self.fails_at("slot") {
-            let mut entering = Box::pin(shares.enter(COMPANY, Work::Statement(1)));
+            let mut entering = Box::pin(shares.enter(COMPANY, Work::Statement));
             match poll!(entering.as_mut()) {
                 std::task::Poll::Ready(Ok(slot)) => slots.push(slot),
                 std::task::Poll::Ready(Err(_)) => break,

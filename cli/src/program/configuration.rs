@@ -1,0 +1,189 @@
+//! The settings of a command: flags, environment variables and a configuration file, in this order of precedence. The values of
+//! the file take the place of the defaults of the command line, so they are parsed and checked by the same code.
+
+mod file;
+mod print;
+
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::exit,
+};
+
+use clap::{
+    Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches,
+    error::{ContextKind, ContextValue},
+    parser::ValueSource,
+};
+
+use self::file::ConfigurationFile;
+
+/// The exit status for settings that are wrong.
+pub(crate) const WRONG_SETTING: u8 = 2;
+
+/// Where settings come from, and how they are shown.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Configuration")]
+pub(crate) struct ConfigurationArgs {
+    /// TOML file with settings, named as the flags. Flags and environment variables take precedence.
+    #[arg(id = CONFIG, long, env = "COMPLIANCE_CONFIG", value_name = "FILE", global = true)]
+    file: Option<PathBuf>,
+    /// Print every setting of the command with its origin, in the form of a configuration file, and exit. Secrets are
+    /// hidden.
+    #[arg(id = PRINT, long = "print-config", global = true)]
+    print: bool,
+}
+
+impl ConfigurationArgs {
+    /// The file.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The commands of a program for which the file has a table.
+    pub(crate) fn commands(&self, program: &Command) -> Vec<String> {
+        let file = self.file.as_deref().and_then(|path| ConfigurationFile::read(path, program).ok());
+        file.map(|file| file.commands().map(str::to_owned).collect()).unwrap_or_default()
+    }
+}
+
+/// How the names of variables begin.
+const PREFIX: &str = "COMPLIANCE_";
+/// The variable that is not a setting of a command.
+const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
+const CONFIG: &str = "config";
+const PRINT: &str = "print-config";
+
+/// Parses `arguments`, program name first, with the environment and the configuration file. Exits the process with status
+/// 2 and a message if they are invalid, and with 0 after help or `--print-config`.
+///
+/// An empty environment variable counts as absent: deployment tools often set a variable without a value.
+pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<Item = OsString>) -> P {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let program = P::command();
+    let given = first_look(&program, &arguments);
+    let file = given.file.as_deref().map(|path| ConfigurationFile::read(path, &program));
+    let file = file.transpose().unwrap_or_else(|error| refuse(&format!("error: {error:#}\n")));
+    let program = match &file {
+        Some(file) => file.apply(program, &given),
+        None => program,
+    };
+    let mut command = ignore_empty_variables(program.clone());
+    let parsed = command.clone().try_get_matches_from(arguments);
+    let mut matches = parsed.unwrap_or_else(|error| match origin_of_wrong_value(&error, &program, file.as_ref()) {
+        Some(origin) => refuse(&format!("{error}\nThe value is {origin}.\n")),
+        None => error.exit(),
+    });
+    if let Some((chosen, found)) = subcommand(&program, &matches)
+        && found.get_flag(PRINT)
+    {
+        // Nobody may be reading.
+        let _ = std::io::stdout().write_all(print::settings(&program, chosen, found, file.as_ref()).as_bytes());
+        exit(0)
+    }
+    P::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
+/// Parses arguments like [`parse`]. Returns the message of an error.
+pub(crate) fn try_parse<P: CommandFactory + FromArgMatches>(arguments: &[OsString]) -> Result<P, String> {
+    let program = P::command();
+    let given = first_look(&program, arguments);
+    let file = given.file.as_deref().map(|path| ConfigurationFile::read(path, &program)).transpose();
+    let program = match file.map_err(|error| format!("{error:#}"))? {
+        Some(file) => file.apply(program, &given),
+        None => program,
+    };
+    let parsed = ignore_empty_variables(program).try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|mut matches| P::from_arg_matches_mut(&mut matches));
+    // The rest is usage.
+    parsed
+        .map_err(|error| error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
+}
+
+fn ignore_empty_variables(command: Command) -> Command {
+    let ignore = |argument: Arg| {
+        let value = argument.get_env().and_then(std::env::var_os);
+        if value.as_deref().is_some_and(OsStr::is_empty) { argument.env(None::<&'static str>) } else { argument }
+    };
+    command.mut_args(ignore).mut_subcommands(ignore_empty_variables)
+}
+
+/// What has to be known before the arguments are parsed.
+#[derive(Default)]
+struct Given {
+    /// The configuration file that the arguments or the environment name.
+    file: Option<PathBuf>,
+    /// The command, whose table in the file takes precedence.
+    command: Option<String>,
+    /// The settings that the arguments or the environment give.
+    settings: BTreeSet<String>,
+}
+
+/// Other arguments may be wrong.
+fn first_look(program: &Command, arguments: &[OsString]) -> Given {
+    let program = ignore_empty_variables(program.clone()).ignore_errors(true);
+    let Ok(matches) = program.clone().try_get_matches_from(arguments) else { return Given::default() };
+    let file = matches.try_get_one::<PathBuf>(CONFIG).ok().flatten().cloned();
+    let (command, found) = subcommand(&program, &matches).unwrap_or((&program, &matches));
+    let is_given = |argument: &&Arg| {
+        let source = found.value_source(argument.get_id().as_str());
+        matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+    };
+    let settings = command.get_arguments().filter(|argument| is_setting(argument)).filter(is_given);
+    let settings = settings.filter_map(Arg::get_long).map(str::to_owned).collect();
+    Given { file, command: matches.subcommand_name().map(str::to_owned), settings }
+}
+
+/// The variables of the environment whose names begin like those of settings, and that no command knows. Deployment tools set
+/// variables for others, too, so they are not errors.
+pub(crate) fn unknown_variables(program: &Command) -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut unknown: Vec<String> =
+        names.filter(|name| name.starts_with(PREFIX) && name != POSTGRES_BIN && !is_variable(program, name)).collect();
+    unknown.sort();
+    unknown
+}
+
+fn is_variable(command: &Command, name: &str) -> bool {
+    let own = command.get_arguments().filter_map(Arg::get_env).any(|variable| variable == name);
+    own || command.get_subcommands().any(|subcommand| is_variable(subcommand, name))
+}
+
+/// The command that was chosen, with what was found for it.
+fn subcommand<'a>(command: &'a Command, matches: &'a ArgMatches) -> Option<(&'a Command, &'a ArgMatches)> {
+    let (name, found) = matches.subcommand()?;
+    let chosen = command.find_subcommand(name)?;
+    Some(subcommand(chosen, found).unwrap_or((chosen, found)))
+}
+
+/// Whether an argument is a setting: something that the environment can give, too.
+fn is_setting(argument: &Arg) -> bool {
+    argument.get_env().is_some() && argument.get_id() != CONFIG
+}
+
+/// The origin of the value that an error rejects, unless it is the command line.
+fn origin_of_wrong_value(error: &clap::Error, command: &Command, file: Option<&ConfigurationFile>) -> Option<String> {
+    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
+    let long = shown.strip_prefix("--")?.split([' ', '=']).next()?;
+    let variable = find(command, long)?.get_env()?;
+    if std::env::var_os(variable).is_some_and(|set| set == value.as_str()) {
+        return Some(format!("that of the environment variable {}", variable.display()));
+    }
+    let file = file.filter(|file| file.has(long, value))?;
+    Some(format!("in {}", file.path.display()))
+}
+
+/// The argument with a long flag, of a command or one of its subcommands.
+fn find<'a>(command: &'a Command, long: &str) -> Option<&'a Arg> {
+    let own = command.get_arguments().find(|argument| argument.get_long() == Some(long));
+    own.or_else(|| command.get_subcommands().find_map(|subcommand| find(subcommand, long)))
+}
+
+fn refuse(message: &str) -> ! {
+    // Standard error may be closed; there is nowhere else to report to.
+    let _ = std::io::stderr().write_all(message.as_bytes());
+    exit(WRONG_SETTING.into())
+}

@@ -1,0 +1,78 @@
+//! File descriptors: the limit of the process, and how many connections fit in it.
+
+use http_server::{ConnectionLimits, HEALTH_CONNECTIONS};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// More are of no use, and some systems have a hard limit of a billion.
+const MOST: u64 = 1 << 20;
+/// Descriptors for everything but the connections of clients and of the database: logs, timers, ports, key sets, files.
+const OTHERS: usize = 64;
+/// A port accepts at least so many connections, however few descriptors there are.
+const FEWEST_CONNECTIONS: usize = 8;
+
+/// The file descriptors that the process may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Descriptors(usize);
+
+impl Descriptors {
+    /// As many as the process may have once it has raised its limit; `None` if that cannot be read.
+    pub(crate) fn most() -> Option<u64> {
+        getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(_, hard)| hard)
+    }
+
+    /// Raises the limit as far as the process may, and logs it.
+    pub(crate) fn raise() -> Self {
+        let (soft, hard) = match getrlimit(Resource::RLIMIT_NOFILE) {
+            Ok(limits) => limits,
+            Err(error) => {
+                tracing::warn!(%error, "the limit of file descriptors cannot be read");
+                return Self(MOST as usize);
+            }
+        };
+        let wanted = hard.min(MOST).max(soft);
+        let limit = match setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) {
+            Ok(()) => wanted,
+            Err(error) => {
+                tracing::warn!(%error, "the limit of file descriptors cannot be raised");
+                soft
+            }
+        };
+        tracing::info!(limit, before = soft, "file descriptors");
+        Self(usize::try_from(limit).unwrap_or(usize::MAX))
+    }
+
+    /// Lowers the limit on a port's connections if there are too few descriptors for it. The process has so many
+    /// `ports`, and needs `others` for the connections that it makes itself.
+    pub(crate) fn bound(self, port: &str, limits: &mut ConnectionLimits, ports: usize, others: usize) {
+        let available = self.0.saturating_sub(OTHERS + others) / ports;
+        let connections = available.saturating_sub(HEALTH_CONNECTIONS).max(FEWEST_CONNECTIONS);
+        if connections < limits.max_connections {
+            tracing::warn!(
+                port,
+                connections,
+                wanted = limits.max_connections,
+                "too few file descriptors for all connections"
+            );
+            limits.max_connections = connections;
+            limits.max_connections_per_peer = limits.max_connections_per_peer.map(|peer| peer.min(connections));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_server::ConnectionLimits;
+
+    use super::Descriptors;
+
+    #[test]
+    fn each_port_has_its_share_of_the_descriptors() {
+        let connections = |descriptors, ports| {
+            let mut limits = ConnectionLimits::default();
+            Descriptors(descriptors).bound("REST", &mut limits, ports, 16);
+            limits.max_connections
+        };
+        assert_eq!(connections(1 << 20, 2), ConnectionLimits::default().max_connections);
+        assert_eq!((connections(256, 2), connections(256, 1), connections(10, 2)), (72, 160, 8));
+    }
+}

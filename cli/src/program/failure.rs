@@ -1,0 +1,111 @@
+//! The error message of a program that fails.
+
+use std::{
+    error::Error,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use core_server::database::DatabaseError;
+
+use crate::program::configuration::WRONG_SETTING;
+
+/// The status of a program that a closed pipe ends, as shells report it: 128 and the number of SIGPIPE.
+const CLOSED_PIPE: u8 = 141;
+
+/// A setting that turns out to be wrong after the command line was parsed. The program ends with status 2, too.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting} {verb}: {cause}")]
+pub(crate) struct InvalidSetting {
+    setting: &'static str,
+    verb: &'static str,
+    #[source]
+    cause: Box<dyn Error + Send + Sync>,
+}
+
+impl InvalidSetting {
+    /// Names the setting by its flag and variable, such as `--rest-addr (COMPLIANCE_REST_ADDR)`.
+    pub(crate) fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: &'static str) -> impl FnOnce(E) -> Self {
+        move |cause| Self { setting, verb: "is wrong", cause: cause.into() }
+    }
+
+    /// A setting that must be given, with what it may be.
+    pub(crate) fn missing(setting: &'static str, allowed: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { setting, verb: "is required", cause: allowed.into() }
+    }
+}
+
+/// Prints an error and its causes to standard error. Returns the exit status: 2 if a setting or the database's set-up is wrong,
+/// otherwise 1. If a reader
+/// has left, such as `head`, nothing is printed.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let is_closed = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
+        return ExitCode::from(CLOSED_PIPE);
+    }
+    // Standard error may be closed; there is nowhere else to report to.
+    let _ = writeln!(io::stderr(), "compliance: {}", describe(error));
+    if is_wrong_setting(error) { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
+}
+
+/// Whether waiting and trying again does not help: a setting is wrong, or the database is one that the service cannot use.
+fn is_wrong_setting(error: &anyhow::Error) -> bool {
+    let is_of_database = |cause: &(dyn Error + 'static)| {
+        cause.downcast_ref::<DatabaseError>().is_some_and(DatabaseError::is_wrong_setting)
+    };
+    error.chain().any(|cause| cause.is::<InvalidSetting>() || is_of_database(cause))
+}
+
+/// The error followed by its causes. A cause that the text already contains is left out.
+pub(crate) fn describe(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+    use core_server::database::DatabaseError;
+
+    use super::{InvalidSetting, is_wrong_setting};
+
+    #[test]
+    fn what_waiting_does_not_mend_is_a_wrong_setting() {
+        let host = || "db".to_owned();
+        let source = || sqlx::Error::PoolTimedOut;
+        for wrong in [
+            DatabaseError::Url("it has no host".to_owned()),
+            DatabaseError::Parameter { host: host(), source: source() },
+            DatabaseError::StatementPooler { host: host() },
+            DatabaseError::NotPrepared { host: host() },
+            DatabaseError::SharedSettings { host: host(), statements: "alter role".to_owned() },
+            DatabaseError::SharedReplica { host: host() },
+            DatabaseError::SharedSession { command: "this command" },
+            DatabaseError::Modified { step: "1 (first)".to_owned() },
+        ] {
+            assert!(is_wrong_setting(&anyhow::Error::from(wrong).context("the service could not start")));
+        }
+        assert!(is_wrong_setting(&InvalidSetting::of("--a")("b").into()));
+        for other in [
+            DatabaseError::Connect { host: host(), database: host(), source: source() },
+            DatabaseError::NoHost { database: host(), reasons: host() },
+            DatabaseError::NotMigrated { missing: 1, total: 2 },
+            DatabaseError::History(source()),
+        ] {
+            assert!(!is_wrong_setting(&anyhow::Error::from(other)));
+        }
+        assert!(!is_wrong_setting(&Err::<(), _>(anyhow!("a")).context("b").unwrap_err()));
+    }
+
+    #[test]
+    fn a_cause_that_is_already_in_the_text_is_not_repeated() {
+        let error = anyhow!("the disk is full").context("cannot write a: the disk is full").context("cannot start");
+        assert_eq!(super::describe(&error), "cannot start: cannot write a: the disk is full");
+    }
+}

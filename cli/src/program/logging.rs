@@ -1,0 +1,120 @@
+//! The log on standard error: text lines or JSON objects.
+
+mod repeats;
+
+use std::{
+    io::{IsTerminal as _, stderr},
+    sync::OnceLock,
+};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use tracing_subscriber::{
+    Registry,
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+    reload,
+    util::SubscriberInitExt as _,
+};
+
+use self::repeats::{Repeats, WithoutRepeats};
+
+/// The default filter. It leaves out PostgreSQL notices such as "relation already exists", and the access log's lines for
+/// requests that the service did not fail: they cost time at the rates that it serves.
+const DEFAULT: &str = "info,access=warn,sqlx::postgres::notice=warn";
+
+/// Filter and format of the log.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Log")]
+pub(crate) struct LoggingArgs {
+    /// Level of the log, or levels of modules, such as `info,sqlx=debug`.
+    #[arg(long = "log", env = "COMPLIANCE_LOG", default_value = DEFAULT, value_name = "FILTER", global = true,
+          value_parser = filter)]
+    filter: Targets,
+    /// Format of the log.
+    #[arg(long = "log-format", env = "COMPLIANCE_LOG_FORMAT", default_value = "text", global = true)]
+    format: Format,
+}
+
+/// Formats of the log.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// One line of text for each event.
+    Text,
+    /// One JSON object for each event.
+    Json,
+}
+
+/// Parses a filter: levels, and levels of modules, separated by commas.
+fn filter(text: &str) -> Result<Targets, String> {
+    let text = if text.trim().is_empty() { DEFAULT } else { text };
+    let allowed =
+        "must be a level (off, error, warn, info, debug, trace) or levels of modules, such as info,sqlx=debug";
+    // The parser takes any other word for a module, all events of which are logged.
+    let is_level = |text: &str| !text.trim().is_empty() && text.trim().parse::<LevelFilter>().is_ok();
+    if !text.split(',').all(|part| is_level(part.rsplit_once('=').map_or(part, |(_, level)| level))) {
+        return Err(allowed.to_owned());
+    }
+    text.parse().map_err(|_| allowed.to_owned())
+}
+
+/// The filter in use, which can be replaced.
+static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
+
+/// The filter of the log that is in use.
+pub(crate) fn current_filter() -> String {
+    FILTER.get().and_then(|handle| handle.with_current(ToString::to_string).ok()).unwrap_or_default()
+}
+
+/// Replaces the filter of the log. Fails, and changes nothing, if it is not one.
+pub(crate) fn set_filter(text: &str) -> Result<(), String> {
+    let filter = filter(text)?;
+    let handle = FILTER.get().ok_or("the log has no filter")?;
+    handle.reload(filter).map_err(|error| error.to_string())
+}
+
+/// Starts logging to standard error, panics included.
+pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
+    let (filter, handle) = reload::Layer::new(args.filter.clone());
+    // Logging is set up once.
+    let _ = FILTER.set(handle);
+    // By default a failed write is reported on standard error too, and that panics when standard error is closed.
+    let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
+    let repeats = Repeats::default();
+    repeats.report().context("the log cannot start its thread")?;
+    let registry = tracing_subscriber::registry().with(filter);
+    match args.format {
+        Format::Text => {
+            let ansi = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            let format = WithoutRepeats { format: fmt::format().with_target(false), end: "", repeats };
+            registry.with(layer.with_ansi(ansi).event_format(format)).try_init()
+        }
+        Format::Json => {
+            let format = WithoutRepeats { format: fmt::format().json().flatten_event(true), end: "}", repeats };
+            registry.with(layer.json().event_format(format)).try_init()
+        }
+    }
+    .context("the log cannot be set up")?;
+    std::panic::set_hook(Box::new(|panic| {
+        let error = panic.payload_as_str().unwrap_or("");
+        let location = panic.location().map(ToString::to_string);
+        tracing::error!(location, error, "a part of the program panicked");
+    }));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filter;
+
+    #[test]
+    fn filters_consist_of_levels() {
+        for right in ["", "info", "DEBUG", "info,sqlx=debug", "warn, rest_gateway::observe=trace", super::DEFAULT] {
+            assert!(filter(right).is_ok(), "{right}");
+        }
+        for wrong in ["nonsense", "info,sqlx", "info,sqlx=loud", "a=b=c", ",", "info;debug"] {
+            assert!(filter(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What operators see of a running program: metrics at the admin address, and traces.
+
+use std::{net::SocketAddr, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use clap::Args;
+use compliance_api::PrivateUrl;
+use http::{StatusCode, Uri, header::CONTENT_TYPE};
+use http_server::{App, ConnectionLimits};
+use telemetry::{
+    background::supervise,
+    metrics,
+    trace::{self, Sender},
+};
+use tokio::time::timeout;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use crate::program::{InvalidSetting, Port, logging, units::listen_address};
+
+/// Connections of the admin port: a few collectors of metrics, and a person.
+const MAX_CONNECTIONS: usize = 32;
+
+/// The longest filter of the log, in bytes, and how long it may take to arrive.
+const MAX_FILTER: usize = 1024;
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where metrics are served and traces are sent.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Observability")]
+pub(crate) struct TelemetryArgs {
+    /// Name of this process in metrics, traces and the log, which differs from that of every other one [default: host name
+    /// and process ID].
+    #[arg(long, env = "COMPLIANCE_INSTANCE", value_name = "NAME")]
+    instance: Option<String>,
+    /// Address of metrics for Prometheus (`/metrics`), and of the log's filter (`/log`). Without it, nothing is measured.
+    #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
+    admin_addr: Option<SocketAddr>,
+    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317`. Without it, nothing is
+    /// traced.
+    #[arg(long, env = "COMPLIANCE_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL",
+          value_parser = collector)]
+    otlp_endpoint: Option<PrivateUrl>,
+    /// Fraction of the requests without a trace context that are traced, from 0 to 1. A request with a context is traced if
+    /// its sender traces it.
+    #[arg(long, env = "COMPLIANCE_TRACE_RATIO", default_value_t = 1.0, value_name = "PART", value_parser = ratio)]
+    trace_ratio: f64,
+}
+
+/// Metrics that are served and traces that are sent until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Telemetry {
+    _admin: Option<[AbortOnDropHandle<()>; 2]>,
+    _traces: Option<trace::Traces>,
+}
+
+impl TelemetryArgs {
+    /// Starts what the settings ask for. Must come before what is measured. `program` names the service in traces,
+    /// `commit` the build in metrics.
+    pub(crate) fn start(&self, program: &'static str, commit: &'static str) -> anyhow::Result<Telemetry> {
+        let port = self.admin_addr.map(|addr| Port::bind(addr, false, "--admin-addr", "COMPLIANCE_ADMIN_ADDR"));
+        let port = port.transpose()?;
+        let endpoint = self.otlp_endpoint.as_ref().map(PrivateUrl::reveal);
+        let instance = self.instance();
+        let sender = Sender { service: program, version: VERSION, instance: &instance };
+        let traces = endpoint.map(|endpoint| trace::start(endpoint, sender, self.trace_ratio)).transpose();
+        let traces = traces.map_err(InvalidSetting::of("--otlp-endpoint (COMPLIANCE_OTLP_ENDPOINT)"))?;
+        let admin = port.map(|port| serve_admin(port, commit, &instance)).transpose()?;
+        Ok(Telemetry { _admin: admin, _traces: traces })
+    }
+
+    /// The name of this process, which differs from that of every other one.
+    pub(crate) fn instance(&self) -> String {
+        self.instance.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| {
+            let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
+            format!("{}-{}", host.unwrap_or_default(), std::process::id())
+        })
+    }
+}
+
+/// Starts to record metrics and to serve them.
+fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
+    metrics::install(VERSION, commit, instance)?;
+    let listener = port.listen()?;
+    tracing::info!(admin = %listener.local_addr()?, "metrics are served at /metrics");
+    let app = App {
+        name: "admin",
+        http1: true,
+        service: Router::new().route("/metrics", get(answer)).route("/log", get(log_filter).put(set_log_filter)),
+        is_health_check: |_| false,
+        full: || Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).body(Body::empty()).unwrap_or_default(),
+        refuse: None,
+        request_time: None,
+    };
+    let limits = ConnectionLimits { max_connections: MAX_CONNECTIONS, ..ConnectionLimits::default() };
+    // They are served to the end of the shutdown.
+    let served = tokio::spawn(async move {
+        if let Err(error) = http_server::serve(listener, app, limits, CancellationToken::new()).await {
+            tracing::warn!(%error, "metrics cannot be served any longer");
+        }
+    });
+    let upkeep = supervise("metrics upkeep", metrics::upkeep);
+    Ok([served, tokio::spawn(upkeep)].map(AbortOnDropHandle::new))
+}
+
+async fn answer() -> Response {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::render()).into_response()
+}
+
+/// The filter of the log.
+async fn log_filter() -> String {
+    format!("{}\n", logging::current_filter())
+}
+
+/// Changes the filter of the log, until the program ends. Only for this machine: a port for collectors of metrics is often open to
+/// others, and a filter can make the log large.
+async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
+    let is_local = http_server::peer().is_some_and(|peer| peer.ip().to_canonical().is_loopback());
+    if !is_local {
+        return Err((StatusCode::FORBIDDEN, "the filter can be changed from the same machine only\n".to_owned()));
+    }
+    let invalid = |reason: String| (StatusCode::BAD_REQUEST, format!("{reason}\n"));
+    let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_FILTER)).await.ok().and_then(Result::ok);
+    let text = body.and_then(|body| String::from_utf8(body.to_vec()).ok());
+    let text = text.ok_or_else(|| invalid(format!("the body must be a filter of at most {MAX_FILTER} bytes")))?;
+    logging::set_filter(text.trim()).map_err(invalid)?;
+    let filter = logging::current_filter();
+    tracing::info!(filter, "the filter of the log was changed");
+    Ok(format!("{filter}\n"))
+}
+
+fn collector(text: &str) -> Result<PrivateUrl, String> {
+    let url = text.parse::<Uri>().ok().filter(|url| url.scheme_str() == Some("http") && url.host().is_some());
+    match url {
+        Some(_) => Ok(PrivateUrl::from(text.to_owned())),
+        None => Err("must be http://host:port, such as http://127.0.0.1:4317".to_owned()),
+    }
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
+    part.ok_or_else(|| "must be a number between 0 and 1, such as 0.1".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use http::StatusCode;
+
+    #[tokio::test]
+    async fn only_this_machine_changes_the_log() {
+        // There is no connection, so its peer is unknown.
+        let (status, _) = super::set_log_filter(Body::from("trace")).await.unwrap_err();
+        assert_eq!(status, StatusCode::FORBIDDEN);
+    }
+}

@@ -1,0 +1,75 @@
+//! The ports of a program: bound first, opened once requests can be served.
+
+use std::net::SocketAddr;
+
+use anyhow::Context as _;
+use tokio::net::{TcpListener, TcpSocket};
+
+/// Connections that may wait to be accepted; the system's own limit is often lower.
+const BACKLOG: u32 = 4096;
+
+/// A bound port: no other process can take it, and connections are refused until it is opened.
+#[derive(Debug)]
+pub(crate) struct Port {
+    socket: Socket,
+    /// The error message if it cannot be opened.
+    error: String,
+}
+
+#[derive(Debug)]
+enum Socket {
+    /// Connections are refused.
+    Bound(TcpSocket),
+    /// Somebody else serves it meanwhile.
+    Open(std::net::TcpListener),
+}
+
+impl Port {
+    /// Binds a port, which other processes may share if `reuse` is set. An error names what sets the address.
+    pub(crate) fn bind(address: SocketAddr, reuse: bool, flag: &str, variable: &str) -> anyhow::Result<Self> {
+        let error = format!("cannot listen at {address} (choose another address with {flag} or {variable})");
+        let bind = || -> std::io::Result<TcpSocket> {
+            let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+            // Otherwise recently closed connections would keep a restarted program from its port.
+            socket.set_reuseaddr(true)?;
+            socket.set_reuseport(reuse)?;
+            socket.bind(address)?;
+            Ok(socket)
+        };
+        let socket = bind().with_context(|| error.clone())?;
+        Ok(Self { socket: Socket::Bound(socket), error })
+    }
+
+    /// Opens the port for those that serve until the program is ready. It stays open until [`Self::listen`].
+    pub(crate) fn open(self) -> anyhow::Result<(TcpListener, Self)> {
+        let error = self.error.clone();
+        let opened = self.listen()?.into_std().and_then(|opened| {
+            let meanwhile = TcpListener::from_std(opened.try_clone()?)?;
+            Ok((meanwhile, opened))
+        });
+        let (meanwhile, opened) = opened.with_context(|| error.clone())?;
+        Ok((meanwhile, Self { socket: Socket::Open(opened), error }))
+    }
+
+    /// Opens the port for connections.
+    pub(crate) fn listen(self) -> anyhow::Result<TcpListener> {
+        let listener = match self.socket {
+            Socket::Bound(socket) => socket.listen(BACKLOG),
+            Socket::Open(listener) => TcpListener::from_std(listener),
+        };
+        listener.context(self.error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Port;
+
+    #[tokio::test]
+    async fn a_port_in_use_is_reported_with_its_flag() {
+        let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = taken.local_addr().unwrap();
+        let error = Port::bind(address, false, "--rest-addr", "COMPLIANCE_REST_ADDR").unwrap_err().to_string();
+        assert!(error.contains(&address.to_string()) && error.contains("--rest-addr"), "{error}");
+    }
+}

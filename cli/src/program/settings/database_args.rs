@@ -1,0 +1,93 @@
+//! The database of a program.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use core_server::database::{self, ReadTarget, Target};
+
+use super::{
+    Hidden,
+    secret::{from_value_or_file, read},
+    units::duration,
+};
+use crate::program::InvalidSetting;
+
+/// The database that a program works on.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DatabaseUrlArgs {
+    /// Database: `postgres://user:password@host/database`; several hosts are separated by commas. Without it, `serve` and the
+    /// commands that work on a data folder use their own PostgreSQL.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    database_url: Option<Hidden>,
+    /// File with the URL of the database, instead of --database-url. It is read again when a connection fails, so that a
+    /// password can be replaced.
+    #[arg(long, env = "COMPLIANCE_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "database_url")]
+    database_url_file: Option<PathBuf>,
+}
+
+impl DatabaseUrlArgs {
+    /// Whether one is given, in either form.
+    pub(crate) fn is_given(&self) -> bool {
+        self.database_url_file.is_some() || self.database_url.as_ref().and_then(Hidden::filled).is_some()
+    }
+
+    /// How to connect to it; `None` if none is given. Fails if the URL is malformed, or if its file cannot be read.
+    pub(crate) fn target(&self) -> Result<Option<Target>, InvalidSetting> {
+        let names = ["--database-url (DATABASE_URL)", "--database-url-file (COMPLIANCE_DATABASE_URL_FILE)"];
+        target(self.database_url.as_ref(), self.database_url_file.as_ref(), names)
+    }
+
+    /// Like [`Self::target`], but fails if none is given.
+    pub(crate) fn required(&self) -> Result<Target, InvalidSetting> {
+        let allowed = "postgres://user:password@host/database, or a file that holds it with --database-url-file";
+        self.target()?.ok_or_else(|| InvalidSetting::missing("--database-url (DATABASE_URL)", allowed))
+    }
+}
+
+/// The replicas that reads may run on.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReplicaArgs {
+    /// Streaming replicas of the database, which serve reads: a URL as of --database-url, whose hosts are all used. A read sees
+    /// everything that was acknowledged before; if no replica has it in time, the primary serves it.
+    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    read_database_url: Option<Hidden>,
+    /// File with the URL of the replicas, instead of --read-database-url. It is read again when a connection fails.
+    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "read_database_url")]
+    read_database_url_file: Option<PathBuf>,
+    /// How long a read waits for a replica that has not replayed enough. One that takes longer is not used until it has caught up.
+    #[arg(long, env = "COMPLIANCE_REPLICA_MAX_LAG", default_value = "100ms", value_name = "TIME",
+          value_parser = duration(Duration::from_millis(1)..=Duration::from_secs(2)))]
+    replica_max_lag: Duration,
+}
+
+impl ReplicaArgs {
+    /// The replicas; `None` if none are given. Fails if the URL is malformed, or if its file cannot be read.
+    pub(crate) fn replicas(&self) -> Result<Option<ReadTarget>, InvalidSetting> {
+        let names = [
+            "--read-database-url (COMPLIANCE_READ_DATABASE_URL)",
+            "--read-database-url-file (COMPLIANCE_READ_DATABASE_URL_FILE)",
+        ];
+        let target = target(self.read_database_url.as_ref(), self.read_database_url_file.as_ref(), names)?;
+        Ok(target.map(|target| ReadTarget { target, max_lag: self.replica_max_lag }))
+    }
+}
+
+/// The database of a URL that is given as a value or in a file, by the flags of these two names.
+fn target(
+    value: Option<&Hidden>,
+    file: Option<&PathBuf>,
+    names: [&'static str; 2],
+) -> Result<Option<Target>, InvalidSetting> {
+    let target = from_value_or_file(value, file, names, |url| database::target(&url))?;
+    let again = |file: PathBuf| {
+        move || {
+            let url = read(&file).map_err(|error| error.to_string())?;
+            database::target(&url).map_err(|error| error.to_string())
+        }
+    };
+    // A pipe cannot be read twice.
+    Ok(match file.filter(|file| file.is_file()).cloned() {
+        Some(file) => target.map(|target| target.reread_by(again(file))),
+        None => target,
+    })
+}

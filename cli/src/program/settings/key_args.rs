@@ -1,0 +1,265 @@
+//! The keys of tokens: where they come from, and when they are fetched again.
+
+use std::{
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use clap::Args;
+use compliance_api::{
+    PrivateUrl,
+    token::{Fetch, KeyError, KeySource, Secret, Verifier},
+};
+use metrics::{counter, describe_counter, describe_gauge, gauge};
+use telemetry::background::{Task, supervise};
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Hidden, secret::from_value_or_file, units::duration};
+use crate::program::{InvalidSetting, describe, unix_now};
+
+/// The longest wait after a failed attempt: the keys that stay in use meanwhile may have been revoked.
+const RETRY_INTERVAL: Duration = Duration::from_secs(30);
+/// A key set is small. A longer response is refused.
+const MAX_JWKS_BYTES: usize = 1 << 20;
+/// How long the download of a key set may take.
+const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
+const FAILURES: &str = "compliance_token_key_refresh_failures_total";
+const LOADED: &str = "compliance_token_keys_loaded_timestamp_seconds";
+
+/// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SigningArgs {
+    /// Secret that signs tokens (HS256), at least 32 bytes. Prefer the environment variable or a file to the flag.
+    #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
+    secret: Option<Hidden>,
+    /// File with the secret, instead of --jwt-secret.
+    #[arg(long, env = "COMPLIANCE_JWT_SECRET_FILE", value_name = "FILE", conflicts_with = "secret")]
+    jwt_secret_file: Option<PathBuf>,
+    /// Issuer of tokens (`iss`).
+    #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
+    issuer: Option<String>,
+}
+
+impl SigningArgs {
+    /// The secret, if one is given. Fails if it is too short, or if its file cannot be read.
+    pub(crate) fn secret(&self) -> Result<Option<Secret>, InvalidSetting> {
+        let names = ["--jwt-secret (COMPLIANCE_JWT_SECRET)", "--jwt-secret-file (COMPLIANCE_JWT_SECRET_FILE)"];
+        from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), names, Secret::new)
+    }
+
+    /// The issuer, if one is given.
+    pub(crate) fn issuer(&self) -> Option<String> {
+        self.issuer.clone().filter(|issuer| !issuer.is_empty())
+    }
+}
+
+/// The keys that tokens are verified with.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct KeyArgs {
+    #[command(flatten)]
+    signing: SigningArgs,
+    /// Second secret that tokens may be signed with (HS256), while the secret is rotated.
+    #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET", hide_env_values = true, value_name = "SECRET")]
+    jwt_second_secret: Option<Hidden>,
+    /// File with the second secret, instead of --jwt-second-secret.
+    #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET_FILE", value_name = "FILE", conflicts_with = "jwt_second_secret")]
+    jwt_second_secret_file: Option<PathBuf>,
+    /// File with a JSON Web Key Set (RS256, ES256, EdDSA).
+    #[arg(long, env = "COMPLIANCE_JWKS_FILE", value_name = "FILE")]
+    jwks_file: Option<PathBuf>,
+    /// URL of a JSON Web Key Set.
+    #[arg(long, env = "COMPLIANCE_JWKS_URL", hide_env_values = true, value_name = "URL")]
+    jwks_url: Option<PrivateUrl>,
+    /// PEM file with the authorities of an https --jwks-url. Without it, those that the system trusts.
+    #[arg(long, env = "COMPLIANCE_JWKS_CA", value_name = "FILE")]
+    jwks_ca: Option<PathBuf>,
+    /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then. A token of an unknown key
+    /// loads it immediately, at most every 10 s.
+    #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
+          value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
+    jwks_refresh: Duration,
+}
+
+impl KeyArgs {
+    /// Loads the keys that are given. Fails if there are none, if the secret is too short, or if a key set cannot be loaded.
+    pub(crate) async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
+        let missing = || InvalidSetting::missing("--jwt-secret, --jwks-file or --jwks-url", KeyError::None);
+        let (_, verifier) = self.given().await?.ok_or_else(missing)?;
+        Ok(verifier)
+    }
+
+    /// Loads the keys that are given, if any. Returns the secret, too. Fails like [`Self::verifier`].
+    pub(crate) async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
+        let secret = self.signing.secret()?;
+        let names = [
+            "--jwt-second-secret (COMPLIANCE_JWT_SECOND_SECRET)",
+            "--jwt-second-secret-file (COMPLIANCE_JWT_SECOND_SECRET_FILE)",
+        ];
+        let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());
+        let second_secret = from_value_or_file(second, file, names, Secret::new)?;
+        if let Some(path) = &self.jwks_ca {
+            authorities(path).map_err(InvalidSetting::of("--jwks-ca (COMPLIANCE_JWKS_CA)"))?;
+        }
+        let url = self.jwks_url.clone().filter(|url| !url.reveal().is_empty());
+        if let Some(url) = &url {
+            let is_http = url::Url::parse(url.reveal()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+            let wrong = || format!("{url} is not of the form https://host/path");
+            is_http.then_some(()).ok_or_else(wrong).map_err(InvalidSetting::of("--jwks-url (COMPLIANCE_JWKS_URL)"))?;
+        }
+        let source = KeySource {
+            secret: secret.clone(),
+            second_secret,
+            jwks_file: self.jwks_file.clone(),
+            jwks_url: url.map(|url| (url, fetch as Fetch)),
+            jwks_ca: self.jwks_ca.clone(),
+        };
+        if source.secret.is_none()
+            && source.second_secret.is_none()
+            && source.jwks_file.is_none()
+            && source.jwks_url.is_none()
+        {
+            return Ok(None);
+        }
+        match Verifier::new(source, self.issuer()).await {
+            Ok(verifier) => Ok(Some((secret, Arc::new(verifier)))),
+            // It may be available later.
+            Err(error @ KeyError::Fetch { .. }) => Err(error.into()),
+            Err(error) => {
+                Err(InvalidSetting::of("--jwks-file (COMPLIANCE_JWKS_FILE) or --jwks-url (COMPLIANCE_JWKS_URL)")(error)
+                    .into())
+            }
+        }
+    }
+
+    /// Starts a task that reloads the key sets until the handle is dropped, unless the keys cannot change: after a while, and when a
+    /// token of an unknown key asks for it. If that fails, the previous keys stay in use.
+    pub(crate) fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
+        let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
+        let interval = self.jwks_refresh;
+        describe_counter!(FAILURES, "Key sets that could not be loaded again.");
+        describe_gauge!(LOADED, "When the key sets in use were loaded, in seconds since 1970.");
+        let (failures, loaded) = (counter!(FAILURES), gauge!(LOADED));
+        let record = move || loaded.set(unix_now().unwrap_or_default() as f64);
+        failures.increment(0);
+        record();
+        let refresh = move |task: Arc<Task>| {
+            let (verifier, failures) = (Arc::clone(&verifier), failures.clone());
+            let record = record.clone();
+            async move {
+                let mut wait = interval;
+                loop {
+                    let is_asked = timeout(wait, verifier.asked()).await.is_ok();
+                    wait = match verifier.refresh().await {
+                        Ok(()) => {
+                            record();
+                            task.succeeded();
+                            interval
+                        }
+                        Err(error) => {
+                            failures.increment(1);
+                            task.failed(format_args!(
+                                "the key set cannot be loaded, and the previous keys stay in use: {error}"
+                            ));
+                            interval.min(RETRY_INTERVAL)
+                        }
+                    };
+                    if is_asked {
+                        verifier.answered();
+                    }
+                }
+            }
+        };
+        Some(AbortOnDropHandle::new(tokio::spawn(supervise("key refresh", refresh))))
+    }
+
+    /// The time that the server of the key set reports, and how long its response took. `None` without a server.
+    pub(crate) async fn issuer_time(&self) -> Option<Result<(SystemTime, Duration), String>> {
+        let url = self.jwks_url.as_ref().filter(|url| !url.reveal().is_empty())?;
+        let asked = async {
+            let (client, url) = client(url, self.jwks_ca.as_deref())?;
+            let start = Instant::now();
+            let response = client.build().map_err(|error| error.to_string())?.get(url).send().await;
+            let response = response.map_err(|error| describe(&error.without_url().into()))?;
+            let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+            let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+            Ok((date.ok_or("its response has no date")?, start.elapsed()))
+        };
+        Some(asked.await)
+    }
+
+    /// The issuer that tokens must name, if any.
+    pub(crate) fn issuer(&self) -> Option<String> {
+        self.signing.issuer()
+    }
+}
+
+/// Fetches the key set at an address. The authorities are read each time, so that they can be replaced.
+fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
+    Box::pin(async move {
+        let (client, url) = client(&url, ca.as_deref())?;
+        download(client, url).await.map_err(|error| describe(&error.without_url().into()))?
+    })
+}
+
+/// A client for an address.
+fn client(url: &PrivateUrl, ca: Option<&Path>) -> Result<(reqwest::ClientBuilder, url::Url), String> {
+    let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
+    // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
+    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
+    Ok(match ca {
+        Some(path) => (client.tls_certs_only(authorities(path)?), url),
+        None => (client, url),
+    })
+}
+
+/// The certificates in a PEM file.
+fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let certificates = reqwest::Certificate::from_pem_bundle(&pem).unwrap_or_default();
+    if certificates.is_empty() {
+        return Err(format!("{} holds no certificate in PEM", path.display()));
+    }
+    Ok(certificates)
+}
+
+async fn download(client: reqwest::ClientBuilder, url: url::Url) -> reqwest::Result<Result<Vec<u8>, String>> {
+    let client = client.build()?;
+    let mut response = client.get(url).send().await?.error_for_status()?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > MAX_JWKS_BYTES {
+            return Ok(Err(format!("the response is longer than {MAX_JWKS_BYTES} bytes")));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Ok(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::{
+        PrivateUrl,
+        token::{KeyError, KeySource, Verifier},
+    };
+
+    /// RFC 3986, 3.2.1: a password in a URL is not to be shown.
+    #[tokio::test]
+    async fn the_password_of_a_url_is_not_shown() {
+        // Nobody listens on port 1.
+        for url in [
+            "http://user:hidden@127.0.0.1:1/keys?token=hidden",
+            "https://user:hidden@127.0.0.1:port/",
+            "user:hidden@keys",
+        ] {
+            let url = PrivateUrl::from(url.to_owned());
+            let source = KeySource { jwks_url: Some((url, super::fetch)), ..KeySource::default() };
+            assert!(!format!("{source:?}").contains("hidden"), "{source:?}");
+            let error = Verifier::new(source, None).await.unwrap_err();
+            assert!(matches!(error, KeyError::Fetch { .. }), "{error:?}");
+            assert!(!format!("{error} {error:?}").contains("hidden"), "{error:?}");
+        }
+    }
+}

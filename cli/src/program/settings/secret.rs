@@ -1,0 +1,60 @@
+//! Settings that may hold a secret.
+
+use std::{
+    error::Error,
+    fmt,
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use crate::program::InvalidSetting;
+
+/// The largest secret in a file, in bytes.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// A text that may hold a password or a secret. Its debug output does not show it.
+#[derive(Clone)]
+pub(crate) struct Hidden(String);
+
+impl Hidden {
+    /// The text, or `None` if it is empty: `--flag ''` counts as absent, like an empty variable.
+    pub(crate) fn filled(&self) -> Option<&str> {
+        Some(self.0.as_str()).filter(|text| !text.is_empty())
+    }
+}
+
+impl From<String> for Hidden {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Makes something of a text that is given as a value or in a file, by the flags of these two names. `None` if neither is.
+pub(super) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
+    value: Option<&Hidden>,
+    file: Option<&PathBuf>,
+    [of_value, of_file]: [&'static str; 2],
+    make: impl FnOnce(String) -> Result<T, E>,
+) -> Result<Option<T>, InvalidSetting> {
+    let (text, name) = match (file, value.and_then(Hidden::filled)) {
+        (Some(file), _) => (read(file).map_err(InvalidSetting::of(of_file))?, of_file),
+        (None, Some(value)) => (value.to_owned(), of_value),
+        (None, None) => return Ok(None),
+    };
+    make(text).map(Some).map_err(InvalidSetting::of(name))
+}
+
+/// The content of a file without white space at its ends, as systems that manage secrets provide it.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
+    read.map_err(|error| io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))?;
+    Ok(text.trim().to_owned())
+}

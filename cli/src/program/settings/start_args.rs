@@ -1,0 +1,17 @@
+//! How long a program waits for what it needs.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::units::duration;
+
+/// How a program starts.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StartArgs {
+    /// Longest wait at start for a database or a key set that cannot be reached yet, or a schema that is not migrated yet. The
+    /// service responds 503 meanwhile. With 0, it ends at once.
+    #[arg(long, env = "COMPLIANCE_START_TIMEOUT", default_value = "5m", value_name = "TIME",
+          value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
+    pub(crate) start_timeout: Duration,
+}

@@ -1,0 +1,111 @@
+//! Values as people write them: durations and sizes, such as `30s` and `32MiB`, and addresses.
+
+use std::{
+    net::{SocketAddr, ToSocketAddrs as _},
+    ops::RangeInclusive,
+    time::Duration,
+};
+
+/// The largest number that a limit may be.
+pub(super) const MAX_COUNT: usize = 1 << 30;
+/// Any time that a limit may be.
+pub(super) const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
+
+/// Units of time in milliseconds, the largest first.
+const TIMES: &[(&str, u64)] = &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("", 1000), ("ms", 1)];
+/// Units of size in bytes, the largest first.
+const SIZES: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
+
+/// A parser of durations within a range: `500ms`, `30s`, `5m`, `8h`, `7d`. A number without a unit counts seconds.
+pub(crate) fn duration(range: RangeInclusive<Duration>) -> impl Fn(&str) -> Result<Duration, String> + Clone {
+    let milliseconds = |bound: &Duration| bound.as_millis() as u64;
+    let range = milliseconds(range.start())..=milliseconds(range.end());
+    move |text| parse(text, TIMES, &range).map(Duration::from_millis)
+}
+
+/// A parser of sizes in bytes within a range: `4096`, `500KiB`, `32MiB`, `1GiB`.
+pub(crate) fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| {
+        let bytes = parse(text, SIZES, &range)?;
+        usize::try_from(bytes).map_err(|_| "is too large for this machine".to_owned())
+    }
+}
+
+/// A parser of whole numbers within a range.
+pub(crate) fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("must be a whole number between {} and {}", range.start(), range.end()))
+    }
+}
+
+/// Parses `host:port`, where the host is an address or a name. Of a name's addresses, IPv4 comes first.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let addresses = text.to_socket_addrs().map_err(|_| {
+        "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080, and a name must have an address"
+            .to_owned()
+    })?;
+    addresses.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "is a name without an address".to_owned())
+}
+
+fn parse(text: &str, units: &[(&str, u64)], range: &RangeInclusive<u64>) -> Result<u64, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| "must start with a whole number".to_owned())?;
+    let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit.trim()) else {
+        let names: Vec<&str> = units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
+        return Err(format!("{unit:?} is not one of the units {}", names.join(", ")));
+    };
+    let value = number.checked_mul(*factor).filter(|value| range.contains(value));
+    value.ok_or_else(|| format!("must be between {} and {}", write(*range.start(), units), write(*range.end(), units)))
+}
+
+/// The value in the largest unit that needs no fraction.
+fn write(value: u64, units: &[(&str, u64)]) -> String {
+    let (name, factor) = units.iter().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));
+    format!("{}{name}", value / factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{duration, listen_address, size};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn durations_have_a_unit_or_count_seconds() {
+        let parse = duration(Duration::from_millis(1)..=Duration::from_hours(24));
+        for (text, expected) in [("30", 30 * SECOND), ("10m", 600 * SECOND), ("1d", 86_400 * SECOND)] {
+            assert_eq!(parse(text), Ok(expected), "{text}");
+        }
+        assert_eq!(parse("500ms"), Ok(SECOND / 2));
+        for wrong in ["", "x", "5 parsecs", "-1s", "1.5h", "8H", "99999999999999999999", "0"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse("25h"), Err("must be between 1ms and 1d".to_owned()));
+    }
+
+    #[test]
+    fn sizes_have_a_unit_or_count_bytes() {
+        let parse = size(1024..=1 << 40);
+        assert_eq!((parse("32MiB"), parse("4096")), (Ok(32 << 20), Ok(4096)));
+        for wrong in ["", "x", "5 parsecs", "99999999999999999999GiB"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse("0"), Err("must be between 1KiB and 1024GiB".to_owned()));
+    }
+
+    #[test]
+    fn hosts_are_addresses_or_names() {
+        for (text, expected) in
+            [("127.0.0.1:0", "127.0.0.1:0"), ("[::1]:80", "[::1]:80"), ("localhost:81", "127.0.0.1:81")]
+        {
+            assert_eq!(listen_address(text).map(|address| address.to_string()), Ok(expected.to_owned()), "{text}");
+        }
+        for wrong in ["", "8080", "localhost", "localhost:", "localhost:99999", "http://localhost:80", "::1:x"] {
+            assert!(listen_address(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Which node has the records of a company.
+
+use std::collections::BTreeSet;
+
+use quick_cache::sync::Cache;
+
+use crate::{database::Connections, limits::MAX_LOCATED_COMPANIES};
+
+/// The locations of companies, as they were when they were last read.
+#[derive(Debug)]
+pub struct Locations(Cache<i64, Location>);
+
+/// The node and the shard that has a company's records.
+type Location = (i64, i64);
+
+impl Locations {
+    /// The node that has a company's records, if that is known.
+    pub(super) fn node(&self, company: i64) -> Option<i64> {
+        self.0.get(&company).map(|(node, _)| node)
+    }
+}
+
+impl Default for Locations {
+    fn default() -> Self {
+        Self(Cache::new(MAX_LOCATED_COMPANIES))
+    }
+}
+
+/// The locations of companies.
+const LOCATIONS: &str = "
+    select c.id, p.groupid::bigint, p.shardid
+    from unnest($1::bigint[]) c (id)
+    join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('affiliates', c.id)";
+
+impl Connections {
+    /// Items by the statement that they can share: all, or on Citus those of one node, by shard.
+    pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
+        if !self.is_divided() {
+            return vec![items];
+        }
+        let Locations(locations) = &self.inner.locations;
+        // Without them, each company has a statement of its own.
+        self.locate(&items.iter().map(&company_of).collect::<Vec<_>>()).await;
+        let with_location = items.into_iter().map(|item| {
+            let company = company_of(&item);
+            (locations.get(&company).unwrap_or((-company, 0)), company, item)
+        });
+        let mut items: Vec<(Location, i64, T)> = with_location.collect();
+        items.sort_by_key(|(location, company, _)| (*location, *company));
+        let (mut parts, mut last): (Vec<Vec<T>>, _) = (Vec::new(), None);
+        for ((node, _), _, item) in items {
+            match parts.last_mut() {
+                Some(part) if last == Some(node) => part.push(item),
+                _ => parts.push(vec![item]),
+            }
+            last = Some(node);
+        }
+        parts
+    }
+
+    /// Reads where companies are, if that is not known.
+    pub(in crate::database) async fn locate(&self, companies: &[i64]) {
+        let Locations(locations) = &self.inner.locations;
+        let unknown = companies.iter().copied().filter(|company| locations.get(company).is_none());
+        let unknown: BTreeSet<i64> = unknown.collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let found: Result<Vec<(i64, i64, i64)>, _> =
+            sqlx::query_as(LOCATIONS).bind(Vec::from_iter(unknown)).fetch_all(self).await;
+        let found = found.inspect_err(|error| tracing::warn!("the nodes of companies could not be read: {error}"));
+        for (company, group, shard) in found.unwrap_or_default() {
+            locations.insert(company, (group, shard));
+        }
+    }
+
+    /// Forgets where companies were, since one of them has moved.
+    pub fn forget_locations(&self, companies: impl IntoIterator<Item = i64>) {
+        for company in companies {
+            self.inner.locations.0.remove(&company);
+        }
+    }
+}

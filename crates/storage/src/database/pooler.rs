@@ -1,0 +1,84 @@
+//! Poolers between the service and PostgreSQL, and which of them the service can use.
+
+use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
+use tokio::time::timeout;
+
+use super::{DatabaseError, session, target::name};
+use crate::limits::{POOLER_CHECK_TIMEOUT, POOLER_CHECKS};
+
+/// `protocol_violation`: `PgBouncer` has no other code, whether it refuses a parameter of the start-up, a password, or a transaction
+/// in the mode `statement`, or does not reach its server.
+pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
+/// `invalid_sql_statement_name` and `duplicate_prepared_statement`: a statement was prepared in another session.
+const NOT_PREPARED: [&str; 2] = ["26000", "42P05"];
+/// How its messages about a parameter begin.
+const PARAMETER: [&str; 2] = ["unsupported startup parameter", "unsupported options startup parameter"];
+
+/// Whose sessions the connections have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// Each connection has its own.
+    Own,
+    /// A pooler gives each transaction any of its own, as with `pool_mode = transaction`. It keeps prepared statements, and
+    /// nothing else: what a statement sets would be found by others, and a process that is cancelled may serve another caller.
+    Shared,
+}
+
+/// Whether a connection was refused since it begins with parameters that only PostgreSQL takes.
+pub(super) fn refuses_parameter(error: &sqlx::Error) -> bool {
+    let begins = |message: &str| PARAMETER.iter().any(|parameter| message.starts_with(parameter));
+    code(error).as_deref() == Some(PROTOCOL_VIOLATION)
+        && error.as_database_error().is_some_and(|error| begins(error.message()))
+}
+
+fn code(error: &sqlx::Error) -> Option<String> {
+    Some(error.as_database_error()?.code()?.into_owned())
+}
+
+/// Finds out whose sessions the connections to a host have. Fails if the service cannot use them.
+pub(super) async fn check(
+    first: &mut PgConnection,
+    host: &PgConnectOptions,
+    on_citus: bool,
+) -> Result<Sessions, DatabaseError> {
+    let mut is_shared = false;
+    let compared = timeout(POOLER_CHECK_TIMEOUT, compare(first, host, &mut is_shared)).await;
+    let host = name(host);
+    match compared {
+        Ok(Err(error)) if code(&error).is_some_and(|code| NOT_PREPARED.contains(&&*code)) => {
+            Err(DatabaseError::NotPrepared { host })
+        }
+        Ok(Err(error)) if code(&error).as_deref() == Some(PROTOCOL_VIOLATION) => {
+            Err(DatabaseError::StatementPooler { host })
+        }
+        // The pooler has one session, which the transaction keeps.
+        Err(_) if is_shared => Err(DatabaseError::NotPrepared { host }),
+        Ok(Ok(())) if is_shared => match session::missing_in_role(first, on_citus).await {
+            Ok(None) => Ok(Sessions::Shared),
+            Ok(Some(statements)) => Err(DatabaseError::SharedSettings { host, statements }),
+            Err(source) => Err(DatabaseError::History(source)),
+        },
+        _ => Ok(Sessions::Own),
+    }
+}
+
+/// Runs a prepared statement before and during a transaction of another connection. A pooler gives it another process then, where
+/// it may not be prepared. Processes that other clients use at the same time can hide that once, so it runs a few times.
+async fn compare(first: &mut PgConnection, host: &PgConnectOptions, is_shared: &mut bool) -> Result<(), sqlx::Error> {
+    let before = prepared_backend(first).await?;
+    // There may be no second connection for now.
+    let Ok(mut other) = PgConnection::connect_with(host).await else { return Ok(()) };
+    sqlx::raw_sql("begin").execute(&mut other).await?;
+    let of_other: i32 = sqlx::raw_sql("select pg_backend_pid()").fetch_one(&mut other).await?.try_get(0)?;
+    *is_shared = of_other == before;
+    for _ in 0..POOLER_CHECKS {
+        *is_shared |= prepared_backend(first).await? != before;
+    }
+    sqlx::raw_sql("rollback").execute(&mut other).await?;
+    other.close().await
+}
+
+/// The server's process of a connection, asked by a statement that stays prepared.
+async fn prepared_backend(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
+    sqlx::query_scalar("select pg_backend_pid() where $1").bind(true).fetch_one(connection).await
+}

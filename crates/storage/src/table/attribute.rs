@@ -1,0 +1,112 @@
+//! One attribute of a composite type: its name, its type, and how it is taken from a value.
+
+use std::borrow::Cow;
+
+use compliance_api::{
+    country,
+    record::{Access, RecordField, StoredAs},
+    rules::start_date,
+};
+use sqlx::{Encode, Postgres, error::BoxDynError};
+use time::{Date, OffsetDateTime};
+
+use super::batch::{Composite, Encoder};
+
+/// Encodes the attribute of a value.
+type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Send + Sync>;
+
+/// An attribute of the composite type that values of type `T` are sent as.
+pub struct Attribute<T> {
+    pub name: &'static str,
+    /// The type, as PostgreSQL's `format_type` writes it.
+    pub(super) sql_type: Cow<'static, str>,
+    pub(super) write: Write<T>,
+}
+
+/// A value that an attribute of one SQL type is encoded from.
+pub trait Sql {
+    /// The SQL type, as PostgreSQL's `format_type` writes it.
+    const TYPE: &'static str;
+}
+
+macro_rules! sql {
+    ($($rust:ty => $sql:literal),+ $(,)?) => {
+        $(impl Sql for $rust { const TYPE: &'static str = $sql; })+
+    };
+}
+
+sql! {
+    i64 => "bigint",
+    i32 => "integer",
+    i16 => "smallint",
+    bool => "boolean",
+    OffsetDateTime => "timestamp with time zone",
+    Date => "date",
+    str => "text",
+    [u8] => "bytea",
+    [i64] => "bigint[]",
+    [String] => "text[]",
+    [&'static str] => "text[]",
+}
+
+impl<T: 'static> Attribute<T> {
+    /// A number, a flag, a timestamp or a day.
+    pub fn scalar<V: Sql + for<'q> Encode<'q, Postgres>>(
+        name: &'static str,
+        value: impl Fn(&T) -> Option<V> + Send + Sync + 'static,
+    ) -> Self {
+        let write = move |record: &T, encoder: &mut Encoder<'_>| encoder.value(value(record));
+        Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
+    }
+
+    /// A text, bytes, or a list of texts.
+    pub fn borrowed<V: Sql + ?Sized + 'static>(
+        name: &'static str,
+        value: impl Fn(&T) -> Option<&V> + Send + Sync + 'static,
+    ) -> Self
+    where
+        for<'q> &'q V: Encode<'q, Postgres>,
+    {
+        let write = move |record: &T, encoder: &mut Encoder<'_>| encoder.value(value(record));
+        Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
+    }
+
+    /// A list of values of another composite type.
+    pub fn composites<U: 'static>(
+        name: &'static str,
+        composite: &'static Composite<U>,
+        values: impl Fn(&T) -> &[U] + Send + Sync + 'static,
+    ) -> Self {
+        let write = move |record: &T, encoder: &mut Encoder<'_>| encoder.array(composite, values(record));
+        Self { name, sql_type: format!("{}[]", composite.name).into(), write: Box::new(write) }
+    }
+
+    /// A field of a record, of the type of its column. An empty text or list is null. A name of a vocabulary has an ID
+    /// that the record does not know: it is to be given as a [`scalar`](Self::scalar).
+    pub fn field<R: 'static>(
+        field: &'static RecordField<R>,
+        record: impl Fn(&T) -> &R + Send + Sync + 'static,
+    ) -> Option<Self> {
+        let name = field.column.name;
+        Some(match (&field.access, field.column.form) {
+            (Access::Text { get, .. }, StoredAs::Plain) => {
+                Self::borrowed(name, move |value| get(record(value)).filter(|text| !text.is_empty()))
+            }
+            (Access::Text { get, .. }, StoredAs::Date) => {
+                Self::scalar(name, move |value| get(record(value)).and_then(start_date))
+            }
+            (Access::Text { get, .. }, StoredAs::CountryCode) => {
+                Self::scalar(name, move |value| get(record(value)).and_then(country::numeric))
+            }
+            (Access::Integer { get, .. }, _) => Self::scalar(name, move |value| get(record(value))),
+            (Access::Boolean { get, .. }, _) => Self::scalar(name, move |value| get(record(value))),
+            (Access::Timestamp { get, .. }, _) => Self::scalar(name, move |value| {
+                get(record(value)).and_then(|instant| OffsetDateTime::from_unix_timestamp(instant.seconds).ok())
+            }),
+            (Access::Texts { get, .. }, _) => {
+                Self::borrowed(name, move |value| Some(get(record(value))).filter(|texts| !texts.is_empty()))
+            }
+            _ => return None,
+        })
+    }
+}

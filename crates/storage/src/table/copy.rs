@@ -1,0 +1,64 @@
+//! Rows that are copied into a table, in the binary format of PostgreSQL's `COPY`.
+
+use sqlx::{error::BoxDynError, postgres::PgArgumentBuffer};
+
+use super::{Attribute, Layouts, batch::Encoder};
+
+use crate::limits::COPY_PART;
+
+/// The signature of the format, no flags, and no extension of the header.
+const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+/// What stands in place of the number of columns after the last row.
+const END: i16 = -1;
+
+/// Rows to be copied, encoded in parts: each is a company, an ID, and a value with the other columns.
+pub struct Rows<'r, T, I> {
+    pub statement: String,
+    attributes: Vec<&'r Attribute<T>>,
+    pending: I,
+    buffer: PgArgumentBuffer,
+    is_complete: bool,
+}
+
+impl<'r, T: 'static, I: Iterator<Item = ([i64; 2], &'r T)>> Rows<'r, T, I> {
+    /// Each attribute is the column of its name. Other columns are null.
+    pub fn new(table: &str, attributes: Vec<&'r Attribute<T>>, rows: I) -> Self {
+        let names: String = attributes.iter().flat_map(|attribute| [", ", attribute.name]).collect();
+        let statement = format!("copy {table} (company_id, id{names}) from stdin (format binary)");
+        let mut buffer = PgArgumentBuffer::default();
+        buffer.extend_from_slice(HEADER);
+        Self { statement, attributes, pending: rows, buffer, is_complete: false }
+    }
+
+    /// The next part of what is sent, after which the part before is no longer needed. `None` at the end.
+    pub fn next_part(&mut self) -> Result<Option<&[u8]>, sqlx::Error> {
+        if self.is_complete {
+            return Ok(None);
+        }
+        // The first part has the header.
+        if self.buffer.len() > HEADER.len() {
+            self.buffer.clear();
+        }
+        while self.buffer.len() < COPY_PART && !self.is_complete {
+            if let Some((ids, value)) = self.pending.next() {
+                self.encode(ids, value).map_err(sqlx::Error::Encode)?;
+            } else {
+                self.buffer.extend_from_slice(&END.to_be_bytes());
+                self.is_complete = true;
+            }
+        }
+        Ok(Some(&self.buffer))
+    }
+
+    fn encode(&mut self, ids: [i64; 2], value: &T) -> Result<(), BoxDynError> {
+        let columns = ids.len() + self.attributes.len();
+        self.buffer.extend_from_slice(&(columns as i16).to_be_bytes());
+        // Only lists of composite values need layouts, and no table has such a column.
+        let layouts = Layouts::default();
+        let mut encoder = Encoder { buffer: &mut self.buffer, layouts: &layouts };
+        for id in ids {
+            encoder.value(Some(id))?;
+        }
+        self.attributes.iter().try_for_each(|attribute| (attribute.write)(value, &mut encoder))
+    }
+}

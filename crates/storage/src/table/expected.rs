@@ -1,0 +1,155 @@
+//! What this version of the service expects of the database's tables and input types, and how it differs.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use compliance_api::record::Record;
+use sqlx::{PgPool, postgres::types::Oid};
+
+use super::{Composite, Layouts, batch::Layout};
+use crate::error::is_stale;
+
+/// The tables and input types that the service expects.
+#[derive(Clone, Debug, Default)]
+pub struct Expected(Vec<Relation>);
+
+/// A table or a composite type: its columns or attributes, each with its type.
+#[derive(Clone, Debug)]
+struct Relation {
+    kind: &'static str,
+    name: &'static str,
+    attributes: Vec<(&'static str, Cow<'static, str>)>,
+}
+
+/// The database does not have the tables and input types that this version of the service works with.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// The catalogue cannot be read.
+    #[error("cannot read the database's catalogue: {0}")]
+    Catalogue(#[from] sqlx::Error),
+    /// A table or type differs; each difference is named.
+    #[error("the database's schema is not the one that this version works with: {}", .0.join("; "))]
+    Differs(Vec<String>),
+}
+
+/// The columns of tables and the attributes of types, in the order that the database has them.
+const ATTRIBUTES: &str = "
+    select w.name as relation, t.oid as type_oid, t.typarray as array_oid, a.attname::text as attribute,
+        a.atttypid as attribute_oid, format_type(a.atttypid, a.atttypmod) as sql_type
+    from unnest($1::text[]) as w (name)
+    join pg_class c on c.oid = to_regclass(w.name)
+    join pg_type t on t.oid = c.reltype
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    order by w.name, a.attnum";
+
+#[derive(sqlx::FromRow)]
+struct AttributeRow {
+    relation: String,
+    type_oid: Oid,
+    array_oid: Oid,
+    attribute: String,
+    attribute_oid: Oid,
+    sql_type: String,
+}
+
+impl Expected {
+    pub fn record<R: Record>(mut self) -> Self {
+        for column in R::FIELDS.iter().map(|field| field.column).filter(|column| !column.table.is_empty()) {
+            self.add("table", column.table, (column.name, column.sql_type.into()));
+        }
+        self
+    }
+
+    pub fn composite<T>(mut self, composite: &Composite<T>) -> Self {
+        for attribute in &composite.attributes {
+            self.add("type", composite.name, (attribute.name, attribute.sql_type.clone()));
+        }
+        self
+    }
+
+    fn add(&mut self, kind: &'static str, name: &'static str, attribute: (&'static str, Cow<'static, str>)) {
+        let index = self.0.iter().position(|relation| relation.name == name).unwrap_or_else(|| {
+            self.0.push(Relation { kind, name, attributes: Vec::new() });
+            self.0.len() - 1
+        });
+        let attributes = &mut self.0[index].attributes;
+        if !attributes.contains(&attribute) {
+            attributes.push(attribute);
+        }
+    }
+
+    /// Reads the layouts of the types. Fails if a table or type is not as expected.
+    async fn check(&self, pool: &PgPool) -> Result<Layouts, SchemaError> {
+        let names: Vec<&str> = self.0.iter().map(|relation| relation.name).collect();
+        let rows: Vec<AttributeRow> = sqlx::query_as(ATTRIBUTES).bind(names).fetch_all(pool).await?;
+        let (mut layouts, mut differences) = (HashMap::new(), Vec::new());
+        for Relation { kind, name, attributes } in &self.0 {
+            let found: Vec<&AttributeRow> = rows.iter().filter(|row| row.relation == *name).collect();
+            let Some(first) = found.first() else {
+                differences.push(format!("the {kind} {name} is missing"));
+                continue;
+            };
+            for (attribute, expected) in attributes {
+                let sql_type = found.iter().find(|row| row.attribute == *attribute).map(|row| row.sql_type.as_str());
+                if sql_type != Some(expected) {
+                    let sql_type = sql_type.unwrap_or("missing");
+                    differences.push(format!("{name}.{attribute} is {sql_type}, expected {expected}"));
+                }
+            }
+            let known = |row: &AttributeRow| attributes.iter().position(|(attribute, _)| *attribute == row.attribute);
+            let attributes = found.iter().map(|row| (row.attribute_oid, known(row))).collect();
+            layouts.insert(*name, Layout { oid: first.type_oid, array_oid: first.array_oid, attributes });
+        }
+        if differences.is_empty() { Ok(Layouts(layouts)) } else { Err(SchemaError::Differs(differences)) }
+    }
+}
+
+/// The layouts of the input types of a database, read at start and again when a type changed under the service.
+#[derive(Debug)]
+pub struct Inputs {
+    pool: PgPool,
+    expected: Expected,
+    layouts: RwLock<Arc<Layouts>>,
+}
+
+impl Inputs {
+    /// Checks the database's tables and input types, and reads the layouts of the types.
+    pub async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
+        let layouts = expected.check(pool).await?;
+        Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
+    }
+
+    /// The same of another node of the database, where types have other numbers.
+    pub async fn at_node(&self, pool: &PgPool) -> Result<Self, SchemaError> {
+        Self::open(pool, self.expected.clone()).await
+    }
+
+    pub fn layouts(&self) -> Arc<Layouts> {
+        Arc::clone(&self.layouts.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the layouts again if `error` says that a value has other attributes than its type (`datatype_mismatch`), or that its type
+    /// is gone. Returns whether it did: then nothing was written, and the write can run again.
+    pub async fn changed(&self, error: &sqlx::Error) -> bool {
+        let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+        (code.is_some_and(|code| code == "42804") || is_stale(error)) && self.reread().await
+    }
+
+    /// Reads the layouts again. Returns whether the database has what is expected.
+    pub async fn reread(&self) -> bool {
+        tracing::info!("the database's input types have changed; their attributes are read again");
+        match self.expected.check(&self.pool).await {
+            Ok(layouts) => {
+                *self.layouts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(layouts);
+                true
+            }
+            Err(changed) => {
+                tracing::error!("the database has changed under the service: {changed}");
+                false
+            }
+        }
+    }
+}

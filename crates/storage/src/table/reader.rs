@@ -1,0 +1,143 @@
+//! Rows as records: each field is read from the column of its name.
+
+use compliance_api::{
+    country,
+    record::{Access, Record, RecordField, StoredAs},
+};
+use prost_types::Timestamp;
+use sqlx::{
+    Column as _, Decode, Postgres, Row as _, Type as _, TypeInfo as _,
+    postgres::{PgRow, PgTypeInfo},
+};
+use time::OffsetDateTime;
+
+use super::{
+    instant::{Shown, shown_date},
+    sql::own_name_column,
+};
+use crate::vocabulary;
+
+pub struct Reader<R: Record> {
+    columns: Vec<ReadColumn<R>>,
+}
+
+/// How a record of one kind is read from a row: with a [`Reader`], and with what the statement adds.
+pub type Read<R> = fn(&Reader<R>, &PgRow) -> Result<R, sqlx::Error>;
+
+/// Reads the records of rows of one statement: its columns are looked up by name, once.
+pub fn read_all<'r, R: Record, T>(
+    rows: impl IntoIterator<Item = &'r PgRow>,
+    read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
+) -> Result<Vec<T>, sqlx::Error> {
+    let mut rows = rows.into_iter();
+    let Some(first) = rows.next() else { return Ok(Vec::new()) };
+    let reader = Reader::new(first)?;
+    std::iter::once(first).chain(rows).map(|row| read(&reader, row)).collect()
+}
+
+/// A field, and the ordinals of its columns in the rows of the statement.
+struct ReadColumn<R: 'static> {
+    field: &'static RecordField<R>,
+    ordinal: usize,
+    /// Of a name of a vocabulary: the column of the company's own name.
+    own_name: usize,
+}
+
+impl<R: Record> Reader<R> {
+    /// Looks up the columns of the statement that returned `row`, by name.
+    pub fn new(row: &PgRow) -> Result<Self, sqlx::Error> {
+        let column = |field: &'static RecordField<R>| {
+            let ordinal = ordinal(field, row, field.name, compatible(field))?;
+            let own_name = match field.column.form {
+                StoredAs::Name(_) => self::ordinal(field, row, &own_name_column(field.name), String::compatible)?,
+                _ => ordinal,
+            };
+            Ok::<_, sqlx::Error>(ReadColumn { field, ordinal, own_name })
+        };
+        Ok(Self { columns: R::FIELDS.iter().map(column).collect::<Result<_, _>>()? })
+    }
+
+    pub fn read(&self, row: &PgRow) -> Result<R, sqlx::Error> {
+        let mut record = R::default();
+        for column in &self.columns {
+            column.read(row, &mut record)?;
+        }
+        Ok(record)
+    }
+}
+
+type Compatible = fn(&PgTypeInfo) -> bool;
+
+/// The types from which a field is read.
+fn compatible<R>(field: &RecordField<R>) -> Compatible {
+    match (&field.access, field.column.form) {
+        (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => String::compatible,
+        (Access::Text { .. }, StoredAs::Name(_)) => i32::compatible,
+        (Access::Text { .. }, StoredAs::CountryCode | StoredAs::CountryName)
+        | (Access::Integer { .. }, StoredAs::CountryNumber) => i16::compatible,
+        // A number is no text.
+        (Access::Text { .. }, StoredAs::CountryNumber) => |_| false,
+        (Access::Integer { .. }, _) if field.column.sql_type == "integer" => i32::compatible,
+        (Access::Text { .. }, StoredAs::Revision) | (Access::Integer { .. }, _) => i64::compatible,
+        (Access::Boolean { .. }, _) => bool::compatible,
+        (Access::Timestamp { .. }, _) => OffsetDateTime::compatible,
+        (Access::Texts { .. }, _) => Vec::<String>::compatible,
+    }
+}
+
+/// The ordinal of a column of a field. Its values are decoded without a check of their type, so the type is checked here.
+fn ordinal<R>(field: &RecordField<R>, row: &PgRow, name: &str, compatible: Compatible) -> Result<usize, sqlx::Error> {
+    let column = row.try_column(name)?;
+    if compatible(column.type_info()) {
+        return Ok(column.ordinal());
+    }
+    let (found, expected) = (column.type_info().name(), field.column.sql_type);
+    let source = format!("{name} is {found}, which does not hold what is stored as {expected}");
+    Err(sqlx::Error::ColumnDecode { index: field.name.to_owned(), source: source.into() })
+}
+
+impl<R> ReadColumn<R> {
+    fn read(&self, row: &PgRow, record: &mut R) -> Result<(), sqlx::Error> {
+        match self.field.access {
+            Access::Text { set, .. } => set(record, self.text(row)?),
+            Access::Integer { set, .. } => set(record, self.integer(row)?),
+            Access::Boolean { set, .. } => set(record, self.value(row)?),
+            Access::Timestamp { set, .. } => {
+                set(record, self.value(row)?.and_then(|Shown(instant)| instant).map(timestamp));
+            }
+            Access::Texts { set, .. } => set(record, self.value(row)?.unwrap_or_default()),
+        }
+        Ok(())
+    }
+
+    fn text(&self, row: &PgRow) -> Result<Option<String>, sqlx::Error> {
+        let country = |of: fn(i16) -> Option<&'static str>| {
+            self.value::<i16>(row).map(|code| code.and_then(of).map(str::to_owned))
+        };
+        match self.field.column.form {
+            StoredAs::Plain | StoredAs::CountryNumber => self.value(row),
+            StoredAs::Date => Ok(self.value(row)?.and_then(shown_date)),
+            StoredAs::Revision => Ok(self.value::<i64>(row)?.map(|revision| revision.to_string())),
+            StoredAs::CountryCode => country(country::alpha2),
+            StoredAs::CountryName => country(country::name),
+            StoredAs::Name(kind) => Ok(vocabulary::name(kind, self.value(row)?, row.try_get_unchecked(self.own_name)?)),
+        }
+    }
+
+    fn integer(&self, row: &PgRow) -> Result<Option<i64>, sqlx::Error> {
+        match self.field.column.sql_type {
+            "smallint" => Ok(self.value::<i16>(row)?.map(i64::from)),
+            "integer" => Ok(self.value::<i32>(row)?.map(i64::from)),
+            _ => self.value(row),
+        }
+    }
+
+    fn value<'r, T: Decode<'r, Postgres>>(&self, row: &'r PgRow) -> Result<Option<T>, sqlx::Error> {
+        row.try_get_unchecked(self.ordinal)
+    }
+}
+
+/// An instant as a message has it; records hold whole seconds.
+pub fn timestamp(instant: OffsetDateTime) -> Timestamp {
+    Timestamp { seconds: instant.unix_timestamp(), nanos: 0 }
+}
