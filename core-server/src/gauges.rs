@@ -2,8 +2,8 @@
 
 use metrics::{describe_gauge, gauge};
 use storage::{
-    database::Connections,
-    metrics::{report as report_connections, report_queue},
+    database::{Connections, measure},
+    metrics::report_queue,
 };
 use telemetry::metrics::{count, describe, on_render};
 
@@ -15,7 +15,7 @@ const REFUSALS: [&str; 6] =
 
 /// Measures the state of a core until it is dropped.
 pub(crate) fn report(connections: &Connections, shares: &Shares) {
-    report_connections(connections);
+    measure(connections);
     let description = "Calls that were rejected before their work began, by the reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
     describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");
@@ -26,15 +26,15 @@ pub(crate) fn report(connections: &Connections, shares: &Shares) {
         report_queue(name, move || Some(waiting.waiting()));
         on_render(gauge!("compliance_core_running", "queue" => name), move || Some(running.running() as f64));
     }
-    let measure = |name, description, read: fn(&Shares) -> usize| {
+    let report = |name, description, read: fn(&Shares) -> usize| {
         let shares = shares.clone();
         describe_gauge!(name, description);
         on_render(gauge!(name), move || Some(read(&shares) as f64));
     };
     let description = "Lists, exports and streams of observations that are open.";
-    measure("compliance_core_calls_in_flight", "Calls of the core in flight.", |shares| shares.calls.open());
-    measure("compliance_core_streams_open", description, |shares| shares.streams.open());
-    measure("compliance_core_watchers", "Watches of changes that are open.", |shares| shares.watchers.open());
+    report("compliance_core_calls_in_flight", "Calls of the core in flight.", |shares| shares.calls.open());
+    report("compliance_core_streams_open", description, |shares| shares.streams.open());
+    report("compliance_core_watchers", "Watches of changes that are open.", |shares| shares.watchers.open());
     let description = "Memory that requests and their responses hold.";
-    measure("compliance_core_memory_held_bytes", description, |shares| shares.memory.held());
+    report("compliance_core_memory_held_bytes", description, |shares| shares.memory.held());
 }

@@ -1,7 +1,7 @@
 //! `grpc.health.v1`: serving means that the database responds.
 
 use std::{collections::BTreeSet, sync::Arc};
-use storage::database::{self, Connections};
+use storage::database::Connections;
 
 use compliance_api::wire::Operation;
 use telemetry::background::Task;
@@ -22,7 +22,7 @@ pub(crate) async fn watch(connections: Connections, reporter: HealthReporter, ta
             }
         }
     };
-    tokio::join!(database::probe(connections, task), report);
+    report.await;
 }
 
 /// The names under which health is reported: all services depend on the same database.

@@ -31,7 +31,7 @@ use compliance_api::{
 };
 use http_server::{App, ConnectionLimits, Listener};
 use storage::{
-    database::{Connections, Database, probe_replica, restores, watch_nodes},
+    database::{Connections, Database, restores},
     table::SchemaError,
 };
 use telemetry::background::{Task, supervise};
@@ -137,15 +137,8 @@ impl Core {
         let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
         let mut tasks = JoinSet::new();
         let watched = (connections.clone(), reporter.clone());
-        tasks.spawn(supervise("database probe", move |task| health::watch(watched.0.clone(), watched.1.clone(), task)));
-        for replica in reads.replicas() {
-            let replica = replica.clone();
-            tasks.spawn(supervise("replica probe", move |task| probe_replica(replica.clone(), task)));
-        }
-        if !settings.coordinator_only {
-            let coordinator = connections.clone();
-            tasks.spawn(supervise("node watch", move |task| watch_nodes(coordinator.clone(), task)));
-        }
+        tasks.spawn(supervise("health", move |task| health::watch(watched.0.clone(), watched.1.clone(), task)));
+        reads.watch_servers(&mut tasks, !settings.coordinator_only);
         if let Some(limiter) = limiter.clone() {
             tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&limiter), task)));
         }

@@ -1,13 +1,12 @@
 //! Errors of the database: the text goes to the log, the meaning to the caller.
 
+use std::io;
+
 use batcher::BatchError;
 use compliance_api::error::{Error, Reason};
 
-use crate::{
-    database::Unavailable,
-    metrics::{
-        EXHAUSTED_CONNECTIONS, EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY, count_exhausted,
-    },
+use crate::metrics::{
+    EXHAUSTED_CONNECTIONS, EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY, count_exhausted,
 };
 
 /// `read_only_sql_transaction`: the server has become a standby, or an operator has set it so.
@@ -16,6 +15,40 @@ const READ_ONLY: &str = "25006";
 /// The sentence for a record that has an infinite date, or another value that requests cannot have.
 const OUT_OF_RANGE: &str =
     "The record has a value that is out of range. Ask the operator of the service to correct it.";
+
+/// Why a statement was not sent, or not waited for. It is the source of a [`sqlx::Error::Io`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unavailable {
+    /// The database was known not to respond, so nothing was sent.
+    #[error("the database does not respond")]
+    Down,
+    #[error("the connection to the database hangs")]
+    Hung,
+    #[error("the database takes no writes")]
+    ReadOnly,
+    #[error("the database was restored, and is not ready")]
+    Restored,
+    #[error("the server is no standby")]
+    NoStandby,
+    #[error("the replica belongs to another cluster, or follows another timeline than the primary")]
+    OtherHistory,
+    #[error("the replica has not replayed in time what was written")]
+    Behind,
+}
+
+impl Unavailable {
+    /// The reason in `error`, if it is one of these.
+    pub(crate) fn of(error: &sqlx::Error) -> Option<Self> {
+        let sqlx::Error::Io(error) = error else { return None };
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
+impl From<Unavailable> for sqlx::Error {
+    fn from(reason: Unavailable) -> Self {
+        Self::Io(io::Error::new(io::ErrorKind::NotConnected, reason))
+    }
+}
 
 /// The error that a caller sees for an error of the database.
 pub fn from_database(error: sqlx::Error) -> Error {

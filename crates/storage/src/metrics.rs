@@ -1,9 +1,7 @@
 //! What storage counts and measures.
 
-use metrics::{describe_gauge, gauge};
+use metrics::gauge;
 use telemetry::metrics::{count, describe, on_render};
-
-use crate::database::{Connections, SharedConnections};
 
 const RETRIES: &str = "compliance_statement_retries_total";
 /// Why a statement is sent again: a lock was not granted in time.
@@ -65,32 +63,17 @@ pub fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Sen
     on_render(gauge!("compliance_core_queue_length", "queue" => name), move || Some(length()? as f64));
 }
 
-/// Measures the connections of a service until they are dropped.
-pub fn report(connections: &Connections) {
+/// Describes what is counted.
+pub(crate) fn describe_counts(on_citus: bool, has_replicas: bool) {
     let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
     describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);
     let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
     let description =
         "Statements that the database could not run for want of disk space, memory, connections and the like.";
     describe(EXHAUSTED, description, "reason", &reasons);
-    describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
-    describe_gauge!("compliance_core_queue_length", "Reads, writes or batches that wait for a statement.");
-    let name = "compliance_database_connections_max";
-    describe_gauge!(name, "Maximum number of connections to the database.");
-    gauge!(name).set(f64::from(connections.most()));
-    let name = "compliance_database_up";
-    describe_gauge!(name, "Whether the database responds.");
-    on_render(gauge!(name), connections.measure(|connections| usize::from(connections.responds())));
-    let name = "compliance_database_connections";
-    on_render(gauge!(name, "state" => "in_use"), connections.measure(SharedConnections::in_use));
-    on_render(gauge!(name, "state" => "idle"), connections.measure(SharedConnections::idle_count));
-
-    if connections.is_divided() {
+    if on_citus {
         describe(READS, "Reads by the nodes of Citus, or by its coordinator.", "server", &[BY_NODE, BY_PRIMARY]);
-    } else if !connections.replicas().is_empty() {
+    } else if has_replicas {
         describe(READS, "Reads of a service with replicas, by what served them.", "server", &[BY_REPLICA, BY_PRIMARY]);
-        let name = "compliance_replicas_in_use";
-        describe_gauge!(name, "Replicas that serve reads now.");
-        on_render(gauge!(name), connections.measure_replicas());
     }
 }

@@ -5,16 +5,15 @@
 mod attribute;
 mod batch;
 mod copy;
+mod encoder;
 mod expected;
 mod instant;
 mod reader;
 mod sql;
 
-pub use attribute::Attribute;
-pub use batch::{Composite, Layouts};
 pub use copy::Rows;
-pub use expected::SchemaError;
-pub use expected::{Expected, Inputs};
+pub use encoder::{Attribute, Composite, Layouts};
+pub use expected::{Expected, Inputs, SchemaError};
 pub use instant::{Shown, shown_date};
 pub use reader::{Read, Reader, read_all, timestamp};
 pub use sql::{differs, merged, names, replacements, selection, values};

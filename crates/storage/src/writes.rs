@@ -267,7 +267,7 @@ impl<W: Write> SharedWrites<W> {
         let (connection, generation) = lease.connection()?;
         let session = pool.session(connection);
         let (session, layouts) = match &node {
-            Some(node) => (session.at_node(&pool), node.layouts()),
+            Some(node) => (pool.at_node(session), node.layouts()),
             None => (session, pool.layouts()),
         };
         let written = tokio::select! {

@@ -16,10 +16,9 @@ pub(super) use functions::missing as missing_functions;
 pub use functions::statements_on_shards;
 pub(super) use locations::Locations;
 pub(super) use nodes::NodeConnections;
-pub use nodes::watch_nodes;
 pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
-use super::DatabaseError;
+use super::error::DatabaseError;
 
 /// The oldest version that the service works with.
 const OLDEST: [u32; 2] = [12, 1];

@@ -1,7 +1,6 @@
 //! One connection to PostgreSQL, and what has to be known to abandon its statements.
 
 use std::{
-    io,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,9 +11,9 @@ use std::{
 use sqlx::{Connection as _, PgConnection, Row as _};
 use tokio_util::sync::CancellationToken;
 
-use super::{current::Current, replicas::Position};
+use super::{current::Current, replay::Position};
 use crate::{
-    error::{is_disconnected, is_missing_object},
+    error::{Unavailable, is_disconnected, is_missing_object},
     limits::{CONNECTION_LIFETIME, LATE_ERRORS, LOCK_TIMEOUT},
 };
 
@@ -40,40 +39,6 @@ impl Generation {
     /// Waits for the end of a statement, unless the connection hangs.
     pub async fn unless_hung<F: Future>(&self, statement: F) -> Result<F::Output, sqlx::Error> {
         self.hung.run_until_cancelled(statement).await.ok_or_else(|| Unavailable::Hung.into())
-    }
-}
-
-/// Why a statement was not sent, or not waited for. It is the source of a [`sqlx::Error::Io`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unavailable {
-    /// The database was known not to respond, so nothing was sent.
-    #[error("the database does not respond")]
-    Down,
-    #[error("the connection to the database hangs")]
-    Hung,
-    #[error("the database takes no writes")]
-    ReadOnly,
-    #[error("the database was restored, and is not ready")]
-    Restored,
-    #[error("the server is no standby")]
-    NoStandby,
-    #[error("the replica belongs to another cluster, or follows another timeline than the primary")]
-    OtherHistory,
-    #[error("the replica has not replayed in time what was written")]
-    Behind,
-}
-
-impl Unavailable {
-    /// The reason in `error`, if it is one of these.
-    pub fn of(error: &sqlx::Error) -> Option<Self> {
-        let sqlx::Error::Io(error) = error else { return None };
-        error.get_ref()?.downcast_ref().copied()
-    }
-}
-
-impl From<Unavailable> for sqlx::Error {
-    fn from(reason: Unavailable) -> Self {
-        Self::Io(io::Error::new(io::ErrorKind::NotConnected, reason))
     }
 }
 
@@ -109,7 +74,7 @@ impl Connection {
         let found =
             opened.map_err(|error| if is_missing_object(&error) { Unavailable::Restored.into() } else { error })?;
         let backend = found.try_get(0)?;
-        if current.follower.is_none() && !found.try_get::<bool, _>(1)? {
+        if !current.is_replica() && !found.try_get::<bool, _>(1)? {
             return Err(Unavailable::ReadOnly.into());
         }
         if is_checked && !found.try_get::<bool, _>(2)? {

@@ -1,40 +1,30 @@
-//! Connections that are borrowed for one statement at a time.
-//!
-//! A pool of sqlx asks the server for a sign of life whenever a connection comes back, which is a round trip for every
-//! statement. Here a connection whose statement came to its end is simply borrowed again.
+//! The connections of a service to its database, for statements of a certain kind.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use admission::{Full, Reservation, SMALL};
 use futures::{TryStreamExt as _, future::ready};
-use sqlx::{
-    AssertSqlSafe, Connection as _, Execute, PgConnection, PgPool, Postgres, Row as _,
-    postgres::{PgConnectOptions, PgRow},
-};
-use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
-    time::timeout,
-};
+use sqlx::{AssertSqlSafe, Connection as _, Execute, PgConnection, Postgres, Row as _, postgres::PgRow};
+use telemetry::background::{Task, supervise};
+use tokio::{sync::watch, task::JoinSet};
 
 use super::{
-    Database,
     citus::{Calls, Locations, NodeConnections, Scope, Session},
-    connection::{Connection, Generation, Unavailable},
-    current::Current,
     lease::Lease,
-    pooler::Sessions,
-    replicas::{Follower, Position, Replicas},
-    reserve::Reserve,
+    open::Database,
+    other_servers::{probe_other, report_failure},
+    pool::Pool,
+    probe::probe,
+    replay::Position,
+    replicas::Replicas,
 };
 use crate::{
     Schema,
     deadline::check_caller,
-    error::{is_disconnected, is_unique_violation},
-    limits::{
-        ACQUIRE_TIMEOUT, CONNECTION_UNCHECKED, COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES, NOT_BORROWED,
-    },
+    error::{Unavailable, is_disconnected, is_unique_violation},
+    limits::{COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES},
     metrics::{RETRY_CONFLICT, RETRY_CONNECTION, count_retry},
-    statement::{self, ConnectionWait, Purpose},
+    statement::{self, Purpose},
     table::{Expected, Inputs, Layouts, Rows, SchemaError},
 };
 
@@ -54,57 +44,73 @@ pub enum End {
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Connections {
-    pub(super) inner: Arc<SharedConnections>,
+    pool: Arc<Pool>,
+    citus: Arc<Citus>,
     /// How long a statement waits for each lock.
-    pub(super) lock_timeout: &'static str,
+    lock_timeout: &'static str,
     /// Whether the statements are writes of a call: none begins once its caller has left.
-    pub(super) of_call: bool,
+    of_call: bool,
     /// On Citus: the only company of the statements, or the first of those of one node. 0 if there are others.
     pub(super) company_id: i64,
     /// How many records of a kind a statement may create.
-    pub(super) new_records: usize,
+    new_records: usize,
     /// Where reads may run instead.
-    pub(super) replicas: Option<Arc<Replicas>>,
+    replicas: Option<Arc<Replicas>>,
     /// What a replica must have replayed before a statement.
-    pub(super) required: Option<Position>,
+    required: Option<Position>,
 }
 
-#[derive(Debug)]
-pub struct SharedConnections {
-    pool: PgPool,
-    pub(super) current: Arc<Current>,
-    permits: Arc<Semaphore>,
-    limit: usize,
-    /// Connections that are not in use, the last used last.
-    idle: Mutex<Vec<Connection>>,
-    pub(super) reserve: Reserve,
-    /// Whether the database responds. The probe writes it; every statement reads it.
-    pub(super) responds: watch::Sender<bool>,
-    /// Of connections that are opened now.
-    generation: watch::Sender<Arc<Generation>>,
-    /// Makes the probe check the database now, because a connection was lost.
-    pub(super) check_soon: Notify,
-    pub(super) inputs: Arc<Inputs>,
-    calls: Arc<Calls>,
-    pub(super) locations: Locations,
-    pub(super) nodes: NodeConnections,
+/// How statements reach the nodes of Citus. Empty on plain PostgreSQL.
+#[derive(Debug, Default)]
+struct Citus {
+    calls: Calls,
+    locations: Locations,
+    nodes: NodeConnections,
 }
 
 impl Connections {
     /// The connections to the database of a pool, which must have the tables and input types that are expected. They are as
     /// many as those of the pool may be; of the pool itself, at most one is used at a time.
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
-        let pool = &database.pool;
-        let inputs = Inputs::open(pool, expected).await?;
-        let current = Arc::new(Current::new(database, None));
+        let inputs = Inputs::open(&database.pool, expected).await?;
         let calls = if database.on_citus { Calls::of_citus(schema) } else { Calls::default() };
-        Ok(SharedConnections::new(pool.clone(), current, Arc::new(inputs), Arc::new(calls), true).into())
+        Ok(Self {
+            pool: Pool::new(database, Arc::new(inputs), None, true),
+            citus: Arc::new(Citus { calls, ..Citus::default() }),
+            lock_timeout: LOCK_TIMEOUT,
+            of_call: false,
+            company_id: 0,
+            new_records: 0,
+            replicas: None,
+            required: None,
+        })
     }
 
-    /// Connections to another server, which is not used until it is found to serve. A replica has a `follower`.
-    pub(super) fn to_server(&self, server: &Database, inputs: Arc<Inputs>, follower: Option<Follower>) -> Self {
-        let current = Arc::new(Current::new(server, follower));
-        SharedConnections::new(server.pool.clone(), current, inputs, Arc::clone(&self.inner.calls), false).into()
+    /// These connections, with those to the replicas of the database for reads.
+    pub fn with_replicas(&self, database: &Database) -> Self {
+        let replicas = database.replicas.as_ref().map(|target| Arc::new(Replicas::new(&self.pool, target)));
+        Self { replicas, ..self.clone() }
+    }
+
+    /// Adds the tasks that keep it known which servers can be used, until they are dropped: the primary, the replicas, and, if
+    /// `with_nodes`, the nodes of Citus.
+    pub fn watch_servers(&self, tasks: &mut JoinSet<()>, with_nodes: bool) {
+        let primary = Arc::clone(&self.pool);
+        tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&primary), task)));
+        for replica in self.replicas.iter().flat_map(|replicas| &replicas.all) {
+            let (replica, written) =
+                (Arc::clone(replica), self.replicas.as_ref().map(|replicas| replicas.written.clone()));
+            let probe = move |task| probe_other(Arc::clone(&replica), written.clone(), task);
+            tasks.spawn(supervise("replica probe", probe));
+        }
+        if with_nodes && self.is_divided() {
+            let coordinator = self.clone();
+            let watch = move |task: Arc<Task>| {
+                let coordinator = coordinator.clone();
+                async move { coordinator.citus.nodes.watch(&coordinator.pool, &task).await }
+            };
+            tasks.spawn(supervise("node watch", watch));
+        }
     }
 
     pub fn of_call(&self) -> Self {
@@ -127,13 +133,18 @@ impl Connections {
 
     /// Whether a statement is of one company, since companies are on different nodes.
     pub fn is_divided(&self) -> bool {
-        !self.inner.calls.is_empty()
+        !self.citus.calls.is_empty()
     }
 
     /// A borrowed connection for a statement.
     pub fn session<'c>(&'c self, connection: &'c mut PgConnection) -> Session<'c> {
         let Self { company_id, new_records, lock_timeout, .. } = *self;
-        Session::new(connection, &self.inner.calls, Scope { company_id, new_records, lock_timeout })
+        Session::new(connection, &self.citus.calls, Scope { company_id, new_records, lock_timeout })
+    }
+
+    /// The same session, if it is one of a node of Citus: IDs come from these connections.
+    pub fn at_node<'c>(&'c self, session: Session<'c>) -> Session<'c> {
+        session.at_node(&self.pool)
     }
 
     /// Whether its writes may wait for locks longer than others.
@@ -142,7 +153,7 @@ impl Connections {
     }
 
     pub fn layouts(&self) -> Arc<Layouts> {
-        self.inner.inputs.layouts()
+        self.pool.inputs.layouts()
     }
 
     /// Runs a write that may send batches, and runs it again, a bounded number of times, after an error that `can_retry` lets
@@ -165,7 +176,7 @@ impl Connections {
     pub async fn may_retry(&self, error: &sqlx::Error, can_retry: fn(&sqlx::Error) -> bool, tries: &mut u32) -> bool {
         let may_retry = *tries < MAX_TRIES
             && Unavailable::of(error).is_none()
-            && (can_retry(error) || self.inner.inputs.changed(error).await);
+            && (can_retry(error) || self.pool.inputs.changed(error).await);
         if may_retry {
             self.advance_ids(error).await;
             count_retry(if is_disconnected(error) { RETRY_CONNECTION } else { RETRY_CONFLICT });
@@ -293,56 +304,87 @@ impl Connections {
     }
 
     pub fn most(&self) -> u32 {
-        self.inner.pool.options().get_max_connections()
+        self.pool.most()
     }
 
     /// Whether the database responds, now and whenever that changes.
     pub fn responds(&self) -> watch::Receiver<bool> {
-        self.inner.responds.subscribe()
-    }
-
-    /// Measures the connections until they are dropped.
-    pub fn measure(&self, measure: fn(&SharedConnections) -> usize) -> impl Fn() -> Option<f64> + Send + use<> {
-        let inner = Arc::downgrade(&self.inner);
-        move || Some(measure(&*inner.upgrade()?) as f64)
+        self.pool.responds.subscribe()
     }
 
     /// Borrows a connection. Waits a bounded time for one to become free, and not at all while the database is known not
     /// to respond.
     pub async fn lease(&self) -> Result<Lease, sqlx::Error> {
-        let (inner, wait) = (&self.inner, ConnectionWait::start());
-        if !inner.responds() {
-            return Err(Unavailable::Down.into());
-        }
-        let permits = Arc::clone(&inner.permits);
-        let permit = match Arc::clone(&permits).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => inner.wait(async { permits.acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed) }).await?,
-        };
-        if inner.pool.is_closed() {
-            return Err(sqlx::Error::PoolClosed);
-        }
-        let idle = inner.take_idle(self.lock_timeout);
-        let connection = match idle {
-            Some(idle) => idle,
-            // Boxed: it is rare, and too large to be a part of every statement.
-            None => Box::pin(inner.wait(inner.open())).await?,
-        };
-        let waits_as_long = inner.waits_as_long(&connection, self.lock_timeout);
-        let mut lease = Lease::new(Arc::clone(inner), connection, permit, &wait);
-        drop(wait);
-        if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(self.lock_timeout)).await {
-            return lease.done(Err(error));
-        }
-        if let Some(required) = self.required
-            && let Err(error) = Box::pin(lease.wait_for_replay(required)).await
-        {
-            return Err(lease.refused(error));
-        }
+        let lease = Lease::of(&self.pool, self.lock_timeout, self.required).await?;
         if self.of_call {
             check_caller().await;
         }
         Ok(lease)
+    }
+
+    /// Items by the statement that they can share: all, or on Citus those of one node, by shard.
+    pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
+        if self.is_divided() { self.citus.locations.divide(&self.pool, items, company_of).await } else { vec![items] }
+    }
+
+    /// Forgets where companies were, since one of them has moved.
+    pub fn forget_locations(&self, companies: impl IntoIterator<Item = i64>) {
+        self.citus.locations.forget(companies);
+    }
+
+    /// The connections to the node that has the company's records, if that is known and can be reached.
+    pub fn node(&self) -> Option<Self> {
+        let pool = self.citus.nodes.get(self.citus.locations.node(self.company_id)?)?;
+        Some(Self { pool, ..self.clone() })
+    }
+
+    /// Reports that a statement failed on this node. Until the company is located again, its statements go through the coordinator,
+    /// which waits for the end of a move.
+    pub async fn node_failed(&self, node: &Self, error: &sqlx::Error) {
+        self.report_failure(node, error);
+        node.pool.inputs.changed(error).await;
+    }
+
+    /// Whether reads may run on other servers.
+    pub(super) fn has_other_servers(&self) -> bool {
+        self.is_divided() || self.replicas.is_some()
+    }
+
+    /// The connections to another server for a read of [`company_id`](Self::of_company) that begins now: a replica, or the node of Citus
+    /// that has the company's records.
+    pub(super) async fn server_for_read(&self) -> Option<Self> {
+        if let Some(replicas) = &self.replicas {
+            let (pool, required) = replicas.for_read().await?;
+            return Some(Self {
+                pool,
+                required: Some(required),
+                lock_timeout: LOCK_TIMEOUT,
+                of_call: false,
+                ..self.clone()
+            });
+        }
+        if self.company_id > 0 {
+            self.citus.locations.locate(&self.pool, &[self.company_id]).await;
+        }
+        self.node()
+    }
+
+    /// Reports that a statement failed on a replica or node that was chosen for it.
+    pub(super) fn report_failure(&self, server: &Self, error: &sqlx::Error) {
+        self.forget_locations([self.company_id]);
+        report_failure(&server.pool, error);
+    }
+
+    /// Measures the connections until they are dropped.
+    pub(super) fn measure(&self, measure: fn(&Pool) -> usize) -> impl Fn() -> Option<f64> + Send + use<> {
+        let pool = Arc::downgrade(&self.pool);
+        move || Some(measure(&*pool.upgrade()?) as f64)
+    }
+
+    /// Counts the replicas that are used, until they are dropped. `None` without replicas.
+    pub(super) fn measure_replicas(&self) -> Option<impl Fn() -> Option<f64> + Send + use<>> {
+        let replicas = Arc::downgrade(self.replicas.as_ref()?);
+        Some(move || Some(replicas.upgrade()?.in_use() as f64))
     }
 }
 
@@ -361,128 +403,4 @@ pub async fn copy_within<'r, T: 'static>(
 pub fn size(row: &PgRow) -> usize {
     let value = |index| row.try_get_raw(index).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     (0..row.len()).map(value).sum()
-}
-
-impl From<SharedConnections> for Connections {
-    fn from(inner: SharedConnections) -> Self {
-        Self {
-            inner: Arc::new(inner),
-            lock_timeout: LOCK_TIMEOUT,
-            of_call: false,
-            company_id: 0,
-            new_records: 0,
-            replicas: None,
-            required: None,
-        }
-    }
-}
-
-impl SharedConnections {
-    fn new(pool: PgPool, current: Arc<Current>, inputs: Arc<Inputs>, calls: Arc<Calls>, responds: bool) -> Self {
-        let limit = (pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
-        Self {
-            pool,
-            permits: Arc::new(Semaphore::new(limit)),
-            limit,
-            idle: Mutex::default(),
-            reserve: Reserve::new(Arc::clone(&current)),
-            responds: watch::Sender::new(responds),
-            generation: watch::Sender::default(),
-            check_soon: Notify::new(),
-            current,
-            inputs,
-            calls,
-            locations: Locations::default(),
-            nodes: NodeConnections::default(),
-        }
-    }
-
-    pub fn responds(&self) -> bool {
-        *self.responds.borrow()
-    }
-
-    /// Of new connections. They are others once another host or password is used.
-    pub(super) fn options(&self) -> Arc<PgConnectOptions> {
-        self.pool.connect_options()
-    }
-
-    pub fn in_use(&self) -> usize {
-        self.limit.saturating_sub(self.permits.available_permits())
-    }
-
-    pub fn idle_count(&self) -> usize {
-        self.idle().len()
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the statements of a connection wait for locks this long. In sessions that are shared, all wait as long.
-    fn waits_as_long(&self, connection: &Connection, lock_timeout: &'static str) -> bool {
-        self.shares_sessions() || connection.lock_timeout == Some(lock_timeout)
-    }
-
-    pub(super) fn shares_sessions(&self) -> bool {
-        self.current.sessions == Sessions::Shared
-    }
-
-    /// Takes out the connection that was used last, of those whose statements wait for locks this long. Any other is only
-    /// taken if no more may be opened: it costs a round trip each time.
-    fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
-        let mut idle = self.idle();
-        let fitting = idle.iter().rposition(|connection| self.waits_as_long(connection, lock_timeout));
-        let last = idle.len().checked_sub(1).filter(|last| last + 1 + self.in_use() > self.limit);
-        fitting.or(last).map(|index| idle.remove(index))
-    }
-
-    /// Takes out the connection that was not used for the longest time, if it is to be checked, with a permit:
-    /// together with those that are in use, there are no more than there may be.
-    pub(super) fn oldest_idle(&self) -> Option<(Connection, OwnedSemaphorePermit)> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
-        let mut idle = self.idle();
-        let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
-        (oldest.worked.elapsed() >= CONNECTION_UNCHECKED).then(|| (idle.remove(index), permit))
-    }
-
-    /// Waits a bounded time. Fails as soon as the database is known not to respond.
-    async fn wait<T>(&self, waiting: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
-        let mut responds = self.responds.subscribe();
-        tokio::select! {
-            biased;
-            result = timeout(ACQUIRE_TIMEOUT, waiting) => result.unwrap_or(Err(sqlx::Error::PoolTimedOut)),
-            _ = responds.wait_for(|responds| !responds) => Err(Unavailable::Down.into()),
-        }
-    }
-
-    async fn open(&self) -> Result<Connection, sqlx::Error> {
-        let opened = Connection::open(&self.current, self.generation()).await;
-        opened.inspect_err(|_| self.check_soon.notify_one())
-    }
-
-    pub(super) fn generation(&self) -> Arc<Generation> {
-        Arc::clone(&self.generation.borrow())
-    }
-
-    pub(super) fn is_current(&self, generation: &Arc<Generation>) -> bool {
-        Arc::ptr_eq(generation, &self.generation.borrow())
-    }
-
-    /// Suspects all connections that are open now, and closes those that are not in use. Returns their generation.
-    pub(super) fn suspect(&self) -> Arc<Generation> {
-        let suspected = self.generation.send_replace(Arc::default());
-        self.drop_idle();
-        suspected
-    }
-
-    pub(super) fn drop_idle(&self) {
-        let dropped = std::mem::take(&mut *self.idle());
-        drop(dropped);
-    }
-
-    pub(super) fn take_back(&self, connection: Connection) {
-        if !connection.is_old() && self.is_current(&connection.generation) && !self.pool.is_closed() {
-            self.idle().push(connection);
-        }
-    }
 }

@@ -1,21 +1,32 @@
 //! How connections are opened now: on which host, and with which password. Both are found anew when they are wrong.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures::future::join_all;
 use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{
-    Database,
-    connection::Unavailable,
-    pooler::{PROTOCOL_VIOLATION, Sessions},
-    replicas::{Follower, check_session},
-    reserve::{ask, ask_replica},
+    error::DatabaseError,
+    open::Database,
+    pooler::{self, PROTOCOL_VIOLATION, Sessions},
     session,
     target::{History, Target, latest_of, log_unread, name},
 };
-use crate::limits::{CHECK_TIMEOUT, LOCK_TIMEOUT};
+use crate::{
+    error::Unavailable,
+    limits::{CHECK_TIMEOUT, LOCK_TIMEOUT},
+};
+
+/// Reads a table, as every operation does: the one of which nothing locks out readers, as a migration may do with another.
+/// A server that takes no writes does not serve.
+const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
+    and (select count(*) from _sqlx_migrations) > 0";
+/// The same of a replica.
+const CHECK_REPLICA: &str = "select pg_is_in_recovery() and (select count(*) from _sqlx_migrations) > 0";
 
 /// The host and the password of new connections, which are those of the pool.
 #[derive(Debug)]
@@ -23,8 +34,8 @@ pub(super) struct Current {
     pool: PgPool,
     pub(super) sessions: Sessions,
     on_citus: bool,
-    /// Of a replica: how it follows the primary.
-    pub(super) follower: Option<Follower>,
+    /// Of a replica: how long a read waits for it.
+    pub(super) max_lag: Option<Duration>,
     found: Mutex<Found>,
 }
 
@@ -40,20 +51,24 @@ struct Found {
 }
 
 impl Current {
-    pub(super) fn new(database: &Database, follower: Option<Follower>) -> Self {
+    pub(super) fn new(database: &Database, max_lag: Option<Duration>) -> Self {
         let Database { pool, target, sessions, on_citus, .. } = database.clone();
         Self {
             pool,
             sessions,
             on_citus,
-            follower,
+            max_lag,
             found: Mutex::new(Found { target, logged: None, served: None, refused: None }),
         }
     }
 
+    pub(super) fn is_replica(&self) -> bool {
+        self.max_lag.is_some()
+    }
+
     /// Whether it is noticed that the database was restored: on Citus only at start, on its coordinator.
     pub(super) fn notices_restores(&self) -> bool {
-        self.follower.is_none() && !self.on_citus
+        !self.is_replica() && !self.on_citus
     }
 
     /// The host of new connections, for people.
@@ -62,16 +77,16 @@ impl Current {
     }
 
     /// Whether a connection can be used: to a server that takes writes, or to a replica.
-    pub(super) async fn ask(&self, connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
-        match self.follower {
-            Some(_) => ask_replica(connection).await,
-            None => ask(connection).await,
-        }
+    pub(super) async fn ask(&self, mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
+        let (check, otherwise) =
+            if self.is_replica() { (CHECK_REPLICA, Unavailable::NoStandby) } else { (CHECK, Unavailable::ReadOnly) };
+        let serves: bool = sqlx::query_scalar(check).fetch_one(&mut connection).await?;
+        if serves { Ok(connection) } else { Err(otherwise.into()) }
     }
 
     /// Whether the history that is served must be known, since another host may have a former one.
     pub(super) fn needs_history(&self) -> bool {
-        self.follower.is_none() && self.target().hosts().count() > 1
+        !self.is_replica() && self.target().hosts().count() > 1
     }
 
     /// Remembers the history that is served.
@@ -84,7 +99,7 @@ impl Current {
     /// Refuses a former primary that still takes writes: another server was promoted since, and has acknowledged others.
     async fn refuse_former(&self, connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), sqlx::Error> {
         let served = self.found.lock().unwrap_or_else(PoisonError::into_inner).served;
-        let Some(served) = served.filter(|_| self.follower.is_none()) else { return Ok(()) };
+        let Some(served) = served.filter(|_| !self.is_replica()) else { return Ok(()) };
         let history = History::of(connection).await.map_err(|_| Unavailable::Hung)?;
         if !history.is_some_and(|history| history.is_before(served)) {
             return Ok(());
@@ -103,7 +118,7 @@ impl Current {
     /// Opens a connection that can be used.
     pub(super) async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
         let mut connection = self.ask(self.connect().await?).await?;
-        if self.follower.is_some() {
+        if self.is_replica() {
             let checked = check_session(&mut connection, &self.pool.connect_options()).await;
             checked.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
@@ -148,10 +163,9 @@ impl Current {
         let asked = join_all(asked).await.into_iter().zip(others);
         let mut found = asked.filter_map(|(asked, host)| Some((asked.ok()?.ok()?, host)));
         let first = found.next()?;
-        let (connection, host) =
-            if self.follower.is_some() { first } else { latest_of(first, found, CHECK_TIMEOUT).await };
+        let (connection, host) = if self.is_replica() { first } else { latest_of(first, found, CHECK_TIMEOUT).await };
         if !is_same(host, &current) {
-            let what = if self.follower.is_some() { "is read from" } else { "takes the writes" };
+            let what = if self.is_replica() { "is read from" } else { "takes the writes" };
             tracing::warn!(from = name(&current), to = name(host), "another host of the database {what}");
         }
         self.pool.set_connect_options(host.clone());
@@ -205,4 +219,15 @@ fn is_same(one: &PgConnectOptions, other: &PgConnectOptions) -> bool {
 fn is_refused(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("28000" | "28P01" | PROTOCOL_VIOLATION))
+}
+
+/// Refuses a pooler that changes sessions between transactions: what a replica has replayed is known for one server alone.
+pub(super) async fn check_session(connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), DatabaseError> {
+    match pooler::check(connection, host, false).await {
+        Ok(Sessions::Own) => Ok(()),
+        Ok(Sessions::Shared) | Err(DatabaseError::SharedSettings { .. }) => {
+            Err(DatabaseError::SharedReplica { host: name(host) })
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use sqlx::{Connection as _, PgConnection};
+use sqlx::{
+    Connection as _, FromRow, PgConnection, Postgres,
+    postgres::{PgArguments, PgRow},
+    query::QueryAs,
+};
 use telemetry::trace::Span;
 use tokio::{
     runtime::Handle,
@@ -11,13 +15,13 @@ use tokio::{
 };
 
 use super::{
-    connection::{Connection, Generation, Unavailable},
-    connections::SharedConnections,
-    replicas::Position,
+    connection::{Connection, Generation},
+    pool::Pool,
+    replay::{Position, wait_for_replay},
 };
 use crate::{
-    error::{is_disconnected, is_of_other_node, is_stale},
-    limits::{CANCEL_INTERVAL, CLEANUP_TIMEOUT},
+    error::{Unavailable, is_disconnected, is_of_other_node, is_stale},
+    limits::{CANCEL_INTERVAL, CLEANUP_TIMEOUT, LOCK_TIMEOUT},
     statement::{self, ConnectionWait, milliseconds},
 };
 
@@ -28,24 +32,58 @@ use crate::{
 /// or closed if it does not do so in time. Until then it counts as in use, so that the number of connections stays bounded.
 /// A connection whose session is shared is closed at once: its process may serve another caller by the time it is cancelled.
 pub struct Lease {
-    connections: Arc<SharedConnections>,
+    pool: Arc<Pool>,
     borrowed: Option<(Connection, OwnedSemaphorePermit)>,
     pub(super) in_transaction: bool,
     span: Span,
 }
 
 impl Lease {
-    pub(super) fn new(
-        connections: Arc<SharedConnections>,
-        connection: Connection,
-        permit: OwnedSemaphorePermit,
-        wait: &ConnectionWait,
-    ) -> Self {
+    /// Borrows a connection whose statements wait for locks this long, of a server that has replayed what is `required`. Waits a
+    /// bounded time for one to become free, and not at all while the database is known not to respond.
+    pub(super) async fn of(
+        pool: &Arc<Pool>,
+        lock_timeout: &'static str,
+        required: Option<Position>,
+    ) -> Result<Self, sqlx::Error> {
+        let wait = ConnectionWait::start();
+        if !pool.responds() {
+            return Err(Unavailable::Down.into());
+        }
+        let permits = Arc::clone(&pool.permits);
+        let permit = match Arc::clone(&permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => pool.wait(async { permits.acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed) }).await?,
+        };
+        if pool.is_closed() {
+            return Err(sqlx::Error::PoolClosed);
+        }
+        let idle = pool.take_idle(lock_timeout);
+        let connection = match idle {
+            Some(idle) => idle,
+            // Boxed: it is rare, and too large to be a part of every statement.
+            None => Box::pin(pool.wait(pool.open())).await?,
+        };
+        let waits_as_long = pool.waits_as_long(&connection, lock_timeout);
+        let mut lease = Self::new(Arc::clone(pool), connection, permit, &wait);
+        drop(wait);
+        if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(lock_timeout)).await {
+            return lease.done(Err(error));
+        }
+        if let Some(required) = required
+            && let Err(error) = Box::pin(lease.wait_for_replay(required)).await
+        {
+            return Err(lease.refused(error));
+        }
+        Ok(lease)
+    }
+
+    fn new(pool: Arc<Pool>, connection: Connection, permit: OwnedSemaphorePermit, wait: &ConnectionWait) -> Self {
         let span = Span::of_statement("statement");
         span.set("db.query.summary", statement::name());
         span.set("compliance.connection_wait_ms", milliseconds(wait.elapsed()));
         statement::begin_attempt();
-        Self { connections, borrowed: Some((connection, permit)), in_transaction: false, span }
+        Self { pool, borrowed: Some((connection, permit)), in_transaction: false, span }
     }
 
     /// The connection, for one statement, and what ends the wait for it if the connection hangs.
@@ -54,7 +92,7 @@ impl Lease {
         Ok((&mut connection.raw, &connection.generation))
     }
 
-    pub(super) async fn set_lock_timeout(&mut self, lock_timeout: &'static str) -> Result<(), sqlx::Error> {
+    async fn set_lock_timeout(&mut self, lock_timeout: &'static str) -> Result<(), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         connection.lock_timeout = None;
         let set = sqlx::query("select set_config('lock_timeout', $1, false)").bind(lock_timeout);
@@ -65,15 +103,15 @@ impl Lease {
 
     /// Waits until the replica has replayed what is required. What it had replayed is known for this connection alone: a server
     /// that was restarted begins behind that, and has closed its connections.
-    pub(super) async fn wait_for_replay(&mut self, required: Position) -> Result<(), sqlx::Error> {
+    async fn wait_for_replay(&mut self, required: Position) -> Result<(), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
-        let Some(follower) = &self.connections.current.follower else { return Ok(()) };
-        let waiting = follower.wait_for_replay(&mut connection.raw, &mut connection.replayed, required);
+        let Some(max_lag) = self.pool.current.max_lag else { return Ok(()) };
+        let waiting = wait_for_replay(&mut connection.raw, &mut connection.replayed, required, max_lag);
         connection.generation.unless_hung(waiting).await?
     }
 
     /// Returns the connection to a replica that cannot serve a read. One that is silent is abandoned.
-    pub(super) fn refused(self, error: sqlx::Error) -> sqlx::Error {
+    fn refused(self, error: sqlx::Error) -> sqlx::Error {
         match Unavailable::of(&error) {
             Some(Unavailable::Hung) => error,
             Some(_) => {
@@ -94,7 +132,7 @@ impl Lease {
     /// Returns the connection without having sent anything, which says nothing about the server.
     pub fn unused(mut self) {
         if let Some((connection, _permit)) = self.borrowed.take() {
-            self.connections.take_back(connection);
+            self.pool.take_back(connection);
         }
     }
 
@@ -107,49 +145,62 @@ impl Lease {
         }
         match &result {
             Err(error) if is_disconnected(error) && !is_of_other_node(error) => {
-                self.connections.drop_idle();
-                self.connections.check_soon.notify_one();
+                self.pool.drop_idle();
+                self.pool.check_soon.notify_one();
             }
             // All connections that are open know the same, so the next statement is sent on a new one.
             Err(error) if is_stale(error) => {
                 connection.generation.record_response();
-                self.connections.drop_idle();
-                self.connections.check_soon.notify_one();
+                self.pool.drop_idle();
+                self.pool.check_soon.notify_one();
             }
             // The rest of the response was not read.
             Err(_) if self.in_transaction => {}
             _ => {
                 connection.generation.record_response();
                 connection.worked = std::time::Instant::now();
-                self.connections.take_back(connection);
+                self.pool.take_back(connection);
             }
         }
         result
     }
 }
 
+/// The first row of a statement that the service itself has, on a server.
+pub(super) async fn fetch_one<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
+    pool: &Arc<Pool>,
+    query: QueryAs<'_, Postgres, T, PgArguments>,
+) -> Result<T, sqlx::Error> {
+    fetch_all(pool, query).await?.pop().ok_or(sqlx::Error::RowNotFound)
+}
+
+/// The rows of such a statement.
+pub(super) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
+    pool: &Arc<Pool>,
+    query: QueryAs<'_, Postgres, T, PgArguments>,
+) -> Result<Vec<T>, sqlx::Error> {
+    let mut lease = Lease::of(pool, LOCK_TIMEOUT, None).await?;
+    let (connection, generation) = lease.connection()?;
+    let result = generation.unless_hung(query.fetch_all(connection)).await?;
+    lease.done(result)
+}
+
 impl Drop for Lease {
     fn drop(&mut self) {
         let Some((connection, permit)) = self.borrowed.take() else { return };
         // A connection that hangs does not respond any better now.
-        if connection.generation.hung.is_cancelled() || self.connections.shares_sessions() {
+        if connection.generation.hung.is_cancelled() || self.pool.shares_sessions() {
             return;
         }
         // Without a runtime the service has ended, and the connection ends with it.
         if let Ok(runtime) = Handle::try_current() {
-            let connections = Arc::clone(&self.connections);
-            runtime.spawn(clean_up(connections, connection, permit, self.in_transaction));
+            runtime.spawn(clean_up(Arc::clone(&self.pool), connection, permit, self.in_transaction));
         }
     }
 }
 
 /// Ends an abandoned statement, and returns its connection if it is known to be clean.
-async fn clean_up(
-    connections: Arc<SharedConnections>,
-    mut connection: Connection,
-    _permit: OwnedSemaphorePermit,
-    in_transaction: bool,
-) {
+async fn clean_up(pool: Arc<Pool>, mut connection: Connection, _permit: OwnedSemaphorePermit, in_transaction: bool) {
     // A part of the statement was not sent: the server would wait for the rest.
     if connection.raw.should_flush() {
         return;
@@ -159,7 +210,7 @@ async fn clean_up(
         loop {
             // It comes before the wait: a cancellation that is sent while the connection is ready has no effect on the next
             // statement.
-            if let Err(error) = connections.reserve.cancel(connection.backend).await {
+            if let Err(error) = pool.reserve.cancel(connection.backend).await {
                 tracing::debug!("an abandoned statement could not be cancelled: {error}");
             }
             if let Ok(settled) = timeout(CANCEL_INTERVAL, connection.settle()).await {
@@ -169,6 +220,6 @@ async fn clean_up(
     });
     if settled.await.unwrap_or(false) && !in_transaction {
         connection.worked = std::time::Instant::now();
-        connections.take_back(connection);
+        pool.take_back(connection);
     }
 }

@@ -5,52 +5,52 @@ use std::{mem, sync::Arc, time::Instant};
 use telemetry::background::Task;
 use tokio::time::{sleep, timeout};
 
-use super::{
-    connection::Unavailable,
-    connections::{Connections, SharedConnections},
-};
-use crate::limits::{
-    CHECK_INTERVAL, CHECK_INTERVAL_WHEN_DOWN, CHECK_TIMEOUT, REASON_LOG_INTERVAL, SHORTEST_CHECK_INTERVAL,
-    SUSPECTED_SILENCE,
+use super::pool::Pool;
+use crate::{
+    error::Unavailable,
+    limits::{
+        CHECK_INTERVAL, CHECK_INTERVAL_WHEN_DOWN, CHECK_TIMEOUT, REASON_LOG_INTERVAL, SHORTEST_CHECK_INTERVAL,
+        SUSPECTED_SILENCE,
+    },
 };
 
 /// Keeps it known whether the database responds, until the task is dropped.
-pub async fn probe(Connections { inner: connections, .. }: Connections, task: Arc<Task>) {
+pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     let mut lost = Instant::now();
     let mut logged = (String::new(), lost);
     let mut knows_history = false;
     loop {
-        let generation = connections.generation();
+        let generation = pool.generation();
         let responses = generation.responses();
-        let mut result = connections.reserve.check().await;
+        let mut result = pool.reserve.check().await;
         // Callers got responses meanwhile: the database is slow, or only that connection was lost.
         let others_have_responses = generation.responses() != responses;
         // Those may be reads, which a server without writes serves for a while.
         let is_read_only = matches!(&result, Err(Some(error)) if Unavailable::of(error) == Some(Unavailable::ReadOnly));
-        let mut serves = result.is_ok() || others_have_responses && connections.responds() && !is_read_only;
+        let mut serves = result.is_ok() || others_have_responses && pool.responds() && !is_read_only;
         // Callers know by now that it does not respond, or its URL names other hosts.
-        if (!serves && !connections.responds() || !connections.current.is_named())
-            && let Some(found) = connections.current.find_another().await
+        if (!serves && !pool.responds() || !pool.current.is_named())
+            && let Some(found) = pool.current.find_another().await
         {
-            suspect(&connections, false);
-            connections.reserve.keep(found).await;
+            suspect(&pool, false);
+            pool.reserve.keep(found).await;
             (result, serves, knows_history) = (Ok(false), true, false);
         }
         if matches!(result, Ok(true) | Err(None)) {
-            suspect(&connections, others_have_responses);
+            suspect(&pool, others_have_responses);
         }
-        if serves && connections.current.notices_restores() && connections.reserve.is_restored().await {
+        if serves && pool.current.notices_restores() && pool.reserve.is_restored().await {
             // Connections that are open know types and tables that may be gone. No new one is made until positions have jumped.
-            connections.responds.send_replace(false);
-            suspect(&connections, false);
-            serves = connections.reserve.notice_restore().await && connections.inputs.reread().await;
+            pool.responds.send_replace(false);
+            suspect(&pool, false);
+            serves = pool.reserve.notice_restore().await && pool.inputs.reread().await;
         }
         // It changes only while the server does not serve.
-        if serves && !knows_history && connections.current.needs_history() {
-            connections.reserve.remember_history().await;
+        if serves && !knows_history && pool.current.needs_history() {
+            pool.reserve.remember_history().await;
         }
-        knows_history = serves && connections.current.needs_history();
-        let has_changed = connections.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
+        knows_history = serves && pool.current.needs_history();
+        let has_changed = pool.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
         if serves && has_changed {
             tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");
         }
@@ -58,7 +58,7 @@ pub async fn probe(Connections { inner: connections, .. }: Connections, task: Ar
             let reason = result.err().flatten().map_or_else(|| "silence".to_owned(), |error| error.to_string());
             if has_changed {
                 lost = Instant::now();
-                connections.drop_idle();
+                pool.drop_idle();
             }
             if has_changed || reason != logged.0 || logged.1.elapsed() >= REASON_LOG_INTERVAL {
                 let seconds = lost.elapsed().as_secs();
@@ -67,13 +67,13 @@ pub async fn probe(Connections { inner: connections, .. }: Connections, task: Ar
             }
         }
         if serves {
-            check_idle(&connections).await;
+            check_idle(&pool).await;
         }
         // Whether the database responds has a metric of its own.
         task.succeeded();
         sleep(SHORTEST_CHECK_INTERVAL).await;
         if serves {
-            let _ = timeout(CHECK_INTERVAL, connections.check_soon.notified()).await;
+            let _ = timeout(CHECK_INTERVAL, pool.check_soon.notified()).await;
         } else {
             sleep(CHECK_INTERVAL_WHEN_DOWN).await;
         }
@@ -82,32 +82,32 @@ pub async fn probe(Connections { inner: connections, .. }: Connections, task: Ar
 
 /// Replaces all connections: those that are not in use at once, the others if they stay silent. If callers got responses during
 /// the check, perhaps only its connection was lost: then all are replaced if they stay silent.
-pub(super) fn suspect(connections: &Arc<SharedConnections>, others_have_responses: bool) {
-    let connections = Arc::clone(connections);
-    let suspected = if others_have_responses { connections.generation() } else { connections.suspect() };
+pub(super) fn suspect(pool: &Arc<Pool>, others_have_responses: bool) {
+    let pool = Arc::clone(pool);
+    let suspected = if others_have_responses { pool.generation() } else { pool.suspect() };
     let responses = suspected.responses();
     tokio::spawn(async move {
         sleep(SUSPECTED_SILENCE).await;
         if suspected.responses() != responses {
             return;
         }
-        if connections.is_current(&suspected) {
-            connections.suspect();
+        if pool.is_current(&suspected) {
+            pool.suspect();
         }
         suspected.hung.cancel();
     });
 }
 
 /// Checks the connection that has not been used for the longest time, and throws it away if it does not respond.
-pub(super) async fn check_idle(connections: &SharedConnections) {
-    let Some((mut idle, _permit)) = connections.oldest_idle() else { return };
+pub(super) async fn check_idle(pool: &Pool) {
+    let Some((mut idle, _permit)) = pool.oldest_idle() else { return };
     if idle.is_old() {
         return;
     }
     match timeout(CHECK_TIMEOUT, idle.settle()).await {
         Ok(Ok(())) => {
             idle.worked = Instant::now();
-            connections.take_back(idle);
+            pool.take_back(idle);
         }
         Ok(Err(error)) => tracing::debug!("an idle connection to the database was lost: {error}"),
         Err(_) => tracing::warn!("an idle connection to the database hangs and is closed"),

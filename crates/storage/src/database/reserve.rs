@@ -1,6 +1,6 @@
 //! The connection that no caller gets: it checks the database, and cancels statements.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use sqlx::PgConnection;
 use tokio::{
@@ -9,23 +9,15 @@ use tokio::{
 };
 
 use super::{
-    connection::Unavailable,
     current::Current,
-    replicas::{Follower, Position},
+    replay::{Position, wait_for_replay},
     restores::{is_restored, notice_if_ready},
     target::History,
 };
 use crate::{
-    error::{is_disconnected, is_missing_object},
+    error::{Unavailable, is_disconnected, is_missing_object},
     limits::{CANCEL_TIMEOUT, CHECK_TIMEOUT, HEDGE_DELAY},
 };
-
-/// Reads a table, as every operation does: the one of which nothing locks out readers, as a migration may do with another.
-/// A server that takes no writes does not serve.
-const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
-    and (select count(*) from _sqlx_migrations) > 0";
-/// The same of a replica.
-const CHECK_REPLICA: &str = "select pg_is_in_recovery() and (select count(*) from _sqlx_migrations) > 0";
 
 #[derive(Debug)]
 pub(super) struct Reserve {
@@ -145,23 +137,13 @@ impl Reserve {
     }
 
     /// Waits until the replica has replayed what is required.
-    pub(super) async fn wait_for_replay(&self, follower: &Follower, required: Position) -> Result<(), sqlx::Error> {
+    pub(super) async fn wait_for_replay(&self, required: Position, max_lag: Duration) -> Result<(), sqlx::Error> {
         let mut reserve = self.connection.lock().await;
         let mut connection = reserve.take().ok_or(Unavailable::Hung)?;
-        let waited = follower.wait_for_replay(&mut connection, &mut None, required).await;
+        let waited = wait_for_replay(&mut connection, &mut None, required, max_lag).await;
         if !matches!(&waited, Err(error) if Unavailable::of(error) == Some(Unavailable::Hung)) {
             *reserve = Some(connection);
         }
         waited
     }
-}
-
-pub(super) async fn ask_replica(mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
-    let is_standby: bool = sqlx::query_scalar(CHECK_REPLICA).fetch_one(&mut connection).await?;
-    if is_standby { Ok(connection) } else { Err(Unavailable::NoStandby.into()) }
-}
-
-pub(super) async fn ask(mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
-    let serves: bool = sqlx::query_scalar(CHECK).fetch_one(&mut connection).await?;
-    if serves { Ok(connection) } else { Err(Unavailable::ReadOnly.into()) }
 }

@@ -62,12 +62,12 @@ async fn is_missing(step: &Migration, connection: &mut PgConnection) -> Result<b
 mod tests {
     use std::time::Duration;
 
-    use embedded_postgres::ClusterOptions;
+    use embedded_postgres::{ClusterOptions, OWNER_ROLE};
     use sqlx::{
         SqlSafeStr as _,
         migrate::{Migration, MigrationType::Simple, Migrator},
     };
-    use test_support::{TestCluster, TestDatabase};
+    use test_support::TestCluster;
 
     use super::{lock_timeout, made_concurrently, run};
 
@@ -104,8 +104,8 @@ mod tests {
     #[tokio::test]
     async fn an_index_that_was_left_unfinished_or_unrecorded_is_made_again() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
-        let database = TestDatabase::create(&server.endpoint, "steps").await;
-        let pool = sqlx::PgPool::connect_with(database.options).await.unwrap();
+        server.endpoint.create_database("steps").await.unwrap();
+        let pool = sqlx::PgPool::connect_with(server.endpoint.options(OWNER_ROLE, "steps")).await.unwrap();
         let mut connection = pool.acquire().await.unwrap();
         let valid = "select indisvalid from pg_index where indexrelid = to_regclass('doubles_key')";
         let steps = steps(INDEX);

@@ -6,8 +6,11 @@ use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
 use tokio::time::{error::Elapsed, timeout};
 
-use super::{DatabaseError, connection::Unavailable, pooler, session};
-use crate::limits::{CHECK_TIMEOUT, START_TIMEOUT};
+use super::{error::DatabaseError, pooler, session};
+use crate::{
+    error::Unavailable,
+    limits::{CHECK_TIMEOUT, START_TIMEOUT},
+};
 
 /// Whether a server takes writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
@@ -41,6 +44,15 @@ pub enum HostState {
     TakesWrites,
     TakesNoWrites,
     Unreachable(DatabaseError),
+}
+
+/// The replicas of a database.
+#[derive(Clone, Debug)]
+pub struct ReadTarget {
+    /// Their hosts.
+    pub target: Target,
+    /// How long a read waits for a replica.
+    pub max_lag: Duration,
 }
 
 impl Target {

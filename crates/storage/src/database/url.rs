@@ -6,7 +6,7 @@ use sqlx::postgres::PgConnectOptions;
 use tracing::subscriber::{NoSubscriber, with_default};
 use url::form_urlencoded::{self, Serializer};
 
-use super::{DatabaseError, target::Target};
+use super::{error::DatabaseError, target::Target};
 use crate::limits::{MAX_CONNECT_SECONDS, MAX_HOSTS, START_TIMEOUT};
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];

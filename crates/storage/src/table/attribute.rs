@@ -1,6 +1,4 @@
-//! One attribute of a composite type: its name, its type, and how it is taken from a value.
-
-use std::borrow::Cow;
+//! How an attribute of a composite type is taken from a value.
 
 use compliance_api::{
     country,
@@ -10,18 +8,7 @@ use compliance_api::{
 use sqlx::{Encode, Postgres, error::BoxDynError};
 use time::{Date, OffsetDateTime};
 
-use super::batch::{Composite, Encoder};
-
-/// Encodes the attribute of a value.
-type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Send + Sync>;
-
-/// An attribute of the composite type that values of type `T` are sent as.
-pub struct Attribute<T> {
-    pub name: &'static str,
-    /// The type, as PostgreSQL's `format_type` writes it.
-    pub(super) sql_type: Cow<'static, str>,
-    pub(super) write: Write<T>,
-}
+use super::encoder::{Attribute, Composite, Encoder};
 
 /// A value that an attribute of one SQL type is encoded from.
 pub trait Sql {

@@ -1,7 +1,6 @@
-//! Batches: many values sent as one array of a composite type. Each value is encoded in the order that the database's
-//! catalogue gives the attributes of the type, by name.
+//! Batches: many values sent as one array of a composite type.
 
-use std::{borrow::Borrow, collections::HashMap, sync::Arc};
+use std::{borrow::Borrow, sync::Arc};
 
 use sqlx::{
     Encode, Postgres, Type,
@@ -10,36 +9,9 @@ use sqlx::{
     postgres::{PgArgumentBuffer, PgTypeInfo, types::Oid},
 };
 
-use super::Attribute;
-
-/// After so many values, the size of the others is estimated.
-const SAMPLE: usize = 64;
-
-/// A composite type of the database, and how values of type `T` are sent as it.
-pub struct Composite<T> {
-    pub(super) name: &'static str,
-    pub attributes: Vec<Attribute<T>>,
-}
-
-/// The layouts of the composite types that batches are sent as.
-#[derive(Debug, Default)]
-pub struct Layouts(pub(super) HashMap<&'static str, Layout>);
-
-/// The attributes of one type, in the order that the database has them.
-#[derive(Debug)]
-pub(super) struct Layout {
-    pub(super) oid: Oid,
-    pub(super) array_oid: Oid,
-    /// The type of each, and its index among the attributes that the program knows; `None` if it does not know it.
-    pub(super) attributes: Vec<(Oid, Option<usize>)>,
-}
+use super::encoder::{Composite, Encoder, Layouts};
 
 impl<T: 'static> Composite<T> {
-    /// The type of a name. The order of the attributes has no meaning.
-    pub fn new(name: &'static str, attributes: impl IntoIterator<Item = Attribute<T>>) -> Self {
-        Self { name, attributes: attributes.into_iter().collect() }
-    }
-
     /// Values, or references to them, to be bound as one array of the type.
     pub fn batch<'r, V: Borrow<T>>(&'static self, layouts: &Arc<Layouts>, values: &'r [V]) -> Batch<'r, T, V> {
         Batch { composite: self, layouts: Arc::clone(layouts), values }
@@ -68,93 +40,5 @@ impl<T, V: Borrow<T>> Encode<'_, Postgres> for Batch<'_, T, V> {
 
     fn produces(&self) -> Option<PgTypeInfo> {
         self.layouts.0.get(self.composite.name).map(|layout| PgTypeInfo::with_oid(layout.array_oid))
-    }
-}
-
-/// Writes values in PostgreSQL's binary format.
-pub(super) struct Encoder<'b> {
-    pub(super) buffer: &'b mut PgArgumentBuffer,
-    pub(super) layouts: &'b Layouts,
-}
-
-impl Encoder<'_> {
-    /// A value with its length before it; null if it is absent.
-    pub(super) fn value<'q, V: Encode<'q, Postgres>>(&mut self, value: Option<V>) -> Result<(), BoxDynError> {
-        match value {
-            None => {
-                self.buffer.extend_from_slice(&(-1_i32).to_be_bytes());
-                Ok(())
-            }
-            Some(value) => self.with_length(|encoder| {
-                // Nothing that is encoded here is null by itself.
-                value.encode_by_ref(encoder.buffer).map(|_| ())
-            }),
-        }
-    }
-
-    /// An array of a composite type with its length before it.
-    pub(super) fn array<U: 'static>(
-        &mut self,
-        composite: &'static Composite<U>,
-        values: &[U],
-    ) -> Result<(), BoxDynError> {
-        self.with_length(|encoder| encoder.write_array(composite, values.iter()))
-    }
-
-    fn write_array<'v, T: 'v>(
-        &mut self,
-        composite: &'static Composite<T>,
-        values: impl ExactSizeIterator<Item = &'v T>,
-    ) -> Result<(), BoxDynError> {
-        let layouts = self.layouts;
-        let layout =
-            layouts.0.get(composite.name).ok_or_else(|| format!("the type {} is not known", composite.name))?;
-        let dimensions = i32::from(values.len() > 0);
-        self.number(dimensions);
-        self.number(0); // No element is null.
-        self.oid(layout.oid);
-        if dimensions == 0 {
-            return Ok(());
-        }
-        self.number(i32::try_from(values.len())?);
-        self.number(1); // The index of the first element.
-        let (start, count) = (self.buffer.len(), values.len());
-        for (index, value) in values.enumerate() {
-            if index == SAMPLE {
-                // What grows by doubling is copied again and again, into pages that the system has to clear.
-                let each = (self.buffer.len() - start) / SAMPLE;
-                self.buffer.reserve(each * (count - SAMPLE) * 9 / 8);
-            }
-            self.with_length(|encoder| {
-                encoder.number(i32::try_from(layout.attributes.len())?);
-                for (type_oid, known) in &layout.attributes {
-                    encoder.oid(*type_oid);
-                    match known.and_then(|index| composite.attributes.get(index)) {
-                        Some(known) => (known.write)(value, encoder)?,
-                        // A later version of the service added it.
-                        None => encoder.value(None::<i64>)?,
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    fn with_length(&mut self, write: impl FnOnce(&mut Self) -> Result<(), BoxDynError>) -> Result<(), BoxDynError> {
-        let start = self.buffer.len();
-        self.number(0);
-        write(self)?;
-        let length = i32::try_from(self.buffer.len() - start - size_of::<i32>())?;
-        self.buffer[start..start + size_of::<i32>()].copy_from_slice(&length.to_be_bytes());
-        Ok(())
-    }
-
-    fn number(&mut self, number: i32) {
-        self.buffer.extend_from_slice(&number.to_be_bytes());
-    }
-
-    fn oid(&mut self, oid: Oid) {
-        self.buffer.extend_from_slice(&oid.0.to_be_bytes());
     }
 }

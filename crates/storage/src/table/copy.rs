@@ -2,7 +2,7 @@
 
 use sqlx::{error::BoxDynError, postgres::PgArgumentBuffer};
 
-use super::{Attribute, Layouts, batch::Encoder};
+use super::{Attribute, Layouts, encoder::Encoder};
 
 use crate::limits::COPY_PART;
 

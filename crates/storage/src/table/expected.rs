@@ -9,7 +9,7 @@ use std::{
 use compliance_api::record::Record;
 use sqlx::{PgPool, postgres::types::Oid};
 
-use super::{Composite, Layouts, batch::Layout};
+use super::{Composite, Layouts, encoder::Layout};
 use crate::error::is_stale;
 
 /// The tables and input types that the service expects.

@@ -3,7 +3,7 @@
 //! There it names the shards themselves, so that it is planned and run as on plain PostgreSQL. The statements stay as they are: a
 //! session replaces those that have a function when it sends them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use futures::{
     StreamExt as _, TryStreamExt as _,
@@ -15,15 +15,19 @@ use sqlx::{
 };
 
 use super::functions::{Function, functions};
-use crate::{Schema, database::Connections, error::is_disconnected};
+use crate::{
+    Schema,
+    database::{lease::fetch_one, pool::Pool},
+    error::is_disconnected,
+};
 
 /// The functions that run statements, by the statement. None on plain PostgreSQL.
 #[derive(Debug, Default)]
-pub struct Calls(HashMap<&'static str, Function>);
+pub(in crate::database) struct Calls(HashMap<&'static str, Function>);
 
 /// What Citus must know of a statement.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope {
+pub(in crate::database) struct Scope {
     /// The company, for a statement that has an array of companies.
     pub company_id: i64,
     /// How many records of a kind the statement may create. Their IDs are drawn before, since nodes have sequences of their own.
@@ -39,27 +43,27 @@ pub struct Session<'c> {
     calls: &'c Calls,
     scope: Scope,
     /// Of the coordinator, which has the sequences, if the connection is to a node.
-    coordinator: Option<&'c Connections>,
+    coordinator: Option<&'c Arc<Pool>>,
 }
 
 impl Calls {
-    pub fn of_citus(schema: &Schema) -> Self {
+    pub(in crate::database) fn of_citus(schema: &Schema) -> Self {
         Self(functions(schema).map(|function| (function.statement, function)).collect())
     }
 
     /// Whether this is plain PostgreSQL.
-    pub fn is_empty(&self) -> bool {
+    pub(in crate::database) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl<'c> Session<'c> {
-    pub fn new(connection: &'c mut PgConnection, calls: &'c Calls, scope: Scope) -> Self {
+    pub(in crate::database) fn new(connection: &'c mut PgConnection, calls: &'c Calls, scope: Scope) -> Self {
         Self { connection, calls, scope, coordinator: None }
     }
 
     /// For a connection to a node.
-    pub fn at_node(self, coordinator: &'c Connections) -> Self {
+    pub(in crate::database) fn at_node(self, coordinator: &'c Arc<Pool>) -> Self {
         Self { coordinator: Some(coordinator), ..self }
     }
 
@@ -85,10 +89,10 @@ impl<'c> Session<'c> {
             let mut first: Vec<i64> = Vec::new();
             // An update has the IDs.
             if self.scope.new_records > 0 {
-                let draw = sqlx::query_scalar("select draw_ids($1, $2)").bind(&function.sequences);
+                let draw = sqlx::query_as("select draw_ids($1, $2)").bind(&function.sequences);
                 let draw = draw.bind(self.scope.new_records as i64);
-                first = match self.coordinator {
-                    Some(coordinator) => draw.fetch_one(coordinator).await.map_err(without_node)?,
+                (first,) = match self.coordinator {
+                    Some(coordinator) => fetch_one(coordinator, draw).await.map_err(without_node)?,
                     None => draw.fetch_one(&mut *self.connection).await?,
                 };
             }

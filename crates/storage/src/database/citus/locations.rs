@@ -1,10 +1,13 @@
 //! Which node has the records of a company.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use quick_cache::sync::Cache;
 
-use crate::{database::Connections, limits::MAX_LOCATED_COMPANIES};
+use crate::{
+    database::{lease::fetch_all, pool::Pool},
+    limits::MAX_LOCATED_COMPANIES,
+};
 
 /// The locations of companies, as they were when they were last read.
 #[derive(Debug)]
@@ -12,13 +15,6 @@ pub struct Locations(Cache<i64, Location>);
 
 /// The node and the shard that has a company's records.
 type Location = (i64, i64);
-
-impl Locations {
-    /// The node that has a company's records, if that is known.
-    pub(super) fn node(&self, company: i64) -> Option<i64> {
-        self.0.get(&company).map(|(node, _)| node)
-    }
-}
 
 impl Default for Locations {
     fn default() -> Self {
@@ -32,18 +28,24 @@ const LOCATIONS: &str = "
     from unnest($1::bigint[]) c (id)
     join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('affiliates', c.id)";
 
-impl Connections {
-    /// Items by the statement that they can share: all, or on Citus those of one node, by shard.
-    pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
-        if !self.is_divided() {
-            return vec![items];
-        }
-        let Locations(locations) = &self.inner.locations;
+impl Locations {
+    /// The node that has a company's records, if that is known.
+    pub(in crate::database) fn node(&self, company: i64) -> Option<i64> {
+        self.0.get(&company).map(|(node, _)| node)
+    }
+
+    /// Items by the statement that they can share: those of one node, by shard.
+    pub(in crate::database) async fn divide<T>(
+        &self,
+        coordinator: &Arc<Pool>,
+        items: Vec<T>,
+        company_of: impl Fn(&T) -> i64,
+    ) -> Vec<Vec<T>> {
         // Without them, each company has a statement of its own.
-        self.locate(&items.iter().map(&company_of).collect::<Vec<_>>()).await;
+        self.locate(coordinator, &items.iter().map(&company_of).collect::<Vec<_>>()).await;
         let with_location = items.into_iter().map(|item| {
             let company = company_of(&item);
-            (locations.get(&company).unwrap_or((-company, 0)), company, item)
+            (self.0.get(&company).unwrap_or((-company, 0)), company, item)
         });
         let mut items: Vec<(Location, i64, T)> = with_location.collect();
         items.sort_by_key(|(location, company, _)| (*location, *company));
@@ -59,25 +61,24 @@ impl Connections {
     }
 
     /// Reads where companies are, if that is not known.
-    pub(in crate::database) async fn locate(&self, companies: &[i64]) {
-        let Locations(locations) = &self.inner.locations;
-        let unknown = companies.iter().copied().filter(|company| locations.get(company).is_none());
+    pub(in crate::database) async fn locate(&self, coordinator: &Arc<Pool>, companies: &[i64]) {
+        let unknown = companies.iter().copied().filter(|company| self.0.get(company).is_none());
         let unknown: BTreeSet<i64> = unknown.collect();
         if unknown.is_empty() {
             return;
         }
-        let found: Result<Vec<(i64, i64, i64)>, _> =
-            sqlx::query_as(LOCATIONS).bind(Vec::from_iter(unknown)).fetch_all(self).await;
+        let query = sqlx::query_as(LOCATIONS).bind(Vec::from_iter(unknown));
+        let found: Result<Vec<(i64, i64, i64)>, _> = fetch_all(coordinator, query).await;
         let found = found.inspect_err(|error| tracing::warn!("the nodes of companies could not be read: {error}"));
         for (company, group, shard) in found.unwrap_or_default() {
-            locations.insert(company, (group, shard));
+            self.0.insert(company, (group, shard));
         }
     }
 
     /// Forgets where companies were, since one of them has moved.
-    pub fn forget_locations(&self, companies: impl IntoIterator<Item = i64>) {
+    pub(in crate::database) fn forget(&self, companies: impl IntoIterator<Item = i64>) {
         for company in companies {
-            self.inner.locations.0.remove(&company);
+            self.0.remove(&company);
         }
     }
 }

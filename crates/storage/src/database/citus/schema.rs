@@ -3,7 +3,7 @@
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, SqlSafeStr as _, migrate::Migration};
 
 use super::functions;
-use crate::{Schema, database::DatabaseError};
+use crate::{Schema, database::error::DatabaseError};
 
 const COPY: &str = "select create_reference_table($1::text::regclass)";
 const DISTRIBUTE: &str = "select create_distributed_table($1::text::regclass, 'company_id', colocate_with => $2)";

@@ -1,0 +1,139 @@
+//! Why the database cannot be used.
+
+use sqlx::migrate::MigrateError;
+
+/// Why the database cannot be used. The messages are for operators and hold no password.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
+pub enum DatabaseError {
+    #[error("the database URL is not one: {0}")]
+    Url(String),
+    #[error("cannot connect to the database {database} at {host}: {source}")]
+    Connect { host: String, database: String, source: sqlx::Error },
+    #[error("no host of the database {database} takes writes: {reasons}")]
+    NoHost { database: String, reasons: String },
+    #[error(
+        "{host} refuses a parameter of the database URL ({source}): a pooler such as PgBouncer is in between. Take `options` \
+         out of the URL, and make what it sets a setting of the role (`alter role … set …`)"
+    )]
+    Parameter { host: String, source: sqlx::Error },
+    #[error(
+        "at {host}, a pooler such as PgBouncer allows no transactions (`pool_mode = statement`), which the service needs: use \
+         `pool_mode = transaction` or `session`, or connect to PostgreSQL itself"
+    )]
+    StatementPooler { host: String },
+    #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`) \
+         and does not keep prepared statements there, which the service needs: use PgBouncer 1.21 or newer with \
+         `max_prepared_statements` above 0 (0 is its default before 1.24) and more than one server connection, \
+         `pool_mode = session`, or connect to PostgreSQL itself"
+    )]
+    NotPrepared { host: String },
+    #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
+         so the role of the service must have its settings. Run these statements as that role, and let the pooler open new \
+         connections to the server (`reconnect` in its console): {statements}"
+    )]
+    SharedSettings { host: String, statements: String },
+    #[error(
+        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
+         so it is not known what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL itself"
+    )]
+    SharedReplica { host: String },
+    #[error(
+        "{command} needs a session of its own, and a pooler such as PgBouncer changes it between transactions \
+         (`pool_mode = transaction`): run it with the URL of PostgreSQL itself"
+    )]
+    SharedSession { command: &'static str },
+    #[error(
+        "the database was made by another version of step {step}, so this program can neither use nor upgrade it. Export its \
+         records with the program that made it (`compliance export`), and import them into a new database with this one"
+    )]
+    Modified { step: String },
+    #[error("cannot bring the database's schema up to date: {0}")]
+    Migrate(#[from] MigrateError),
+    #[error(
+        "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"
+    )]
+    Grant { role: String, source: sqlx::Error },
+    #[error("cannot set for how long changes are kept: {0}")]
+    Retention(sqlx::Error),
+    #[error("cannot read the database's schema history: {0}")]
+    History(sqlx::Error),
+    #[error(
+        "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
+    )]
+    NotMigrated { missing: usize, total: usize },
+    #[error("the database has Citus {version}, and the service needs 12.1 or newer")]
+    OldCitus { version: String },
+    #[error("the database has Citus, whose reads cannot run on replicas: take --read-database-url out")]
+    CitusReplica,
+    #[error(
+        "this is not the coordinator of Citus: give its URL, once it has its nodes \
+         (`citus_set_coordinator_host`, `citus_add_node`)"
+    )]
+    NotCoordinator,
+    #[error(
+        "Citus was installed after the schema, so its nodes lack types and functions: install it in an empty database, migrate \
+         that, and copy the records"
+    )]
+    LateCitus,
+    #[error("cannot distribute the tables over the nodes of Citus: {0}")]
+    Distribute(sqlx::Error),
+    #[error(
+        "the schema is not up to date on Citus (not distributed: {tables}; missing functions: {functions}): run \
+         `compliance migrate --database-url …`"
+    )]
+    NotDistributed { tables: String, functions: usize },
+}
+
+impl DatabaseError {
+    /// Whether the same attempt may succeed later: the database may start, a password may be rotated, another program may
+    /// migrate the schema.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
+            Self::NoHost { .. }
+            | Self::History(_)
+            | Self::NotMigrated { .. }
+            | Self::NotDistributed { .. }
+            | Self::SharedSession { .. } => true,
+            Self::Url(_)
+            | Self::Parameter { .. }
+            | Self::StatementPooler { .. }
+            | Self::NotPrepared { .. }
+            | Self::SharedSettings { .. }
+            | Self::SharedReplica { .. }
+            | Self::Modified { .. }
+            | Self::Migrate(_)
+            | Self::Grant { .. }
+            | Self::Retention(_)
+            | Self::OldCitus { .. }
+            | Self::CitusReplica
+            | Self::NotCoordinator
+            | Self::LateCitus
+            | Self::Distribute(_) => false,
+        }
+    }
+}
+
+impl DatabaseError {
+    /// Whether somebody must change a setting: the URL, a pooler in between, or which database it is.
+    pub fn is_wrong_setting(&self) -> bool {
+        matches!(
+            self,
+            Self::Url(_)
+                | Self::Parameter { .. }
+                | Self::StatementPooler { .. }
+                | Self::NotPrepared { .. }
+                | Self::SharedSettings { .. }
+                | Self::SharedReplica { .. }
+                | Self::SharedSession { .. }
+                | Self::Modified { .. }
+                | Self::OldCitus { .. }
+                | Self::CitusReplica
+                | Self::NotCoordinator
+                | Self::LateCitus
+        )
+    }
+}

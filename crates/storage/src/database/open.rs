@@ -1,0 +1,100 @@
+//! A database whose host, pooler and extensions are known.
+
+use sqlx::{
+    Connection as _, PgPool,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use tokio::time::timeout;
+
+use super::{
+    citus,
+    error::DatabaseError,
+    pooler::{self, Sessions},
+    session,
+    target::{ReadTarget, Target, name},
+};
+use crate::limits::{ACQUIRE_TIMEOUT, POOLER_CHECK_TIMEOUT, START_TIMEOUT};
+
+/// Of connections that no caller borrows.
+const NO_LOCK_TIMEOUT: &str = "0";
+
+/// A database with a pool of connections to the host that serves.
+#[derive(Clone, Debug)]
+pub struct Database {
+    /// The connections.
+    pub pool: PgPool,
+    pub target: Target,
+    pub sessions: Sessions,
+    pub on_citus: bool,
+    /// Where reads may run instead.
+    pub replicas: Option<ReadTarget>,
+}
+
+impl Database {
+    /// The same database, whose reads may run on replicas. Refused on Citus, of which a replica has one node.
+    pub fn with_replicas(self, replicas: Option<ReadTarget>) -> Result<Self, DatabaseError> {
+        if self.on_citus && replicas.is_some() {
+            Err(DatabaseError::CitusReplica)
+        } else {
+            Ok(Self { replicas, ..self })
+        }
+    }
+
+    /// Connections that a service may have to it and to its replicas, each as many as to the database.
+    pub fn max_connections(&self) -> usize {
+        let servers = 1 + self.replicas.as_ref().map_or(0, |replicas| replicas.target.hosts().count());
+        servers * self.pool.options().get_max_connections() as usize
+    }
+
+    /// Refuses a command that sets something for its session, or keeps a lock there, if connections share sessions.
+    pub fn require_session(&self, command: &'static str) -> Result<(), DatabaseError> {
+        match self.sessions {
+            Sessions::Own => Ok(()),
+            Sessions::Shared => Err(DatabaseError::SharedSession { command }),
+        }
+    }
+}
+
+impl From<&Database> for Database {
+    fn from(database: &Database) -> Self {
+        database.clone()
+    }
+}
+
+/// A database of one host without a pooler in between and without Citus, whose password does not change.
+impl From<&PgPool> for Database {
+    fn from(pool: &PgPool) -> Self {
+        let target = Target::from((*pool.connect_options()).clone());
+        Self { pool: pool.clone(), target, sessions: Sessions::Own, on_citus: false, replicas: None }
+    }
+}
+
+/// Opens a pool of connections and makes sure that the database responds.
+pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPool, DatabaseError> {
+    Ok(open(options.into(), connections).await?.pool)
+}
+
+/// Opens a pool of connections to the first host that serves, and makes sure that the service can use its sessions. A URL in a file
+/// is read again before.
+pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
+    let target = target.latest();
+    // Not through the pool, which tries until its time is up and then knows no more than that.
+    let (host, mut first) = target.first().await?;
+    let on_citus = citus::is_installed(&mut first).await?;
+    let sessions = pooler::check(&mut first, host, on_citus).await?;
+    // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
+    let pool = PgPoolOptions::new().max_connections(connections);
+    let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
+    let pool = match sessions {
+        Sessions::Own => {
+            pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
+        }
+        Sessions::Shared => {
+            tracing::info!(host = name(host), "a pooler shares sessions: those of the role's settings are used");
+            pool
+        }
+    };
+    let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
+    let pool = pool.connect_lazy_with(host.clone());
+    Ok(Database { pool, target, sessions, on_citus, replicas: None })
+}

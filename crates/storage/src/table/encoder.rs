@@ -1,0 +1,138 @@
+//! Composite types of the database, and the encoding of values as them: attribute by attribute, in the order that the database's
+//! catalogue gives them, by name.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use sqlx::{
+    Encode, Postgres,
+    error::BoxDynError,
+    postgres::{PgArgumentBuffer, types::Oid},
+};
+
+/// After so many values, the size of the others is estimated.
+const SAMPLE: usize = 64;
+
+/// Encodes the attribute of a value.
+type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Send + Sync>;
+
+/// An attribute of the composite type that values of type `T` are sent as.
+pub struct Attribute<T> {
+    pub name: &'static str,
+    /// The type, as PostgreSQL's `format_type` writes it.
+    pub(super) sql_type: Cow<'static, str>,
+    pub(super) write: Write<T>,
+}
+
+/// A composite type of the database, and how values of type `T` are sent as it.
+pub struct Composite<T> {
+    pub(super) name: &'static str,
+    pub attributes: Vec<Attribute<T>>,
+}
+
+/// The layouts of the composite types that batches are sent as.
+#[derive(Debug, Default)]
+pub struct Layouts(pub(super) HashMap<&'static str, Layout>);
+
+/// The attributes of one type, in the order that the database has them.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) oid: Oid,
+    pub(super) array_oid: Oid,
+    /// The type of each, and its index among the attributes that the program knows; `None` if it does not know it.
+    pub(super) attributes: Vec<(Oid, Option<usize>)>,
+}
+
+impl<T: 'static> Composite<T> {
+    /// The type of a name. The order of the attributes has no meaning.
+    pub fn new(name: &'static str, attributes: impl IntoIterator<Item = Attribute<T>>) -> Self {
+        Self { name, attributes: attributes.into_iter().collect() }
+    }
+}
+
+/// Writes values in PostgreSQL's binary format.
+pub(super) struct Encoder<'b> {
+    pub(super) buffer: &'b mut PgArgumentBuffer,
+    pub(super) layouts: &'b Layouts,
+}
+
+impl Encoder<'_> {
+    /// A value with its length before it; null if it is absent.
+    pub(super) fn value<'q, V: Encode<'q, Postgres>>(&mut self, value: Option<V>) -> Result<(), BoxDynError> {
+        match value {
+            None => {
+                self.buffer.extend_from_slice(&(-1_i32).to_be_bytes());
+                Ok(())
+            }
+            Some(value) => self.with_length(|encoder| {
+                // Nothing that is encoded here is null by itself.
+                value.encode_by_ref(encoder.buffer).map(|_| ())
+            }),
+        }
+    }
+
+    /// An array of a composite type with its length before it.
+    pub(super) fn array<U: 'static>(
+        &mut self,
+        composite: &'static Composite<U>,
+        values: &[U],
+    ) -> Result<(), BoxDynError> {
+        self.with_length(|encoder| encoder.write_array(composite, values.iter()))
+    }
+
+    pub(super) fn write_array<'v, T: 'v>(
+        &mut self,
+        composite: &'static Composite<T>,
+        values: impl ExactSizeIterator<Item = &'v T>,
+    ) -> Result<(), BoxDynError> {
+        let layouts = self.layouts;
+        let layout =
+            layouts.0.get(composite.name).ok_or_else(|| format!("the type {} is not known", composite.name))?;
+        let dimensions = i32::from(values.len() > 0);
+        self.number(dimensions);
+        self.number(0); // No element is null.
+        self.oid(layout.oid);
+        if dimensions == 0 {
+            return Ok(());
+        }
+        self.number(i32::try_from(values.len())?);
+        self.number(1); // The index of the first element.
+        let (start, count) = (self.buffer.len(), values.len());
+        for (index, value) in values.enumerate() {
+            if index == SAMPLE {
+                // What grows by doubling is copied again and again, into pages that the system has to clear.
+                let each = (self.buffer.len() - start) / SAMPLE;
+                self.buffer.reserve(each * (count - SAMPLE) * 9 / 8);
+            }
+            self.with_length(|encoder| {
+                encoder.number(i32::try_from(layout.attributes.len())?);
+                for (type_oid, known) in &layout.attributes {
+                    encoder.oid(*type_oid);
+                    match known.and_then(|index| composite.attributes.get(index)) {
+                        Some(known) => (known.write)(value, encoder)?,
+                        // A later version of the service added it.
+                        None => encoder.value(None::<i64>)?,
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn with_length(&mut self, write: impl FnOnce(&mut Self) -> Result<(), BoxDynError>) -> Result<(), BoxDynError> {
+        let start = self.buffer.len();
+        self.number(0);
+        write(self)?;
+        let length = i32::try_from(self.buffer.len() - start - size_of::<i32>())?;
+        self.buffer[start..start + size_of::<i32>()].copy_from_slice(&length.to_be_bytes());
+        Ok(())
+    }
+
+    fn number(&mut self, number: i32) {
+        self.buffer.extend_from_slice(&number.to_be_bytes());
+    }
+
+    fn oid(&mut self, oid: Oid) {
+        self.buffer.extend_from_slice(&oid.0.to_be_bytes());
+    }
+}
