@@ -1,9 +1,11 @@
 //! The chain of the record of changes: whether it is whole, and where it ends.
 
+mod broken;
 mod kept;
 
 use sqlx::{AssertSqlSafe, PgConnection, PgExecutor};
 
+pub use self::broken::Broken;
 pub use self::kept::{Drop, Kept, drops, kept};
 
 /// The end of a company's record of changes. Kept elsewhere, it shows later that nothing up to its position has changed.
@@ -15,48 +17,6 @@ pub struct Checkpoint {
     pub position: i64,
     /// The hash of the row that ends with it, in hexadecimal. It depends on all rows before.
     pub hash: String,
-}
-
-/// What is wrong with a record of changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
-    /// Rows are missing.
-    #[error("changes {first} to {last} were removed")]
-    Removed {
-        /// The first position that is missing.
-        first: i64,
-        /// The last one.
-        last: i64,
-    },
-    /// The company has records or dropped changes, but its record of changes is empty.
-    #[error("all changes were removed")]
-    RemovedAll,
-    /// A row is not what was written: its content, its time, or its order.
-    #[error("changes {first} to {last} were altered or reordered, or are not of this record")]
-    Altered {
-        /// The first position of the row.
-        first: i64,
-        /// The last one.
-        last: i64,
-    },
-    /// The record has another hash than the checkpoint.
-    #[error("the record up to change {position} is not the one of the checkpoint")]
-    Rewritten {
-        /// The position of the checkpoint.
-        position: i64,
-    },
-    /// A restore has passed over the position of a checkpoint.
-    #[error("change {position} is lost since a backup was restored, so the checkpoint cannot be compared")]
-    Lost {
-        /// The position of the checkpoint.
-        position: i64,
-    },
-    /// The row that a checkpoint is of is no longer kept.
-    #[error("change {position} is no longer kept, so the checkpoint cannot be compared")]
-    NotKept {
-        /// The position of the checkpoint.
-        position: i64,
-    },
 }
 
 /// The companies that have a record of changes or a part of one, or records that it must have, by ID.

@@ -1,6 +1,6 @@
 //! The database of the service: its schema, and who may use it.
 
-use sqlx::{PgPool, migrate::Migrator, postgres::PgConnectOptions};
+use sqlx::PgPool;
 pub use storage::database::{
     Database, DatabaseError, HostState, Jump, Nodes, ReadTarget, Target, check_nodes, connect, jump_ahead, open,
     replica_states, target,

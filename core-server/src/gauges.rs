@@ -5,7 +5,7 @@ use storage::{
     database::{Connections, measure},
     metrics::report_queue,
 };
-use telemetry::metrics::{count, describe, on_render};
+use telemetry::metrics::{describe, on_render};
 
 use crate::shares::Shares;
 

@@ -10,19 +10,17 @@ use tonic_health::{ServingStatus, server::HealthReporter};
 /// Keeps the health of every service, and of all as a whole (the empty name), up to date until the task is dropped.
 pub(crate) async fn watch(connections: Connections, reporter: HealthReporter, task: Arc<Task>) {
     let mut database = connections.responds();
-    let report = async {
-        loop {
-            let responds = *database.borrow_and_update();
-            let status = if responds { ServingStatus::Serving } else { ServingStatus::NotServing };
-            for service in services() {
-                reporter.set_service_status(service, status).await;
-            }
-            if database.changed().await.is_err() {
-                return;
-            }
+    loop {
+        let responds = *database.borrow_and_update();
+        let status = if responds { ServingStatus::Serving } else { ServingStatus::NotServing };
+        for service in services() {
+            reporter.set_service_status(service, status).await;
         }
-    };
-    report.await;
+        task.succeeded();
+        if database.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 /// The names under which health is reported: all services depend on the same database.

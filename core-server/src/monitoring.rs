@@ -10,6 +10,7 @@ mod export;
 mod incidents;
 mod infractions;
 mod items;
+mod known_names;
 mod names;
 mod observations;
 mod service;

@@ -1,5 +1,6 @@
 //! The services of the core, put together: for the network, and for clients in this process.
 
+mod arrival;
 mod batch_read;
 mod call_record;
 mod network;

@@ -7,6 +7,7 @@ mod endpoint;
 mod lookups;
 mod message;
 mod networks;
+mod permits;
 mod send;
 mod service;
 mod statements;

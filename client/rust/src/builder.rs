@@ -27,8 +27,16 @@ pub struct Builder {
     retries: Retries,
 }
 
+impl Client {
+    /// A client of the service at this endpoint, such as `http://127.0.0.1:50051`. It needs a
+    /// [token](Builder::token) or a [source of tokens](Builder::token_source).
+    pub fn builder(endpoint: impl Into<String>) -> Builder {
+        Builder::new(endpoint.into())
+    }
+}
+
 impl Builder {
-    pub(crate) fn new(endpoint: String) -> Self {
+    fn new(endpoint: String) -> Self {
         Self {
             endpoint,
             tls: TlsSettings::default(),

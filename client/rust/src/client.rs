@@ -9,7 +9,7 @@ use tonic::{Request, Status, Streaming, client::Grpc, codegen::http::uri::PathAn
 use tonic_prost::ProstCodec;
 
 use crate::{
-    Builder, Error, List, Retries, UnaryRequest,
+    Error, List, Retries, UnaryRequest,
     token::{Authorization, Tokens},
     v1::{ListChangesResponse, WatchChangesRequest},
 };
@@ -25,12 +25,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the service at this endpoint, such as `http://127.0.0.1:50051`. It needs a
-    /// [token](Builder::token) or a [source of tokens](Builder::token_source).
-    pub fn builder(endpoint: impl Into<String>) -> Builder {
-        Builder::new(endpoint.into())
-    }
-
     /// The same client with another deadline: `client.with_deadline(Duration::from_secs(2)).call(…)`.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {

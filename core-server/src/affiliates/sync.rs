@@ -4,6 +4,7 @@
 
 mod absent;
 mod compare;
+mod item;
 mod names;
 mod result;
 mod roster;
@@ -11,81 +12,18 @@ mod service;
 
 use compliance_api::{
     error::Error,
-    record::{FieldSet, Record as _},
-    rules::{Violations, check},
-    v1::{AffiliateInput, AffiliateSync, AffiliateSyncResult, SyncAffiliatesRequest},
+    v1::{AffiliateSyncResult, SyncAffiliatesRequest},
 };
 
 pub(crate) use self::service::Syncs;
 pub(super) use self::{absent::PAGE, compare::COMPARE};
 use self::{
-    compare::{Found, compare},
+    compare::compare,
+    item::{Change, Item},
     roster::Roster,
 };
-use super::{
-    create::create_identified,
-    in_order::{Applied, NAME},
-    input::Input,
-    update::update_known,
-};
+use super::{create::create_identified, in_order::Applied, input::Input, update::update_known};
 use storage::limits::MAX_TRIES;
-
-const IDENTIFIER: &str = "client_affiliate_id";
-
-/// An item of a roster.
-struct Item {
-    /// The fields that the roster has, and no others.
-    input: Input,
-    violations: Violations,
-}
-
-impl Item {
-    fn new(company_id: i64, mut item: AffiliateSync) -> Self {
-        let fields = item.affiliate.get_or_insert_default();
-        let mask = item.update_mask.get_or_insert_with(|| FieldSet::given(&*fields).to_mask());
-        mask.paths.push(IDENTIFIER.to_owned());
-        let mask = FieldSet::of_mask(mask);
-        let violations = check(&item);
-        let mut fields = item.affiliate.unwrap_or_default();
-        for field in AffiliateInput::FIELDS.iter().filter(|field| !mask.contains(field)) {
-            field.clear(&mut fields);
-        }
-        Self { input: Input::new(company_id, 0, fields, mask), violations }
-    }
-}
-
-/// An item that is to be written, and what was found for it.
-struct Change<'i> {
-    /// Its index in the batch, and its position in the roster.
-    index: usize,
-    position: i64,
-    input: &'i Input,
-    found: Found,
-}
-
-impl Change<'_> {
-    /// The affiliate that is changed; `None` if one is created.
-    fn id(&self) -> Option<i64> {
-        self.found.ids.first().copied()
-    }
-
-    /// The fields that differ, or those of a new affiliate.
-    fn fields(&self) -> FieldSet<AffiliateInput> {
-        AffiliateInput::FIELDS.iter().filter(|field| self.found.changed & field.bit() != 0).collect()
-    }
-
-    /// The name that the affiliate gets, if it gets another one.
-    fn name(&self) -> Option<&str> {
-        self.input.fields.affiliate_name.as_deref().filter(|_| self.fields().names(NAME))
-    }
-
-    /// The update of the affiliate as it was found.
-    fn update(&self) -> Input {
-        let Input { company_id, fields, .. } = self.input;
-        let update = Input::new(*company_id, self.id().unwrap_or_default(), fields.clone(), self.fields());
-        Input { revisions: Some(vec![self.found.revision]), ..update }
-    }
-}
 
 impl Roster {
     /// Syncs the next items. One result each, in their order.

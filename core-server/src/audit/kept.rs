@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
 
-use super::Broken;
+use super::broken::Broken;
 
 /// What is kept of a company's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]

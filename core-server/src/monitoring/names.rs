@@ -1,22 +1,13 @@
 //! Names of vocabularies as callers write them, resolved to IDs: those that every company has, and a company's own.
-//!
-//! A company's own names are read when a name is not known here, and cached. Names are never renamed or removed, so the
-//! cache stays correct; it is keyed by company, so the names of one company never serve another.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashMap};
 
-use super::context::{Company, Context};
 use crate::limits::MAX_LISTED_NAMES;
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
-    error::Error,
     record::{Record, RecordField, StoredAs},
     rules::Violations,
 };
-use storage::{database, error::from_database};
 
 #[derive(Clone, Debug)]
 pub(super) struct OwnName {
@@ -53,7 +44,7 @@ fn fields<R: Record>(record: &R) -> impl Iterator<Item = (&'static RecordField<R
 }
 
 impl CompanyNames {
-    fn new(own: Vec<OwnName>) -> Self {
+    pub(super) fn new(own: Vec<OwnName>) -> Self {
         let mut ids: HashMap<_, HashMap<_, _>> = HashMap::new();
         for entry in &own {
             ids.entry((entry.vocabulary, entry.parent)).or_default().insert(entry.name.clone(), entry.id);
@@ -137,30 +128,6 @@ impl CompanyNames {
         let more = if known.len() > MAX_LISTED_NAMES { ", …" } else { "" };
         let known = known[..known.len().min(MAX_LISTED_NAMES)].join(", ");
         violations.report(path, |label| format!("The selected {label} is invalid; known: {known}{more}."));
-    }
-}
-
-impl Company<'_> {
-    /// The company's names: the cached ones, if they are `enough`, otherwise read now.
-    pub(super) async fn names(self, enough: impl Fn(&CompanyNames) -> bool) -> Result<Arc<CompanyNames>, Error> {
-        let cached = self.context.names.get(&self.id).unwrap_or_default();
-        if enough(&cached) { Ok(cached) } else { self.read_names().await }
-    }
-
-    /// The company's names, read now.
-    pub(super) async fn read_names(self) -> Result<Arc<CompanyNames>, Error> {
-        let Context { backend, names: cache, .. } = self.context;
-        let own = database::read(&backend.pool, async |pool| {
-            sqlx::query_file_as!(OwnName, "src/monitoring/names.sql", self.id).fetch_all(&pool).await
-        });
-        let own = own.await.map_err(from_database)?;
-        let names = Arc::new(CompanyNames::new(own));
-        if names.own.is_empty() {
-            cache.remove(&self.id);
-        } else {
-            cache.insert(self.id, Arc::clone(&names));
-        }
-        Ok(names)
     }
 }
 

@@ -24,8 +24,9 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Status};
 
 use super::{
+    arrival::{Arrival, Origin},
     operations::Called,
-    pipeline::{Arrival, Call, Origin, Pipeline, RefusedCall},
+    pipeline::{Call, Pipeline, RefusedCall},
     tokens::{Tokens, Turns},
 };
 use crate::{

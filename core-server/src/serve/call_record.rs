@@ -24,8 +24,8 @@ use telemetry::{
 use tonic::{Code, Status, body::Body};
 
 use super::{
+    arrival::{Arrival, Origin},
     operations::Called,
-    pipeline::{Arrival, Origin},
     protocol::{code, describe},
 };
 use storage::statement::{Purpose, shown};

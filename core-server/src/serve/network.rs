@@ -14,9 +14,10 @@ use tonic::{Code, Status, body::Body, codegen::StdError};
 use tower::Service;
 
 use super::{
+    arrival::{Arrival, Origin},
     call_record::CallRecord,
     operations::Called,
-    pipeline::{Arrival, CallResponse, MeasuredMessage, Origin, Pipeline},
+    pipeline::{CallResponse, MeasuredMessage, Pipeline},
     protocol,
     receive::receive,
 };

@@ -24,7 +24,7 @@ use compliance_api::{
     wire::{Authorization, Items},
 };
 use futures::FutureExt as _;
-use http::{Extensions, HeaderMap, HeaderValue, Method, header::AUTHORIZATION};
+use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION};
 use http_server::FinishBy;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -34,6 +34,7 @@ use tonic::{Code, Request, Response, Status};
 use tracing::{Instrument as _, Span};
 
 use super::{
+    arrival::{Arrival, Origin},
     call_record::{CallRecord, log_span},
     operations::Called,
     protocol,
@@ -57,22 +58,6 @@ struct SharedPipeline {
     shares: Shares,
     message: MessageLimits,
     call_timeout: Duration,
-}
-
-pub(super) struct Arrival<'r> {
-    pub(super) called: Called,
-    pub(super) headers: &'r HeaderMap,
-    pub(super) origin: Origin<'r>,
-    /// The result for its token, if that was verified before.
-    pub(super) verified: Option<Verified>,
-}
-
-/// Where a call comes from.
-pub(super) enum Origin<'r> {
-    /// The network, with this method of HTTP.
-    Network(&'r Method),
-    Batch,
-    Gateway,
 }
 
 /// A call that has passed the checks. It is in flight until this is dropped.

@@ -16,9 +16,9 @@ use telemetry::metrics::count;
 use time::OffsetDateTime;
 
 use super::{
-    dispatch::Slot,
     endpoint::Endpoint,
     message::{Message, fitting, new_id},
+    permits::Permit,
     send::{Attempt, Sender},
     statements::{CLAIM, FINISH, FIX, PASS, RESTORED},
 };
@@ -48,10 +48,10 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// Delivers some messages. After an error of the database, the lease ends by its time.
-    pub(super) async fn run(self, mut slot: Slot) {
+    pub(super) async fn run(self, mut permit: Permit) {
         let start = Instant::now();
         for _ in 0..WEBHOOK_MESSAGES {
-            match self.deliver_one(&mut slot).await {
+            match self.deliver_one(&mut permit).await {
                 Ok(true) if start.elapsed() < WEBHOOK_SLOW => {}
                 _ => break,
             }
@@ -59,7 +59,7 @@ impl Delivery {
     }
 
     /// Whether the webhook's position has moved.
-    async fn deliver_one(&self, slot: &mut Slot) -> Result<bool, Error> {
+    async fn deliver_one(&self, permit: &mut Permit) -> Result<bool, Error> {
         let start = Instant::now();
         let Some(endpoint) = self.claim().await? else { return Ok(false) };
         let endpoint = &endpoint;
@@ -100,7 +100,7 @@ impl Delivery {
             // Another core may have it before the attempt ends.
             return Ok(false);
         }
-        self.send(slot, endpoint, position, &page.changes).await
+        self.send(permit, endpoint, position, &page.changes).await
     }
 
     async fn claim(&self) -> Result<Option<Endpoint>, Error> {
@@ -130,7 +130,7 @@ impl Delivery {
 
     async fn send(
         &self,
-        slot: &mut Slot,
+        permit: &mut Permit,
         endpoint: &Endpoint,
         position: i64,
         changes: &[Change],
@@ -140,7 +140,7 @@ impl Delivery {
         let message = Message::of_changes(message_id, endpoint.message_after, position, restored, changes);
         let message = message.map_err(|_| Error::internal())?;
         let bytes = message.body.len();
-        let mut attempt = slot.wait_for(self.sender.send(&endpoint.url, message, endpoint.secrets())).await;
+        let mut attempt = permit.wait_for(self.sender.send(&endpoint.url, message, endpoint.secrets())).await;
         let is_delivered = attempt.error.is_none();
         // Then another message follows, with fewer changes.
         let is_cut = attempt.is_too_large() && changes.len() > 1;

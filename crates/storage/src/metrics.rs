@@ -18,13 +18,15 @@ pub const RETRY_REPLICA: &str = "replica";
 /// Statements that the server could not run for want of something.
 const EXHAUSTED: &str = "compliance_database_exhausted_total";
 /// Room on its disk.
-pub const EXHAUSTED_DISK: &str = "disk";
-pub const EXHAUSTED_MEMORY: &str = "memory";
-pub const EXHAUSTED_CONNECTIONS: &str = "connections";
+pub(crate) const EXHAUSTED_DISK: &str = "disk";
+/// Its memory.
+pub(crate) const EXHAUSTED_MEMORY: &str = "memory";
+/// Connections that it allows.
+pub(crate) const EXHAUSTED_CONNECTIONS: &str = "connections";
 /// What its settings limit, such as temporary files.
-pub const EXHAUSTED_OTHER: &str = "limit";
+pub(crate) const EXHAUSTED_OTHER: &str = "limit";
 /// It takes no writes, as some do when their disk is nearly full.
-pub const EXHAUSTED_READ_ONLY: &str = "read_only";
+pub(crate) const EXHAUSTED_READ_ONLY: &str = "read_only";
 
 /// Reads of a service with replicas or on Citus, by what served them.
 const READS: &str = "compliance_reads_total";
@@ -39,12 +41,12 @@ pub fn count_retry(reason: &'static str) {
 }
 
 /// Counts a statement that failed for want of something.
-pub fn count_exhausted(reason: &'static str) {
+pub(crate) fn count_exhausted(reason: &'static str) {
     count(EXHAUSTED, "reason", reason);
 }
 
 /// Counts a read of a service with replicas or on Citus, by the primary or coordinator, or by another server.
-pub fn count_read(on_citus: bool, by_other: bool) {
+pub(crate) fn count_read(on_citus: bool, by_other: bool) {
     count(
         READS,
         "server",

@@ -24,6 +24,7 @@ pub type Key = (i64, i64);
 /// Reads records of one kind by key. Clones share the queue.
 #[derive(Clone)]
 pub struct Reads<T: Record> {
+    /// The statement.
     pub statement: ReadByKey<T>,
     coalesced: Batcher<ReadByKey<T>>,
 }
@@ -31,13 +32,16 @@ pub struct Reads<T: Record> {
 /// The statement that reads records of one kind.
 #[derive(Clone)]
 pub struct ReadByKey<T: Record> {
+    /// Names it in logs, metrics and traces.
     pub name: &'static str,
     /// The number of their table in the record of changes.
     pub resource: i16,
+    /// Where it runs.
     pub pool: Connections,
     /// Takes the companies and the IDs as two arrays. Returns one row a record, with its key as `key_company_id` and
     /// `key_id`.
     pub sql: &'static str,
+    /// Makes a record of a row.
     pub decode: Read<T>,
     /// The error for an ID that the company has no record of.
     pub not_found: fn(i64) -> Error,
@@ -79,6 +83,7 @@ impl<T: Record> Rows<T> {
         Ok(Some(Self { reader, decode, returned, indices }))
     }
 
+    /// The record of a row.
     pub fn record(&self, index: usize) -> Result<T, Error> {
         let row = self.returned.get(index).ok_or_else(Error::internal)?;
         (self.decode)(&self.reader, row).map_err(from_database)
@@ -97,6 +102,7 @@ type Large = HashMap<Key, (usize, Option<Reservation>)>;
 type Fetched<T> = Result<(Option<Arc<Rows<T>>>, Large), sqlx::Error>;
 
 impl<T: Record> Reads<T> {
+    /// Reads by this statement.
     pub fn new(statement: ReadByKey<T>) -> Self {
         let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let coalesced = Batcher::new(statement.clone(), limits);

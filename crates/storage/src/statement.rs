@@ -72,10 +72,12 @@ pub fn begin_attempt() {
 pub struct ConnectionWait(Instant);
 
 impl ConnectionWait {
+    /// Begins to wait.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
+    /// For how long it waits.
     pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
@@ -98,6 +100,7 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request with this ID, whose wait begins now.
     pub fn new(id: Option<HeaderValue>, span: Span) -> Self {
         Self { id, token: None, span, since: Instant::now() }
     }
@@ -113,6 +116,7 @@ impl Request {
         encode_writer(self.id(), self.token.as_ref())
     }
 
+    /// Its ID, unless that is unsafe in a log.
     pub fn id(&self) -> Option<&str> {
         shown(self.id.as_ref())
     }
@@ -166,6 +170,7 @@ impl Spent {
 pub struct Watch(Instant);
 
 impl Watch {
+    /// Begins to watch the statement that runs here.
     pub fn start() -> Self {
         let _ = CURRENT.try_with(|statement| {
             statement.waited.set(Duration::ZERO);
@@ -209,6 +214,7 @@ pub fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Itera
     );
 }
 
+/// Milliseconds, as logs and traces have them.
 pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1e3
 }

@@ -34,9 +34,11 @@ use crate::{
     table::Layouts,
 };
 
+/// A statement that writes items of many callers.
 pub trait Write: Send + Sync + 'static {
     /// What is written for one caller.
     type Item: Send + Sync + 'static;
+    /// What its caller gets.
     type Written: Send + 'static;
     /// What two items of one statement must not have in common.
     type Key: Eq + Hash + Send;
@@ -44,6 +46,7 @@ pub trait Write: Send + Sync + 'static {
     /// What is written, for metrics.
     const NAME: &'static str;
 
+    /// The company of an item.
     fn company(item: &Self::Item) -> i64;
 
     /// The keys of an item. By default it has none.
@@ -62,6 +65,7 @@ pub trait Write: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Self::Written>, sqlx::Error>> + Send;
 }
 
+/// Writes items of one kind. Those that come together share a statement.
 pub struct Writes<W: Write>(Batcher<Writer<W>>);
 
 struct Writer<W: Write>(Arc<SharedWrites<W>>);

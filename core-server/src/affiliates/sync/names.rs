@@ -5,7 +5,7 @@ use std::{
     hash::BuildHasher as _,
 };
 
-use super::Change;
+use super::item::Change;
 
 /// A text, of which only a digest is kept: the texts of a million items would take much more memory.
 pub(super) type Digest = [u64; 2];
@@ -96,7 +96,7 @@ mod tests {
     use crate::affiliates::{
         in_order::NAME,
         input::Input,
-        sync::{Change, compare::Found},
+        sync::{compare::Found, item::Change},
     };
 
     /// Items of affiliates (0 is a new one), the name that each gets (if any), and who has it (0 is nobody).

@@ -6,7 +6,7 @@ use compliance_api::{
     v1::{AffiliateSyncResult, FieldViolation, SyncOutcome},
 };
 
-use super::{Change, names::Taken};
+use super::{item::Change, names::Taken};
 use crate::affiliates::{in_order::NAME, input::Input};
 
 fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg: &str) -> AffiliateSyncResult {

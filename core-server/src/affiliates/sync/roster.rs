@@ -6,7 +6,7 @@ use admission::{Full, Reservation};
 use compliance_api::v1::{AffiliateSyncResult, SyncAffiliatesRequest};
 
 use super::{
-    IDENTIFIER, Item,
+    item::{IDENTIFIER, Item},
     names::{Digest, Names},
     result,
 };

@@ -28,16 +28,25 @@ use crate::{
     table::{Expected, Inputs, Layouts, Rows, SchemaError},
 };
 
+/// The rows of a statement, with the memory that they take.
+#[derive(Debug)]
 pub struct Fetched {
+    /// The rows, in their order.
     pub rows: Vec<PgRow>,
+    /// Whether these are all.
     pub end: End,
+    /// Held until the rows, and what is made of them, are gone.
     pub memory: Reservation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why the rows of a statement end.
 pub enum End {
+    /// There are no more.
     Complete,
+    /// The next one would take more bytes than were asked for.
     TooLarge,
+    /// There is no memory for the next one.
     Full(Full),
 }
 
@@ -113,10 +122,12 @@ impl Connections {
         }
     }
 
+    /// For writes of a call: none begins once its caller has left, and each waits for locks only briefly.
     pub fn of_call(&self) -> Self {
         Self { of_call: true, ..self.with_lock_timeout(FIRST_LOCK_TIMEOUT) }
     }
 
+    /// For statements that wait this long for each lock, such as `50ms`.
     pub fn with_lock_timeout(&self, lock_timeout: &'static str) -> Self {
         Self { lock_timeout, ..self.clone() }
     }
@@ -152,6 +163,7 @@ impl Connections {
         self.lock_timeout != FIRST_LOCK_TIMEOUT
     }
 
+    /// The attributes of the input types, as the database has them.
     pub fn layouts(&self) -> Arc<Layouts> {
         self.pool.inputs.layouts()
     }
@@ -303,6 +315,7 @@ impl Connections {
         AssertSqlSafe(format!("begin;{propagate}set local compliance.changed_by = '{writer}'"))
     }
 
+    /// How many there may be.
     pub fn most(&self) -> u32 {
         self.pool.most()
     }
@@ -400,6 +413,7 @@ pub async fn copy_within<'r, T: 'static>(
     copy.finish().await.map(drop)
 }
 
+/// The bytes of a row's values.
 pub fn size(row: &PgRow) -> usize {
     let value = |index| row.try_get_raw(index).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
     (0..row.len()).map(value).sum()

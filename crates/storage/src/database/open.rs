@@ -23,8 +23,11 @@ const NO_LOCK_TIMEOUT: &str = "0";
 pub struct Database {
     /// The connections.
     pub pool: PgPool,
+    /// Where it is, as its URL says.
     pub target: Target,
+    /// Whose sessions its connections have.
     pub sessions: Sessions,
+    /// Whether its tables are distributed over the nodes of Citus.
     pub on_citus: bool,
     /// Where reads may run instead.
     pub replicas: Option<ReadTarget>,

@@ -5,7 +5,7 @@ use compliance_api::{
     record::{Access, RecordField, StoredAs},
     rules::start_date,
 };
-use sqlx::{Encode, Postgres, error::BoxDynError};
+use sqlx::{Encode, Postgres};
 use time::{Date, OffsetDateTime};
 
 use super::encoder::{Attribute, Composite, Encoder};

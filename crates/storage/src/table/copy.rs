@@ -13,6 +13,7 @@ const END: i16 = -1;
 
 /// Rows to be copied, encoded in parts: each is a company, an ID, and a value with the other columns.
 pub struct Rows<'r, T, I> {
+    /// The `COPY` statement.
     pub statement: String,
     attributes: Vec<&'r Attribute<T>>,
     pending: I,

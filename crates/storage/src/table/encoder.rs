@@ -17,6 +17,7 @@ type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Se
 
 /// An attribute of the composite type that values of type `T` are sent as.
 pub struct Attribute<T> {
+    /// Its name.
     pub name: &'static str,
     /// The type, as PostgreSQL's `format_type` writes it.
     pub(super) sql_type: Cow<'static, str>,
@@ -26,6 +27,7 @@ pub struct Attribute<T> {
 /// A composite type of the database, and how values of type `T` are sent as it.
 pub struct Composite<T> {
     pub(super) name: &'static str,
+    /// The attributes that the program knows.
     pub attributes: Vec<Attribute<T>>,
 }
 

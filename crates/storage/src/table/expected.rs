@@ -56,6 +56,8 @@ struct AttributeRow {
 }
 
 impl Expected {
+    /// With the columns of a record.
+    #[must_use]
     pub fn record<R: Record>(mut self) -> Self {
         for column in R::FIELDS.iter().map(|field| field.column).filter(|column| !column.table.is_empty()) {
             self.add("table", column.table, (column.name, column.sql_type.into()));
@@ -63,6 +65,8 @@ impl Expected {
         self
     }
 
+    /// With the attributes of an input type.
+    #[must_use]
     pub fn composite<T>(mut self, composite: &Composite<T>) -> Self {
         for attribute in &composite.attributes {
             self.add("type", composite.name, (attribute.name, attribute.sql_type.clone()));
@@ -127,6 +131,7 @@ impl Inputs {
         Self::open(pool, self.expected.clone()).await
     }
 
+    /// The input types, as the database has them.
     pub fn layouts(&self) -> Arc<Layouts> {
         Arc::clone(&self.layouts.read().unwrap_or_else(PoisonError::into_inner))
     }

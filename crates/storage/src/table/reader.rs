@@ -17,6 +17,7 @@ use super::{
 };
 use crate::vocabulary;
 
+/// Where the fields of a record are in the rows of a statement.
 pub struct Reader<R: Record> {
     columns: Vec<ReadColumn<R>>,
 }
@@ -57,6 +58,7 @@ impl<R: Record> Reader<R> {
         Ok(Self { columns: R::FIELDS.iter().map(column).collect::<Result<_, _>>()? })
     }
 
+    /// The record of a row.
     pub fn read(&self, row: &PgRow) -> Result<R, sqlx::Error> {
         let mut record = R::default();
         for column in &self.columns {

@@ -24,7 +24,9 @@ use crate::{
 /// The queues of all companies, one for each kind of write.
 #[derive(Clone)]
 pub struct Queues {
+    /// New affiliates.
     pub created_affiliates: CompanyQueue,
+    /// Changes of affiliates.
     pub updated_affiliates: CompanyQueue,
     /// URLs that partners add and that crawlers observe.
     pub urls: CompanyQueue,
@@ -35,6 +37,7 @@ pub struct Queues {
 }
 
 impl Queues {
+    /// The queues of a service with so many connections.
     pub fn new(connections: u32) -> Self {
         let lock_waits = LockWaits::new(connections);
         Self {
@@ -64,6 +67,7 @@ struct Waited {
     has_written: bool,
 }
 
+/// Lets one batch of a company, or all of its writes, run until this is dropped.
 pub struct WritePermit {
     queue: CompanyQueue,
     permit: CompanyPermit,
@@ -101,6 +105,7 @@ impl WritePermit {
         self.queue.waited().get(&self.permit.company).is_some_and(|waited| waited.last.elapsed() < LOCK_REMEMBERED)
     }
 
+    /// Remembers that the company waits for a lock, also `in_turn`.
     pub fn lock_timed_out(&self, in_turn: bool) {
         let mut waited = self.queue.waited();
         if waited.len() >= MAX_LOCKS_REMEMBERED {

@@ -11,7 +11,7 @@ use crate::{
 
 /// The locations of companies, as they were when they were last read.
 #[derive(Debug)]
-pub struct Locations(Cache<i64, Location>);
+pub(in crate::database) struct Locations(Cache<i64, Location>);
 
 /// The node and the shard that has a company's records.
 type Location = (i64, i64);
