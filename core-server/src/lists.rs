@@ -20,7 +20,7 @@ mod whole;
 pub(crate) use description::{Filter, List, Part, Sort, Value};
 pub(crate) use page::{Asked, PageQuery, days};
 pub(crate) use statements::{
-    Records, Source, Statements, by_ids, by_keys, chosen, read_by_ids, read_records, too_large,
+    Records, Source, Statements, by_ids, by_key, by_keys, chosen, read_by_ids, read_records, too_large,
 };
 pub(crate) use stream::{LargePage, PagePart};
 pub(crate) use whole::{Whole, page};

@@ -20,13 +20,15 @@ use crate::{
 };
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));
+static BY_KEY: LazyLock<&'static str> = LazyLock::new(|| lists::by_key(query));
 static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| lists::by_ids(query));
 static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(None));
 static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after(Some(4)));
 
 /// The statements that read affiliates, with the types of their parameters.
-pub(super) fn statements() -> [(&'static str, &'static str); 4] {
+pub(super) fn statements() -> [(&'static str, &'static str); 5] {
     [
+        (*BY_KEY, "bigint, bigint"),
         (*BY_KEYS, "bigint[], bigint[]"),
         (*BY_IDS, "bigint, bigint[]"),
         (*AFTER, "bigint, bigint, bigint"),
@@ -48,9 +50,9 @@ pub(super) fn columns() -> String {
     selection::<Affiliate>("a.company_id", &[("affiliates", "a")], &[])
 }
 
-/// A query for the affiliate of a company, which is given as SQL, and of the ID `p.id`.
-pub(crate) fn query(company: &str) -> String {
-    format!("select {} from affiliates a where a.company_id = {company} and a.id = p.id limit 1", columns())
+/// A query for the affiliate of a company and an ID, which are given as SQL.
+pub(crate) fn query(company: &str, id: &str) -> String {
+    format!("select {} from affiliates a where a.company_id = {company} and a.id = {id} limit 1", columns())
 }
 
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
@@ -59,7 +61,8 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
         resource: 1,
         pool: pool.clone(),
         memory: memory.clone(),
-        sql: *BY_KEYS,
+        one: *BY_KEY,
+        many: *BY_KEYS,
         decode: Reader::read,
         not_found: Error::affiliate_not_found,
         long: &[],

@@ -9,11 +9,11 @@ use storage::table::{Reader, selection};
 
 use crate::infraction_lists;
 
-/// A query for a form of the case of a company, which is given as SQL, and of the ID `p.id`.
+/// A query for a form of the case of a company and an ID, which are given as SQL.
 ///
 /// A case always has its affiliate, but an inner join would let the planner look the case up in the index on affiliates. The
 /// affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
-pub(crate) fn query<R: Record>(company: &str) -> String {
+pub(crate) fn query<R: Record>(company: &str, id: &str) -> String {
     let upline_name = format!(
         "(select up.affiliate_name from affiliates up
         where up.company_id = {company} and up.client_affiliate_id = a.upline order by up.id limit 1)"
@@ -30,7 +30,7 @@ pub(crate) fn query<R: Record>(company: &str) -> String {
             select a.* from affiliates a where a.company_id = {company} and a.id = u.affiliate_id limit 1
         ) a on true
         left join lateral ({incidents}) i on true
-        where u.company_id = {company} and u.id = p.id limit 1"
+        where u.company_id = {company} and u.id = {id} limit 1"
     )
 }
 

@@ -28,9 +28,9 @@ use crate::{
 /// The statements, by the number of the table of their records.
 pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
     BTreeMap::from([
-        (1, statement(affiliates::query("$1"))),
-        (2, statement(urls::record::query::<ComplianceUrl>("$1"))),
-        (4, statement(cases::record::query::<ComplianceCase>("$1"))),
+        (1, statement(affiliates::query("$1", "p.id"))),
+        (2, statement(urls::record::query::<ComplianceUrl>("$1", "p.id"))),
+        (4, statement(cases::record::query::<ComplianceCase>("$1", "p.id"))),
     ])
 });
 /// The types of their parameters.

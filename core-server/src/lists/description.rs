@@ -16,8 +16,8 @@ pub(crate) struct List<Q: 'static> {
     pub(crate) buckets: &'static str,
     /// The number of the lock that writers of the counts take.
     pub(crate) lock: i64,
-    /// A query for the record `p.id` of a company, which is given as SQL.
-    pub(crate) record: fn(&str) -> String,
+    /// A query for the record of a company and an ID, which are given as SQL.
+    pub(crate) record: fn(&str, &str) -> String,
 }
 
 /// A filter that compares a column with one value. The counts are split by it.

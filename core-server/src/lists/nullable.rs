@@ -26,7 +26,7 @@ pub(crate) static LIST: List<Request> = List {
     ],
     buckets: "compliance_url_buckets(r.id >> 10, utc_day(r.discovery_date), null, utc_day(r.last_seen))",
     lock: 3,
-    record: |company| format!("select u.id from compliance_urls u where u.company_id = {company} and u.id = p.id"),
+    record: |company, id| format!("select u.id from compliance_urls u where u.company_id = {company} and u.id = {id}"),
 };
 
 /// Records of company 1 in many buckets, a third of them with null, and their counts.

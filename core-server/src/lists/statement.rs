@@ -245,7 +245,7 @@ impl<Q> PageStatement<'_, Q> {
         format!(
             "select t.total, p.id as found, r.* from counted t
             left join (page p cross join lateral ({}) r) on true order by {order}",
-            (self.list.record)(COMPANY),
+            (self.list.record)(COMPANY, "p.id"),
         )
     }
 
@@ -388,7 +388,7 @@ mod tests {
         sorts: &[],
         buckets: "",
         lock: 0,
-        record: |_| String::new(),
+        record: |_, _| String::new(),
     };
     const IDS: &[Part] = &[Part::Ids];
     const MADE: &[Part] = &[Part::Days("made")];

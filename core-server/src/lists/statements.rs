@@ -27,6 +27,8 @@ use storage::{
 pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,
     pages: Vec<(Shape, &'static str)>,
+    /// A record by company and ID.
+    pub(crate) by_key: &'static str,
     /// Records by company and ID, for many reads at once.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
@@ -69,7 +71,7 @@ impl<Q> Statements<Q> {
                 }
             }
         }
-        Self { list, pages, by_keys: by_keys(list.record), by_ids: by_ids(list.record) }
+        Self { list, pages, by_key: by_key(list.record), by_keys: by_keys(list.record), by_ids: by_ids(list.record) }
     }
 
     /// Every statement that reads a page, each with its name and the types of its parameters.
@@ -91,7 +93,8 @@ impl<Q> Statements<Q> {
 
     /// Every statement that reads records by ID, with the types of its parameters.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        [(self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")].into_iter()
+        [(self.by_key, "bigint, bigint"), (self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")]
+            .into_iter()
     }
 
     /// Reads one page of the company's records. `None` if they take more bytes than they may.
@@ -175,26 +178,31 @@ pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
     }
 }
 
+/// A statement that reads a record by company and ID.
+pub(crate) fn by_key(record: fn(&str, &str) -> String) -> &'static str {
+    record("$1", "$2").leak()
+}
+
 /// A statement that reads records by company and ID. Each is looked up separately: a join could read all records of a company
 /// instead, if the planner takes them to be few.
-pub(crate) fn by_keys(record: fn(&str) -> String) -> &'static str {
+pub(crate) fn by_keys(record: fn(&str, &str) -> String) -> &'static str {
     format!(
         "select p.company_id as key_company_id, p.id as key_id, r.*
         from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)
         cross join lateral ({}) r",
-        record("p.company_id")
+        record("p.company_id", "p.id")
     )
     .leak()
 }
 
 /// A statement that reads the records of a company by ID.
-pub(crate) fn by_ids(record: fn(&str) -> String) -> &'static str {
+pub(crate) fn by_ids(record: fn(&str, &str) -> String) -> &'static str {
     format!(
         "select r.*
         from (select distinct id from unnest($2::bigint[]) as p (id)) p
         cross join lateral ({}) r
         order by p.id",
-        record("$1")
+        record("$1", "p.id")
     )
     .leak()
 }

@@ -69,7 +69,7 @@ fn statement<Q>(list: &List<Q>, long: Option<&str>, from: &str, condition: &str)
         ) u
         where {conditions} order by u.id limit $3"
     );
-    page(&ids, long, &(list.record)("$1"))
+    page(&ids, long, &(list.record)("$1", "p.id"))
 }
 
 /// The records `p.id` that a statement selects, each as `record` has it. Of those with texts in `long`, which the statement selects too, as

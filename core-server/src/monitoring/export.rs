@@ -33,7 +33,7 @@ fn urls(ids: Option<usize>) -> String {
     let ids = format!(
         "select u.id, u.transcription_text from {chosen} where u.company_id = $1 and u.id > $2 order by u.id limit $3"
     );
-    page(&ids, Some("transcription_text"), &urls::record::query::<UrlObservation>("$1"))
+    page(&ids, Some("transcription_text"), &urls::record::query::<UrlObservation>("$1", "p.id"))
 }
 
 impl RecordPage for ExportUrlsResponse {
@@ -82,7 +82,7 @@ fn cases(ids: Option<usize>) -> String {
         ) c on true
         cross join lateral ({}) r
         order by p.id",
-        cases::record::query::<CaseInput>("$1")
+        cases::record::query::<CaseInput>("$1", "p.id")
     )
 }
 

@@ -9,10 +9,10 @@ use storage::table::{Reader, Shown, selection, timestamp};
 
 use crate::infraction_lists;
 
-/// A query for a form of the URL of a company, which is given as SQL, and of the ID `p.id`.
+/// A query for a form of the URL of a company and an ID, which are given as SQL.
 ///
 /// The affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
-pub(crate) fn query<R: Record>(company: &str) -> String {
+pub(crate) fn query<R: Record>(company: &str, id: &str) -> String {
     let columns = selection::<R>(company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
     let dates = "array_agg(created_date) as infraction_dates";
     let from = format!("infractions i where i.company_id = {company} and i.url_id = u.id");
@@ -24,7 +24,7 @@ pub(crate) fn query<R: Record>(company: &str) -> String {
             select a.* from affiliates a where a.company_id = {company} and a.id = u.affiliate_id limit 1
         ) a on true
         left join lateral ({infractions}) i on true
-        where u.company_id = {company} and u.id = p.id limit 1"
+        where u.company_id = {company} and u.id = {id} limit 1"
     )
 }
 

@@ -24,7 +24,7 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
         ) p
         cross join lateral ({}) r
         order by p.id desc"#,
-        record::query::<ComplianceUrl>("$1")
+        record::query::<ComplianceUrl>("$1", "p.id")
     )
     .leak()
 });

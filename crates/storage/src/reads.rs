@@ -1,6 +1,16 @@
-//! Reads of single records. Concurrent reads, of all companies together, become one statement.
+//! Reads of single records. Concurrent reads, of all companies together, become one statement. A read that is alone has a plain one.
 
-use std::{collections::HashMap, future::ready, iter::repeat_n, panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{
+    collections::HashMap,
+    future::ready,
+    iter::repeat_n,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
 
 use admission::{MEMORY_WAIT, Memory, Reservation, SMALL};
 use batcher::{BatchLimits, Batcher, Pending, RunBatch};
@@ -27,6 +37,7 @@ pub struct Reads<T: Record> {
     /// The statement.
     pub statement: ReadByKey<T>,
     coalesced: Batcher<ReadByKey<T>>,
+    in_flight: Arc<AtomicUsize>,
 }
 
 /// The statement that reads records of one kind.
@@ -38,9 +49,11 @@ pub struct ReadByKey<T: Record> {
     pub resource: i16,
     /// Where it runs.
     pub pool: Connections,
+    /// Takes a company and an ID. Returns the record's row, if there is one.
+    pub one: &'static str,
     /// Takes the companies and the IDs as two arrays. Returns one row a record, with its key as `key_company_id` and
     /// `key_id`.
-    pub sql: &'static str,
+    pub many: &'static str,
     /// Makes a record of a row.
     pub decode: Read<T>,
     /// The error for an ID that the company has no record of.
@@ -107,12 +120,16 @@ impl<T: Record> Reads<T> {
         let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let coalesced = Batcher::new(statement.clone(), limits);
         metrics::report_queue(statement.name, coalesced.queue_length());
-        Self { statement, coalesced }
+        Self { statement, coalesced, in_flight: Arc::default() }
     }
 
     /// The company's record of this ID, with its memory if it is large. Concurrent reads become one statement.
     pub async fn get(&self, company_id: i64, id: i64) -> Result<(T, Option<Reservation>), Error> {
         let key = (company_id, id);
+        let in_flight = InFlight::new(&self.in_flight);
+        if in_flight.is_alone {
+            return self.get_alone(key).await;
+        }
         // The statement runs in a task of its own, for many callers.
         let found = self.coalesced.call((key, Request::current(COALESCED_READ))).await;
         match found.map_err(from_batcher)?? {
@@ -121,23 +138,47 @@ impl<T: Record> Reads<T> {
         }
     }
 
+    /// The record of a read that nothing could share a statement with.
+    async fn get_alone(&self, key: Key) -> Result<(T, Option<Reservation>), Error> {
+        let row = self.read(key).await?;
+        let bytes = self.statement.long_bytes(&row).map_err(from_database)?;
+        if bytes <= SMALL {
+            return Ok((self.decode(&row)?, None));
+        }
+        let mut memory = self.statement.memory.reservation(Some(key.0));
+        if memory.grow(bytes * COPIES).is_err() {
+            // It is not held while it waits.
+            drop(row);
+            return self.large(key, bytes).await;
+        }
+        Ok((self.decode(&row)?, Some(memory)))
+    }
+
     /// A large record of this key, read by itself once there is memory for it.
     pub async fn large(&self, key: Key, bytes: usize) -> Result<(T, Option<Reservation>), Error> {
         let mut memory = self.statement.memory.reservation(Some(key.0));
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
-        let ReadByKey { sql, ref pool, decode, not_found, .. } = self.statement;
+        let row = self.read(key).await?;
+        Ok((self.decode(&row)?, Some(memory)))
+    }
+
+    /// The row of a record, by a statement of its own.
+    async fn read(&self, key: Key) -> Result<PgRow, Error> {
+        let ReadByKey { name, one, ref pool, not_found, .. } = self.statement;
         let pool = &pool.of_company(key.0);
-        let read =
-            async |pool: Connections| sqlx::query(sql).bind(vec![key.0]).bind(vec![key.1]).fetch_all(&pool).await;
+        let read = async |pool: Connections| sqlx::query(one).bind(key.0).bind(key.1).fetch_optional(&pool).await;
         let watched = async {
             let _watch = Watch::start();
             database::short_read(pool, read).await
         };
-        let purpose = Purpose { name: self.statement.name, ..Purpose::current() };
-        let rows = tokio::time::timeout(COALESCED_TIMEOUT, purpose.run(watched)).await;
-        let rows = rows.map_err(|_| Error::deadline_exceeded())?.and_then(|rows| Rows::new(decode, rows));
-        let rows = rows.map_err(from_database)?.ok_or_else(|| not_found(key.1))?;
-        Ok((rows.record(0)?, Some(memory)))
+        let purpose = Purpose { name, ..Purpose::current() };
+        let row = tokio::time::timeout(COALESCED_TIMEOUT, purpose.run(watched)).await;
+        let row = row.map_err(|_| Error::deadline_exceeded())?.map_err(from_database)?;
+        row.ok_or_else(|| not_found(key.1))
+    }
+
+    fn decode(&self, row: &PgRow) -> Result<T, Error> {
+        Reader::new(row).and_then(|reader| (self.statement.decode)(&reader, row)).map_err(from_database)
     }
 
     /// The records of these keys, in their order, from one statement for these requests.
@@ -230,7 +271,7 @@ impl<T: Record> ReadByKey<T> {
         let pool = self.pool.of_company(keys.first().map_or(0, |key| key.0));
         let read = async |pool: Connections| {
             let (mut rows, mut large, mut failed) = (Vec::new(), Large::new(), Ok(()));
-            let query = sqlx::query(self.sql).bind(&companies).bind(&ids);
+            let query = sqlx::query(self.many).bind(&companies).bind(&ids);
             pool.fetch_while(query, |row| {
                 match self.has_memory(&row, &mut large) {
                     Ok(true) => rows.push(row),
@@ -248,8 +289,7 @@ impl<T: Record> ReadByKey<T> {
 
     /// Whether there is memory for a row, if it is large.
     fn has_memory(&self, row: &PgRow, large: &mut Large) -> Result<bool, sqlx::Error> {
-        let bytes = |name: &&str| Ok(row.try_get_raw(*name)?.as_bytes().map_or(0, <[u8]>::len));
-        let bytes = self.long.iter().map(bytes).sum::<Result<usize, sqlx::Error>>()?;
+        let bytes = self.long_bytes(row)?;
         if bytes <= SMALL {
             return Ok(true);
         }
@@ -259,5 +299,30 @@ impl<T: Record> ReadByKey<T> {
         let has_memory = memory.grow(bytes * COPIES).is_ok();
         large.insert(key, (bytes, has_memory.then_some(memory)));
         Ok(has_memory)
+    }
+
+    /// The bytes of the columns that make a record large.
+    fn long_bytes(&self, row: &PgRow) -> Result<usize, sqlx::Error> {
+        let bytes = |name: &&str| Ok(row.try_get_raw(*name)?.as_bytes().map_or(0, <[u8]>::len));
+        self.long.iter().map(bytes).sum()
+    }
+}
+
+/// A read in flight, until this is dropped.
+struct InFlight<'r> {
+    reads: &'r AtomicUsize,
+    /// Whether there was no other when it began.
+    is_alone: bool,
+}
+
+impl<'r> InFlight<'r> {
+    fn new(reads: &'r AtomicUsize) -> Self {
+        Self { reads, is_alone: reads.fetch_add(1, Ordering::Relaxed) == 0 }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.reads.fetch_sub(1, Ordering::Relaxed);
     }
 }
