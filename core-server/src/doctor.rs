@@ -195,34 +195,3 @@ impl<Q> List<Q> {
         Ok(repaired.rows_affected() > 0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::check_list;
-    use crate::lists::nullable;
-
-    /// After each damage as many counts differ, until they are repaired.
-    #[tokio::test]
-    async fn counts_of_records_with_null_are_compared_and_repaired() {
-        let (server, pool) = nullable::filled().await;
-        let mut connection = pool.acquire().await.unwrap();
-        for (damage, wrong) in [
-            ("", 0),
-            ("update counts_of_nulls set n = n + 1 where dimension = 'all'", 2 * 3),
-            (
-                "update counts_of_nulls set first_day = first_day + 1 where dimension = 'all' and false_positive is null",
-                2,
-            ),
-            ("delete from counts_of_nulls where dimension = 'all' and false_positive is null", 2),
-        ] {
-            sqlx::raw_sql(damage).execute(&mut *connection).await.unwrap();
-            for (repair, expected) in [(true, wrong), (false, 0)] {
-                let found = check_list(&mut connection, &nullable::LIST, repair, &mut |_| ()).await.unwrap();
-                assert_eq!(found, expected, "after {damage:?}, repair {repair}");
-            }
-        }
-        drop(connection);
-        pool.close().await;
-        server.stop().await;
-    }
-}

@@ -9,9 +9,8 @@ mod description;
 mod golden;
 #[cfg(test)]
 mod layout;
-#[cfg(test)]
-pub(crate) mod nullable;
 mod page;
+mod shape;
 mod statement;
 mod statements;
 mod stream;

@@ -30,7 +30,6 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
         column: "case_status_id",
         // An ID that no status can have matches nothing.
         value: Value::Integer(|request| request.case_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
-        leads: true,
     }],
     date: "created_date",
     sorts: &[

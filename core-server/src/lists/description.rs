@@ -20,13 +20,11 @@ pub(crate) struct List<Q: 'static> {
     pub(crate) record: fn(&str, &str) -> String,
 }
 
-/// A filter that compares a column with one value. The counts are split by it.
+/// A filter that compares a column with one value. The counts are split by it, and the filters' indexes lead with it. Never null.
 pub(crate) struct Filter<Q> {
     /// The column, in the table of the records and in that of the counts.
     pub(crate) column: &'static str,
     pub(crate) value: Value<Q>,
-    /// Whether the filters' indexes lead with the column, which is never null then. Otherwise they include it.
-    pub(crate) leads: bool,
 }
 
 /// How a request names the value of a filter, by the type of the column. `None` filters nothing.

@@ -1,14 +1,10 @@
 //! The statements of lists as they are sent, one of each structure: `golden/*.sql`. `tools/scripts/write-reference` rewrites
 //! them.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
-    path::Path,
-};
+use std::{collections::BTreeSet, env, fs, path::Path};
 
 use super::layout::{WIDTH, lay_out, one_line};
-use crate::{cases, list_statements, read_statements, urls, write_statements};
+use crate::{list_statements, read_statements, write_statements};
 use storage::limits::STATEMENT_CACHE;
 
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
@@ -37,22 +33,6 @@ const COMMITTED: [&str; 17] = [
     "compliance_cases deep by id descending in a range",
     "compliance_urls deep by id descending in a range filtered",
 ];
-/// Words of SQL that make up the structure of a statement. Its conditions have none of them, unless in a subquery.
-const STRUCTURE: [&str; 12] = [
-    "with",
-    "materialized",
-    "select",
-    "from",
-    "join",
-    "lateral",
-    "union",
-    "where",
-    "group",
-    "order",
-    "limit",
-    "offset",
-];
-
 #[test]
 fn the_committed_statements_are_those_that_are_sent() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lists/golden");
@@ -77,34 +57,6 @@ fn the_committed_statements_are_those_that_are_sent() {
     }
     let committed = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     assert_eq!(committed.collect::<BTreeSet<_>>(), files);
-}
-
-/// Every statement has the structure of one that is committed.
-#[test]
-fn each_structure_of_a_statement_is_committed() {
-    let structures = || urls::STATEMENTS.structures().chain(cases::STATEMENTS.structures());
-    let committed: BTreeSet<_> =
-        structures().filter(|(name, ..)| COMMITTED.contains(&&**name)).map(|(_, structure, ..)| structure).collect();
-    assert_eq!(committed.len(), COMMITTED.len(), "each statement that is committed has a structure of its own");
-    for (name, structure, ..) in structures() {
-        assert!(committed.contains(&structure), "no committed statement has the structure of {name}: {structure:?}");
-    }
-}
-
-/// What is called a structure is all that decides on it: statements of one structure, for keys of as many parts, have the same
-/// words of SQL. So a further decision in the code must become a part of the structure.
-#[test]
-fn statements_of_one_structure_differ_in_names_and_conditions_alone() {
-    let mut known = BTreeMap::new();
-    for (name, structure, parts, sql) in urls::STATEMENTS.structures().chain(cases::STATEMENTS.structures()) {
-        // The rest reads the records.
-        let (page, _) = sql.split_once(" t.total, p.id as found").unwrap();
-        let words = page.split(|character: char| !character.is_alphanumeric()).filter(|word| STRUCTURE.contains(word));
-        let mut words: Vec<_> = words.collect();
-        words.sort_unstable();
-        let (first, expected) = known.entry((structure, parts)).or_insert_with(|| (name.clone(), words.clone()));
-        assert_eq!(words, *expected, "{name} and {first}");
-    }
 }
 
 /// A statement that is prepared anew each time costs a round trip and a plan.

@@ -14,7 +14,8 @@ use sqlx::{
 use super::{
     description::List,
     page::Asked,
-    statement::{Among, PageStatement, Shape, TYPES},
+    shape::{Among, Shape},
+    statement::{PageStatement, TYPES},
 };
 use crate::limits::NEAR;
 use storage::{
@@ -65,7 +66,7 @@ impl<Q> Statements<Q> {
             for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
                 for filtered in [false, true] {
                     for among in [Among::Affiliate, Among::Near, Among::Deep] {
-                        let shape = Shape { parts: sort.parts, descending, ranged, filtered, among };
+                        let shape = Shape { parts: sort.parts, date: list.date, descending, ranged, filtered, among };
                         pages.push((shape, &*PageStatement { list, shape }.sql().leak()));
                     }
                 }
@@ -80,15 +81,6 @@ impl<Q> Statements<Q> {
         let types: String = std::iter::once(TYPES).chain(filters).collect();
         let table = self.list.table;
         self.pages.iter().map(move |(shape, sql)| (format!("{table} {}", shape.name()), *sql, types.clone()))
-    }
-
-    /// The same, each with its name, its structure and the number of parts of its sort key.
-    #[cfg(test)]
-    pub(crate) fn structures(&self) -> impl Iterator<Item = (String, Vec<&'static str>, usize, &'static str)> {
-        self.pages.iter().map(|&(shape, sql)| {
-            let structure = PageStatement { list: self.list, shape }.structure();
-            (format!("{} {}", self.list.table, shape.name()), structure, shape.parts.len(), sql)
-        })
     }
 
     /// Every statement that reads records by ID, with the types of its parameters.
@@ -121,6 +113,7 @@ impl<Q> Statements<Q> {
         let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
         let shape = Shape {
             parts: sort.parts,
+            date: self.list.date,
             descending: asked.page.descending,
             ranged: asked.days.is_some(),
             filtered: self.list.filters.iter().any(|filter| filter.value.is_asked(request)),

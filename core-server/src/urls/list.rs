@@ -30,9 +30,8 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
             column: "incident_status_id",
             // An ID that no status can have matches nothing.
             value: Value::Integer(|request| request.incident_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
-            leads: true,
         },
-        Filter { column: "disabled", value: Value::Boolean(|request| request.disabled), leads: true },
+        Filter { column: "disabled", value: Value::Boolean(|request| request.disabled) },
     ],
     date: "discovery_date",
     sorts: &[

@@ -12,6 +12,7 @@ pub mod reads;
 mod schema;
 pub mod statement;
 pub mod table;
+pub mod template;
 pub mod vocabulary;
 pub mod writes;
 

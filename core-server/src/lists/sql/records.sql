@@ -1,0 +1,5 @@
+-- The records of the page, each with the total. Without records it is one row of the total alone.
+select t.total, p.id as found, r.*
+from counted t
+left join (page p cross join lateral (:record) r) on true
+order by :order
