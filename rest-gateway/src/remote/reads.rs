@@ -1,13 +1,15 @@
-//! Single reads of all callers, coalesced into few calls of the core.
+//! Single reads of all callers, coalesced into few calls of the core. A read that is alone is an ordinary call.
 
-use std::{collections::HashMap, error::Error as _, time::Duration};
+use std::{collections::HashMap, error::Error as _, sync::Arc, time::Duration};
 
 use batcher::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{
     batch_read::ReadRecords,
     error::Error,
     v1::{
-        BatchReadRequest, Read, batch_read_response::Result as Outcome, read::Operation,
+        BatchReadRequest, Read, affiliate_service_client::AffiliateServiceClient,
+        batch_read_response::Result as Outcome, compliance_case_service_client::ComplianceCaseServiceClient,
+        compliance_url_service_client::ComplianceUrlServiceClient, read::Operation,
         read_service_client::ReadServiceClient,
     },
 };
@@ -23,13 +25,20 @@ use crate::limits::{CORE_DEADLINE_SLACK, MAX_QUEUED_READS, READ_BATCHES_WHEN_SLO
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
-/// Makes reads of all callers in batches. Each read keeps its own token, request ID and result.
-pub(super) struct CoalescedReads(Batcher<Batches>);
+/// Makes concurrent reads of all callers in batches. Each read keeps its own token, request ID and result.
+pub(super) struct CoalescedReads {
+    batcher: Batcher<Batches>,
+    affiliates: AffiliateServiceClient<CoreChannel>,
+    urls: ComplianceUrlServiceClient<CoreChannel>,
+    cases: ComplianceCaseServiceClient<CoreChannel>,
+    /// Each read in progress has a clone.
+    in_progress: Arc<()>,
+}
 
 impl CoalescedReads {
     /// `timeout` bounds one call, and so the reads in it.
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
-        let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
+        let client = ReadServiceClient::new(channel.clone()).max_decoding_message_size(max_message_size);
         let limits = BatchLimits {
             slow_after: READ_SLOW_AFTER,
             ..BatchLimits::for_this_machine(READ_BATCHES_WHEN_SLOW, MAX_QUEUED_READS)
@@ -38,14 +47,44 @@ impl CoalescedReads {
         let length = reads.queue_length();
         let queue = gauge!("compliance_gateway_queue_length", "queue" => "single reads");
         on_render(queue, move || Some(length()? as f64));
-        Self(reads)
+        Self {
+            batcher: reads,
+            affiliates: AffiliateServiceClient::new(channel.clone()).max_decoding_message_size(max_message_size),
+            urls: ComplianceUrlServiceClient::new(channel.clone()).max_decoding_message_size(max_message_size),
+            cases: ComplianceCaseServiceClient::new(channel).max_decoding_message_size(max_message_size),
+            in_progress: Arc::default(),
+        }
+    }
+
+    /// Makes a read as a call of its own. A batch would only add a task and a message around it.
+    async fn read_alone(&self, request: Request<Operation>) -> ReadResult {
+        let (metadata, extensions, operation) = request.into_parts();
+        Ok(match operation {
+            Operation::Affiliate(get) => {
+                let call = Request::from_parts(metadata, extensions, get);
+                self.affiliates.clone().get_affiliate(call).await?.map(|record| Outcome::Affiliate(Box::new(record)))
+            }
+            Operation::Url(get) => {
+                let call = Request::from_parts(metadata, extensions, get);
+                self.urls.clone().get_compliance_url(call).await?.map(|record| Outcome::Url(Box::new(record)))
+            }
+            Operation::Case(get) => {
+                let call = Request::from_parts(metadata, extensions, get);
+                self.cases.clone().get_compliance_case(call).await?.map(|record| Outcome::Case(Box::new(record)))
+            }
+        })
     }
 }
 
 #[tonic::async_trait]
 impl ReadRecords for CoalescedReads {
     async fn read(&self, request: Request<Operation>) -> ReadResult {
-        self.0.call(request).await.unwrap_or_else(|error| {
+        let reading = Arc::clone(&self.in_progress);
+        // The other clone is that of this client.
+        if Arc::strong_count(&reading) == 2 {
+            return self.read_alone(request).await;
+        }
+        self.batcher.call(request).await.unwrap_or_else(|error| {
             Err(match error {
                 BatchError::QueueFull => Error::overloaded().into(),
                 BatchError::Closed => Error::internal().into(),
