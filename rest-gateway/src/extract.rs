@@ -7,6 +7,7 @@ mod collect;
 mod document;
 mod inflate;
 mod json;
+mod object;
 pub(crate) mod path;
 pub(crate) mod query;
 pub(crate) mod tags;
