@@ -1,15 +1,13 @@
 //! Single reads of all callers, coalesced into few calls of the core. A read that is alone is an ordinary call.
 
-use std::{collections::HashMap, error::Error as _, sync::Arc, time::Duration};
+use std::{collections::HashMap, error::Error as _, time::Duration};
 
 use batcher::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{
-    batch_read::ReadRecords,
+    batch_read::{ReadRecords, Reading, Readings},
     error::Error,
     v1::{
-        BatchReadRequest, Read, affiliate_service_client::AffiliateServiceClient,
-        batch_read_response::Result as Outcome, compliance_case_service_client::ComplianceCaseServiceClient,
-        compliance_url_service_client::ComplianceUrlServiceClient, read::Operation,
+        BatchReadRequest, Read, batch_read_response::Result as Outcome, read::Operation,
         read_service_client::ReadServiceClient,
     },
 };
@@ -28,17 +26,13 @@ type ReadResult = Result<Response<Outcome>, Status>;
 /// Makes concurrent reads of all callers in batches. Each read keeps its own token, request ID and result.
 pub(super) struct CoalescedReads {
     batcher: Batcher<Batches>,
-    affiliates: AffiliateServiceClient<CoreChannel>,
-    urls: ComplianceUrlServiceClient<CoreChannel>,
-    cases: ComplianceCaseServiceClient<CoreChannel>,
-    /// Each read in progress has a clone.
-    in_progress: Arc<()>,
+    readings: Readings,
 }
 
 impl CoalescedReads {
     /// `timeout` bounds one call, and so the reads in it.
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
-        let client = ReadServiceClient::new(channel.clone()).max_decoding_message_size(max_message_size);
+        let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
         let limits = BatchLimits {
             slow_after: READ_SLOW_AFTER,
             ..BatchLimits::for_this_machine(READ_BATCHES_WHEN_SLOW, MAX_QUEUED_READS)
@@ -47,43 +41,17 @@ impl CoalescedReads {
         let length = reads.queue_length();
         let queue = gauge!("compliance_gateway_queue_length", "queue" => "single reads");
         on_render(queue, move || Some(length()? as f64));
-        Self {
-            batcher: reads,
-            affiliates: AffiliateServiceClient::new(channel.clone()).max_decoding_message_size(max_message_size),
-            urls: ComplianceUrlServiceClient::new(channel.clone()).max_decoding_message_size(max_message_size),
-            cases: ComplianceCaseServiceClient::new(channel).max_decoding_message_size(max_message_size),
-            in_progress: Arc::default(),
-        }
-    }
-
-    /// Makes a read as a call of its own. A batch would only add a task and a message around it.
-    async fn read_alone(&self, request: Request<Operation>) -> ReadResult {
-        let (metadata, extensions, operation) = request.into_parts();
-        Ok(match operation {
-            Operation::Affiliate(get) => {
-                let call = Request::from_parts(metadata, extensions, get);
-                self.affiliates.clone().get_affiliate(call).await?.map(|record| Outcome::Affiliate(Box::new(record)))
-            }
-            Operation::Url(get) => {
-                let call = Request::from_parts(metadata, extensions, get);
-                self.urls.clone().get_compliance_url(call).await?.map(|record| Outcome::Url(Box::new(record)))
-            }
-            Operation::Case(get) => {
-                let call = Request::from_parts(metadata, extensions, get);
-                self.cases.clone().get_compliance_case(call).await?.map(|record| Outcome::Case(Box::new(record)))
-            }
-        })
+        Self { batcher: reads, readings: Readings::default() }
     }
 }
 
 #[tonic::async_trait]
 impl ReadRecords for CoalescedReads {
+    fn begin(&self) -> Reading {
+        self.readings.begin()
+    }
+
     async fn read(&self, request: Request<Operation>) -> ReadResult {
-        let reading = Arc::clone(&self.in_progress);
-        // The other clone is that of this client.
-        if Arc::strong_count(&reading) == 2 {
-            return self.read_alone(request).await;
-        }
         self.batcher.call(request).await.unwrap_or_else(|error| {
             Err(match error {
                 BatchError::QueueFull => Error::overloaded().into(),
