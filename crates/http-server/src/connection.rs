@@ -19,11 +19,10 @@ use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt as _};
 
 use crate::{
-    ConnectionLimits,
     activity::{Activity, InFlight, State},
     body::Tracked,
     coalesce::Coalesced,
-    limits::HEALTH_CONNECTION_TIME,
+    limits::{ConnectionLimits, HEALTH_CONNECTION_TIME},
     peer::serving,
     permits::ConnectionPermit,
     refusal::{RefusalWriter, Refuse},

@@ -5,18 +5,18 @@ use compliance_api::{
     rules::{self, Check, Violations},
     v1::{
         AffiliateInput, AffiliateSync, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchSyncAffiliatesRequest,
-        BatchUpdateAffiliatesRequest, CreateAffiliateRequest, UpdateAffiliateRequest,
+        BatchUpdateAffiliatesRequest, CreateAffiliateRequest, EraseAffiliateRequest, UpdateAffiliateRequest,
     },
 };
 
 use super::{
     body::Form,
+    checked::accept,
     document::{FromObject, document},
     object::{At, Object},
     path::PathId,
-    tags::IfMatch,
 };
-use crate::ignored::Ignored;
+use crate::{ignored::Ignored, tags::IfMatch};
 
 /// What a body asks for.
 #[derive(Debug, PartialEq)]
@@ -105,6 +105,14 @@ pub(crate) fn update(
 pub(crate) fn sync(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<BatchSyncAffiliatesRequest, Error> {
     let document = document::<AffiliateSync>(body, memory, BatchSyncAffiliatesRequest::MESSAGE, ignored)?;
     document.into_batch(ignored, |request: &mut BatchSyncAffiliatesRequest, affiliates| request.affiliates = affiliates)
+}
+
+/// The request to erase the affiliate of a path that has one of the tags.
+pub(crate) fn erasure(path: PathId, if_match: &IfMatch) -> Result<EraseAffiliateRequest, Error> {
+    let mut violations = Violations::new();
+    let etag = if_match.etag(&mut violations);
+    let request = accept(violations, EraseAffiliateRequest { id: 0, etag })?;
+    Ok(EraseAffiliateRequest { id: path.record_id(Error::affiliate_not_found)?, ..request })
 }
 
 /// Key of a list of affiliates.

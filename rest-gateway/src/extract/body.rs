@@ -16,7 +16,7 @@ use http_body_util::BodyExt as _;
 use memchr::memchr_iter;
 use tokio::time::timeout;
 
-use super::{collect::Collected, inflate::inflate, tags};
+use super::{collect::Collected, inflate::inflate};
 use crate::{
     caller::Caller,
     compression::body_is_gzip,
@@ -26,6 +26,7 @@ use crate::{
     gateway::Gateway,
     ignored::Ignored,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
+    tags,
 };
 
 /// A byte order mark, with which some programs begin a text.

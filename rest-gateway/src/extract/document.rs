@@ -13,7 +13,7 @@ use prost::Message;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{
-    accept,
+    checked::accept,
     json::{Key, Read, Shape, Value, read},
     object::{At, Object},
 };

@@ -13,7 +13,7 @@ use http::request::Parts;
 use prost::{Message, encoding};
 use url::form_urlencoded;
 
-use super::accept;
+use super::checked::accept;
 use crate::{
     exchange::Exchange,
     route::{Route, is_parameter},

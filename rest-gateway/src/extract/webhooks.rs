@@ -7,8 +7,8 @@ use compliance_api::{
 };
 
 use super::{
-    accept,
     body::Form,
+    checked::accept,
     document::one,
     object::{At, Object},
 };
