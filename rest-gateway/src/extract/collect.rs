@@ -6,20 +6,52 @@ use bytes::Bytes;
 use compliance_api::{error::Error, rules::Violations};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
+use memmap2::MmapMut;
 
-use crate::limits::GROWING_BODY;
+use crate::limits::BODY_IN_HEAP;
 
 /// What has arrived of a body. Its memory is reserved before it is taken.
 pub(super) struct Collected {
-    bytes: Vec<u8>,
+    bytes: Store,
+    length: usize,
     memory: Reservation,
     limit: usize,
+}
+
+enum Store {
+    Heap(Vec<u8>),
+    Pages(MmapMut),
+}
+
+impl Store {
+    /// Room for so many bytes.
+    fn new(capacity: usize) -> Result<Self, Error> {
+        if capacity <= BODY_IN_HEAP {
+            return Ok(Self::Heap(vec![0; capacity]));
+        }
+        // Nothing is taken yet, but the system may refuse to promise more than it has.
+        MmapMut::map_anon(capacity).map(Self::Pages).map_err(|_| Error::overloaded())
+    }
+
+    fn all(&self) -> &[u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Pages(pages) => pages,
+        }
+    }
+
+    fn all_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Pages(pages) => pages,
+        }
+    }
 }
 
 impl Collected {
     /// Nothing of a body that may have `limit` bytes.
     pub(super) fn new(memory: Reservation, limit: usize) -> Self {
-        Self { bytes: Vec::new(), memory, limit }
+        Self { bytes: Store::Heap(Vec::new()), length: 0, memory, limit }
     }
 
     /// Reads a body to its end.
@@ -40,26 +72,35 @@ impl Collected {
         match usize::try_from(bytes) {
             Ok(bytes) if bytes <= self.limit => {
                 self.hold(bytes)?;
-                self.make_room(bytes)
+                self.move_to(bytes)
             }
             _ => Err(Error::body_too_large()),
         }
     }
 
     pub(super) fn push(&mut self, data: &[u8]) -> Result<(), Error> {
-        let length = self.len() + data.len();
+        let (start, length) = (self.length, self.length + data.len());
         if length > self.limit {
             return Err(Error::body_too_large());
         }
-        if length > self.bytes.capacity() {
-            // The system gives memory when something is written to it, so room for the longest body takes what has arrived.
-            let steps = [SMALL, GROWING_BODY].into_iter();
-            let capacity = steps.map(|step| step.min(self.limit)).find(|step| length <= *step);
-            self.hold(capacity.unwrap_or(length))?;
-            self.make_room(capacity.unwrap_or(self.limit))?;
+        if length > self.bytes.all().len() {
+            let steps = [SMALL, BODY_IN_HEAP, self.limit].map(|step| step.min(self.limit));
+            self.move_to(steps.into_iter().find(|step| length <= *step).unwrap_or(self.limit))?;
         }
         self.hold(length)?;
-        self.bytes.extend_from_slice(data);
+        self.bytes.all_mut()[start..length].copy_from_slice(data);
+        self.length = length;
+        Ok(())
+    }
+
+    /// Moves what has arrived, which is short, to where there is room for so many bytes.
+    fn move_to(&mut self, capacity: usize) -> Result<(), Error> {
+        if capacity <= BODY_IN_HEAP {
+            self.hold(capacity)?;
+        }
+        let mut moved = Store::new(capacity)?;
+        moved.all_mut()[..self.length].copy_from_slice(self.bytes());
+        self.bytes = moved;
         Ok(())
     }
 
@@ -67,22 +108,21 @@ impl Collected {
         if bytes > SMALL { Ok(self.memory.grow_to(bytes)?) } else { Ok(()) }
     }
 
-    /// Makes room for so many bytes in all. The system may refuse to promise more than it has.
-    fn make_room(&mut self, capacity: usize) -> Result<(), Error> {
-        self.bytes.try_reserve_exact(capacity - self.len()).map_err(|_| Error::overloaded())
-    }
-
     pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        self.length
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.bytes.all()[..self.length]
     }
 
     /// The whole body, and what is reserved for it.
     pub(super) fn finish(self) -> (Bytes, Reservation) {
-        (self.bytes.into(), self.memory)
+        let bytes = match self.bytes {
+            Store::Heap(bytes) => Bytes::from(bytes),
+            Store::Pages(pages) => Bytes::from_owner(pages),
+        };
+        (bytes.slice(..self.length), self.memory)
     }
 }
 
@@ -98,7 +138,7 @@ mod tests {
     use admission::Memory;
     use compliance_api::error::Reason;
 
-    use super::{Collected, GROWING_BODY, SMALL};
+    use super::{BODY_IN_HEAP, Collected, SMALL, Store};
 
     const LIMIT: usize = 1 << 20;
 
@@ -113,7 +153,7 @@ mod tests {
             sent.extend_from_slice(&piece);
             body.push(&piece).unwrap();
             starts.push(body.bytes().as_ptr());
-            let reserved = if sent.len() > SMALL { sent.len().max(GROWING_BODY) } else { 0 };
+            let reserved = if sent.len() > SMALL { sent.len().max(BODY_IN_HEAP) } else { 0 };
             assert_eq!((memory.held(), body.len()), (reserved, sent.len()));
         }
         starts.dedup();
@@ -129,10 +169,11 @@ mod tests {
     #[test]
     fn a_body_whose_size_is_known_has_its_memory_before_it_arrives() {
         let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
-        for size in [SMALL, SMALL + 1, GROWING_BODY, GROWING_BODY + 1, LIMIT] {
+        for size in [SMALL, SMALL + 1, BODY_IN_HEAP, BODY_IN_HEAP + 1, LIMIT] {
             let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
             body.expect(size as u64).unwrap();
-            assert_eq!((memory.held(), body.bytes.capacity()), (if size > SMALL { size } else { 0 }, size));
+            assert_eq!((memory.held(), body.bytes.all().len()), (if size > SMALL { size } else { 0 }, size));
+            assert_eq!(matches!(body.bytes, Store::Pages(_)), size > BODY_IN_HEAP);
             let start = body.bytes().as_ptr();
             for piece in vec![b'x'; size].chunks(999) {
                 body.push(piece).unwrap();

@@ -37,7 +37,7 @@ const THRESHOLDS: &[Threshold] = &[
     Threshold(CORE, "COPY_PART", Around(sides::copied)),
     Threshold(SHARED, "LONG_COMPUTATION", Around(sides::held)),
     Threshold(SHARED, "SMALL", Each(sides::bodies_and_transcripts)),
-    Threshold(GATEWAY, "GROWING_BODY", Each(sides::bodies)),
+    Threshold(GATEWAY, "BODY_IN_HEAP", Each(sides::bodies)),
     Threshold(
         GATEWAY,
         "INFLATED_AT_ONCE",
