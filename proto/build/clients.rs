@@ -116,14 +116,16 @@ fn call_over_channel(method: &MethodDescriptor) -> String {
     format!("self.client.clone().{}(request).await{boxed}", method.name().to_snake_case())
 }
 
-/// The call of an operation that is coalesced: one that `Read` holds, whose result has the same name.
+/// The call of an operation that is coalesced: one that `Read` holds, whose result has the same name. What cannot be read with others
+/// is an ordinary call.
 fn coalesced(pool: &DescriptorPool, method: &MethodDescriptor) -> Option<String> {
     let read = pool.get_message_by_name("compliance.v1.Read")?;
     let field = read.fields().find(|field| field.kind() == Kind::Message(method.input()))?;
     let variant = field.name().to_upper_camel_case();
-    // A past state of a record is read alone.
+    // A past state of a record, or a read that meets no others.
     Some(format!(
-        "if request.get_ref().as_of.is_some() {{\n\
+        "let reading = self.reads.begin();\n\
+         if request.get_ref().as_of.is_some() || reading.is_alone() {{\n\
          return {};\n}}\n\
          let (metadata, outcome, extensions) =\n\
          self.reads.read(request.map(Operation::{variant})).await?.into_parts();\n\

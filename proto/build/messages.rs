@@ -88,7 +88,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
         Kind::Int64 | Kind::Uint64 => "Integer(64)".to_owned(),
         Kind::Int32 | Kind::Uint32 => "Integer(32)".to_owned(),
         Kind::Bool => "Flag".to_owned(),
-        Kind::Enum(kind) => format!("Choice({:?})", kind.name()),
+        Kind::Enum(kind) => format!("Choice(&{:?})", choices(&kind)),
         Kind::Message(inner) => format!("Message(&{})", static_name(&inner)),
         other => bail!("no description is known for the kind {other:?}"),
     };
@@ -104,6 +104,13 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
         rules(&options::of_field(pool, field, "rules")?)?,
     )?;
     Ok(())
+}
+
+/// The values of an enum, except 0: their numbers, and their names without that of the enum.
+fn choices(kind: &EnumDescriptor) -> Vec<(i32, String)> {
+    let prefix = format!("{}_", kind.name().to_shouty_snake_case());
+    let name = |value: &str| value.strip_prefix(&prefix).unwrap_or(value).to_lowercase();
+    kind.values().map(|value| (value.number(), name(value.name()))).filter(|(number, _)| *number != 0).collect()
 }
 
 /// The rules of a field, as the rest of its description.

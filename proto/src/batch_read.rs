@@ -1,5 +1,7 @@
 //! Single reads of many callers in one call: what [`Read`] and [`BatchReadResponse`] hold.
 
+use std::sync::Arc;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tonic::{Code, Extensions, Request, Response, Status, metadata::MetadataMap};
 
@@ -22,9 +24,35 @@ pub const RATE_LIMIT: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-reset"),
 ];
 
-/// Makes single reads, alone or in batches.
+/// Single reads in progress.
+#[derive(Debug, Default)]
+pub struct Readings(Arc<()>);
+
+/// A single read that is in progress until this is dropped.
+#[derive(Debug)]
+pub struct Reading(Arc<()>);
+
+impl Readings {
+    /// Begins a read.
+    pub fn begin(&self) -> Reading {
+        Reading(Arc::clone(&self.0))
+    }
+}
+
+impl Reading {
+    /// Whether no other read is in progress.
+    pub fn is_alone(&self) -> bool {
+        // The other reference is that of all readings.
+        Arc::strong_count(&self.0) == 2
+    }
+}
+
+/// Makes single reads in batches.
 #[tonic::async_trait]
 pub trait ReadRecords: Send + Sync + 'static {
+    /// Begins a read, which may be an ordinary call instead.
+    fn begin(&self) -> Reading;
+
     /// Makes a read. The metadata holds its token and request ID.
     async fn read(&self, request: Request<Operation>) -> Result<Response<Outcome>, Status>;
 }

@@ -57,8 +57,8 @@ pub enum Kind {
     Integer(u32),
     /// A flag.
     Flag,
-    /// A value of the enum of this name.
-    Choice(&'static str),
+    /// A value of an enum: each with its number and its name as queries have it, except the one that stands for none.
+    Choice(&'static [(i32, &'static str)]),
     /// A message.
     Message(&'static Message),
 }

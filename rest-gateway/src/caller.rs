@@ -25,9 +25,9 @@ use crate::{
     envelope::RateLimit,
     error::Refusal,
     exchange::{Exchange, REQUEST_ID},
-    extract::tags,
     gateway::Gateway,
     limits::CORE_DEADLINE_SLACK,
+    tags,
 };
 
 /// The bearer of a token that the gateway has accepted.

@@ -20,9 +20,9 @@ use tower_http::{
 };
 
 use crate::{
-    extract::tags,
     limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED},
     stream::Endless,
+    tags,
 };
 
 /// What encodings the client accepts for the response, if it has a body.

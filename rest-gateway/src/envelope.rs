@@ -21,7 +21,7 @@ use http::{
 use serde::{Serialize, Serializer};
 use tonic::metadata::MetadataMap;
 
-use crate::extract::tags::{self, IfNoneMatch};
+use crate::tags::{self, IfNoneMatch};
 
 /// The common response envelope; what is absent is left out.
 #[derive(Serialize)]

@@ -1,42 +1,17 @@
 //! What clients send, as messages. The gateway refuses only what no message can hold; the rules are the core's.
 
-pub(crate) mod accept;
 pub(crate) mod affiliates;
 pub(crate) mod body;
+pub(crate) mod checked;
 mod collect;
 mod document;
 mod inflate;
 mod json;
+mod object;
 pub(crate) mod path;
 pub(crate) mod query;
-pub(crate) mod tags;
 pub(crate) mod urls;
 pub(crate) mod webhooks;
-
-use compliance_api::{
-    error::Error,
-    rules::{self, Check, Violations},
-};
-
-use self::path::PathId;
-
-/// The ID of a record in a path. Violations of the rest of the request come before an ID that no record can have.
-pub(crate) fn id_with(path: PathId, rest: &impl Check, not_found: fn(String) -> Error) -> Result<i64, Error> {
-    let refuse = |not_found| {
-        let violations = rules::check(rest);
-        if violations.is_empty() { not_found } else { Error::invalid(violations) }
-    };
-    path.record_id(not_found).map_err(refuse)
-}
-
-/// The message if there are no violations, otherwise all of them, those of the rules included.
-fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> {
-    if violations.is_empty() {
-        return Ok(message);
-    }
-    violations.merge(rules::check(&message));
-    Err(Error::invalid(violations))
-}
 
 #[cfg(test)]
 mod tests;

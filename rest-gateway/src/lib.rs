@@ -1,8 +1,9 @@
 //! The axum facade: the documented JSON interface in front of the gRPC service.
 //!
-//! Modules depend on each other in one direction: [`router`] → `routes` → `caller`, `extract`, `envelope`, `error` → the
-//! contract.
+//! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream`, `found` → `caller` → `envelope`, `error`
+//! → `tags`, `accept` → the contract.
 
+mod accept;
 mod caller;
 mod compression;
 mod envelope;
@@ -21,6 +22,7 @@ mod routes;
 mod serve;
 mod settings;
 mod stream;
+mod tags;
 
 pub use remote::{CoreChannel, RemoteError, connect, remote};
 pub use route::Route;

@@ -7,7 +7,7 @@ use std::{
 
 use http_body::{Body, Frame, SizeHint};
 
-use crate::off_thread;
+use crate::off_thread::off_thread;
 
 /// A body that holds something until it was sent, such as the memory that it takes.
 #[derive(Debug)]

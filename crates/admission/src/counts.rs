@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 
-use crate::{Full, memory::subtract};
+use crate::{full::Full, memory::subtract};
 
 /// Things that are open at the same time, for all companies together and for each. Clones share the counts.
 #[derive(Clone, Debug)]

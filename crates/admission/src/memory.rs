@@ -9,7 +9,7 @@ use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::timeout};
 
-use crate::{Full, limits::WITHOUT_COMPANY};
+use crate::{full::Full, limits::WITHOUT_COMPANY};
 
 /// The bytes that messages may take, for all companies together and for each. Clones share them.
 #[derive(Clone, Debug)]

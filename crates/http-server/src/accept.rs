@@ -15,9 +15,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
 use crate::{
-    App, ConnectionLimits,
     backlog::refuse_new_connections,
-    connection::Server,
+    connection::{App, Server},
+    limits::ConnectionLimits,
     peer::serving,
     permits::{Permit, Permits},
     traffic::Traffic,

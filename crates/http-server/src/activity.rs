@@ -119,6 +119,11 @@ impl Activity {
         self.is_http2.load(Ordering::Relaxed)
     }
 
+    /// Whether more than one request is in flight.
+    pub(crate) fn has_several(&self) -> bool {
+        self.requests.lock().in_flight.len() > 1
+    }
+
     /// The state now.
     pub(crate) fn check(&self) -> State {
         let (requests, limits, now) = (self.requests.lock(), &self.limits, Instant::now());

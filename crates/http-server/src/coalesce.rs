@@ -2,11 +2,13 @@
 //!
 //! The responses of a batch become ready together. The first of them wakes the connection, which would send it alone: a
 //! system call, a packet and a wake-up of the client for every response. So a write waits once for the tasks that are ready,
-//! and what they have to send goes with it.
+//! and what they have to send goes with it. While at most one request is in flight, nothing waits: no other task has anything
+//! to send.
 
 use std::{
     io::{self, IoSlice},
     pin::{Pin, pin},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -15,21 +17,23 @@ use tokio::{
     task::yield_now,
 };
 
+use crate::activity::Activity;
+
 /// A stream whose writes wait until other tasks that are ready have run, and no longer.
 ///
 /// Its user must read until nothing is left before it writes, as an HTTP/2 connection does: that marks the beginning of its
 /// next round.
-#[derive(Debug)]
 pub(crate) struct Coalesced<T> {
     stream: T,
     state: State,
+    activity: Arc<Activity>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Writes never wait.
     Off,
-    /// The next write waits.
+    /// The next write waits if several requests are in flight.
     Waits,
     /// A write waits for other tasks.
     Waiting,
@@ -40,8 +44,8 @@ enum State {
 impl<T> Coalesced<T> {
     /// Lets the writes of a stream wait if it is one of HTTP/2. On HTTP/1 there is nothing to wait for: a connection has one
     /// response at a time.
-    pub(crate) fn new(stream: T, is_http2: bool) -> Self {
-        Self { stream, state: if is_http2 { State::Waits } else { State::Off } }
+    pub(crate) fn new(stream: T, is_http2: bool, activity: Arc<Activity>) -> Self {
+        Self { stream, state: if is_http2 { State::Waits } else { State::Off }, activity }
     }
 }
 
@@ -61,13 +65,13 @@ impl<T: AsyncRead + Unpin> AsyncRead for Coalesced<T> {
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for Coalesced<T> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.state == State::Waits {
+        if self.state == State::Waits && self.activity.has_several() {
             self.state = State::Waiting;
             // Wakes this task when no other one of its thread is ready, or after a bounded number of them.
             let _ = pin!(yield_now()).poll(context);
             return Poll::Pending;
         }
-        if self.state == State::Waiting {
+        if self.state != State::Off {
             self.state = State::Writes;
         }
         Pin::new(&mut self.stream).poll_write(context, bytes)
@@ -115,6 +119,17 @@ mod tests {
     use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 
     use super::Coalesced;
+    use crate::{
+        ConnectionLimits,
+        activity::{Activity, InFlight},
+    };
+
+    /// A connection with so many requests in flight.
+    fn with_requests(count: usize) -> (Arc<Activity>, Vec<InFlight>) {
+        let activity = Activity::new(&ConnectionLimits::default(), None);
+        let requests = (0..count).map(|_| activity.start(true)).collect();
+        (activity, requests)
+    }
 
     /// A stream to which nothing arrives, and which counts the writes.
     #[derive(Clone, Default)]
@@ -149,13 +164,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_write_waits_for_tasks_that_are_ready_on_http_2() {
-        for (is_http2, expected) in [(true, 8), (false, 0)] {
+        for (is_http2, requests, expected) in [(true, 2, 8), (true, 1, 0), (true, 0, 0), (false, 2, 0)] {
+            let (activity, _requests) = with_requests(requests);
             let ran = Arc::new(AtomicUsize::new(0));
             for _ in 0..8 {
                 let ran = Arc::clone(&ran);
                 tokio::spawn(async move { ran.fetch_add(1, Relaxed) });
             }
-            Coalesced::new(Counted::default(), is_http2).write_all(b"a").await.unwrap();
+            Coalesced::new(Counted::default(), is_http2, activity).write_all(b"a").await.unwrap();
             assert_eq!(ran.load(Relaxed), expected);
         }
     }
@@ -163,7 +179,8 @@ mod tests {
     #[tokio::test]
     async fn a_write_waits_once_a_round() {
         let counted = Counted::default();
-        let mut stream = Coalesced::new(counted.clone(), true);
+        let (activity, _requests) = with_requests(2);
+        let mut stream = Coalesced::new(counted.clone(), true, activity);
         for round in 1..=3 {
             stream.write_all(b"a").await.unwrap();
             assert!(is_ready(stream.write_all(b"b")).await);

@@ -19,11 +19,10 @@ use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt as _};
 
 use crate::{
-    ConnectionLimits,
     activity::{Activity, InFlight, State},
     body::Tracked,
     coalesce::Coalesced,
-    limits::HEALTH_CONNECTION_TIME,
+    limits::{ConnectionLimits, HEALTH_CONNECTION_TIME},
     peer::serving,
     permits::ConnectionPermit,
     refusal::{RefusalWriter, Refuse},
@@ -107,7 +106,7 @@ where
         let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone(), on_tls };
         let Some(stream) = self.secure(stream, peer).await else { return };
         let stream = RefusalWriter::new(stream, self.app.refuse);
-        let io = TokioIo::new(Coalesced::new(stream, !self.app.http1));
+        let io = TokioIo::new(Coalesced::new(stream, !self.app.http1, Arc::clone(&activity)));
         let mut exchange = pin!(self.http.serve_connection(io, service));
         let first_check = self.limits.header_timeout.min(self.limits.write_timeout);
         let mut check = pin!(sleep_until(Instant::now() + first_check));

@@ -14,7 +14,10 @@ use tokio::{
 };
 use tower::{Service, ServiceExt as _};
 
-use crate::{ConnectionLimits, Listener, accept::ACCEPT_PAUSE};
+use crate::{
+    accept::{ACCEPT_PAUSE, Listener},
+    limits::ConnectionLimits,
+};
 
 /// Connections that are open at once: health checks, and clients that are asked to come back.
 const MAX_CONNECTIONS: usize = 256;

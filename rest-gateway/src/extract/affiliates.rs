@@ -1,26 +1,22 @@
 //! Bodies of `POST /affiliates` and `PUT /affiliates/{id}`, single and batch.
 
-mod sent;
-
 use compliance_api::{
     error::Error,
     rules::{self, Check, Violations},
     v1::{
         AffiliateInput, AffiliateSync, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchSyncAffiliatesRequest,
-        BatchUpdateAffiliatesRequest, CreateAffiliateRequest, UpdateAffiliateRequest,
+        BatchUpdateAffiliatesRequest, CreateAffiliateRequest, EraseAffiliateRequest, UpdateAffiliateRequest,
     },
 };
 
 use super::{
     body::Form,
-    document::{At, document},
-    json::Value,
+    checked::accept,
+    document::{FromObject, document},
+    object::{At, Object},
     path::PathId,
-    tags::IfMatch,
 };
-use sent::SentAffiliate;
-
-use crate::ignored::Ignored;
+use crate::{ignored::Ignored, tags::IfMatch};
 
 /// What a body asks for.
 #[derive(Debug, PartialEq)]
@@ -62,14 +58,13 @@ impl Form for BatchSyncAffiliatesRequest {
 
 /// Reads the body of a `POST`. Its records may take `memory` bytes.
 pub(crate) fn create(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<Create, Error> {
-    let mut document = document::<SentAffiliate<false>, AffiliateInput>(body, memory, ignored)?;
-    let validate_only = document.validate_only(2);
+    let document = document::<AffiliateInput>(body, memory, BatchCreateAffiliatesRequest::MESSAGE, ignored)?;
     if document.has_list() {
-        let request = |affiliates| BatchCreateAffiliatesRequest { affiliates, validate_only };
-        return document.into_batch(ignored, request).map(Create::Batch);
+        let fill = |request: &mut BatchCreateAffiliatesRequest, affiliates| request.affiliates = affiliates;
+        return document.into_batch(ignored, fill).map(Create::Batch);
     }
-    let request = |affiliate: SentAffiliate<false>| CreateAffiliateRequest { affiliate: Some(affiliate.into()) };
-    document.into_one(ignored, request).map(|request| Create::One(Box::new(request)))
+    let request = |affiliate| CreateAffiliateRequest { affiliate: Some(affiliate) };
+    document.into_one(request).map(|request| Create::One(Box::new(request)))
 }
 
 /// Reads the body of a `PUT` to `path`, of a record that must have one of the tags of `if_match`. Its records may take `memory` bytes.
@@ -80,25 +75,23 @@ pub(crate) fn update(
     if_match: &IfMatch,
     ignored: &mut Ignored,
 ) -> Result<Update, Error> {
-    let mut document = document::<SentAffiliate<true>, AffiliateUpdate>(body, memory, ignored)?;
-    let validate_only = document.validate_only(3);
+    let mut document = document::<AffiliateUpdate>(body, memory, BatchUpdateAffiliatesRequest::MESSAGE, ignored)?;
     let update = if document.has_list() {
         if_match.refuse(&mut document.violations);
-        let request =
-            |affiliates| BatchUpdateAffiliatesRequest { anchor_id: path.possible(), affiliates, validate_only };
-        document.into_batch(ignored, request).map(Update::Batch)
+        let fill = |request: &mut BatchUpdateAffiliatesRequest, affiliates| {
+            (request.anchor_id, request.affiliates) = (path.possible(), affiliates);
+        };
+        document.into_batch(ignored, fill).map(Update::Batch)
     } else {
         // A path without a number has nothing to compare with; it is reported as unknown below.
-        if let (Value::Integer(id), Some(number)) = (&document.top.id, path.number)
-            && *id != number
+        if let (Some(id), Some(number)) = (document.top.id(), path.number)
+            && id != number
         {
             At::Body.must(&mut document.violations, "id", 1, "must match the ID in the URL");
         }
         let etag = if_match.etag(&mut document.violations);
-        let request = |update: SentAffiliate<true>| UpdateAffiliateRequest {
-            update: Some(AffiliateUpdate { etag, ..update.into() }),
-        };
-        document.into_one(ignored, request).map(|request| Update::One(Box::new(request)))
+        let request = |update| UpdateAffiliateRequest { update: Some(AffiliateUpdate { etag, ..update }) };
+        document.into_one(request).map(|request| Update::One(Box::new(request)))
     }?;
     if path.possible().is_some() {
         return Ok(update);
@@ -110,18 +103,59 @@ pub(crate) fn update(
 
 /// Reads the body of a `POST` to `:sync`. Its records may take `memory` bytes.
 pub(crate) fn sync(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<BatchSyncAffiliatesRequest, Error> {
-    let mut document = document::<SentAffiliate<false>, AffiliateSync>(body, memory, ignored)?;
-    let report_absent = document.flag("report_absent", 2);
-    let absent_status = document.text("absent_status", 3);
-    let validate_only = document.flag("validate_only", 4);
-    let max_absent = document.integer("max_absent", 5);
-    document.into_batch(ignored, |affiliates| BatchSyncAffiliatesRequest {
-        affiliates,
-        report_absent,
-        absent_status,
-        validate_only,
-        max_absent,
-    })
+    let document = document::<AffiliateSync>(body, memory, BatchSyncAffiliatesRequest::MESSAGE, ignored)?;
+    document.into_batch(ignored, |request: &mut BatchSyncAffiliatesRequest, affiliates| request.affiliates = affiliates)
+}
+
+/// The request to erase the affiliate of a path that has one of the tags.
+pub(crate) fn erasure(path: PathId, if_match: &IfMatch) -> Result<EraseAffiliateRequest, Error> {
+    let mut violations = Violations::new();
+    let etag = if_match.etag(&mut violations);
+    let request = accept(violations, EraseAffiliateRequest { id: 0, etag })?;
+    Ok(EraseAffiliateRequest { id: path.record_id(Error::affiliate_not_found)?, ..request })
+}
+
+/// Key of a list of affiliates.
+const LIST: &str = "affiliates";
+
+impl FromObject for AffiliateInput {
+    const LIST: &'static str = LIST;
+
+    fn object<'de>() -> Object<'de> {
+        Object::new(Self::MESSAGE.fields, None)
+    }
+
+    fn from_object(object: &Object<'_>) -> Result<Self, Error> {
+        object.message()
+    }
+}
+
+impl FromObject for AffiliateSync {
+    const LIST: &'static str = LIST;
+
+    fn object<'de>() -> Object<'de> {
+        AffiliateInput::object()
+    }
+
+    fn from_object(object: &Object<'_>) -> Result<Self, Error> {
+        let mut sync = Self { affiliate: Some(object.message()?), ..Self::default() };
+        sync.update_mask.get_or_insert_default().paths = object.mask();
+        Ok(sync)
+    }
+}
+
+impl FromObject for AffiliateUpdate {
+    const LIST: &'static str = LIST;
+
+    fn object<'de>() -> Object<'de> {
+        Object::new(AffiliateInput::MESSAGE.fields, Self::MESSAGE.field("id"))
+    }
+
+    fn from_object(object: &Object<'_>) -> Result<Self, Error> {
+        let mut update = Self { id: object.id(), affiliate: Some(object.message()?), ..Self::default() };
+        update.update_mask.get_or_insert_default().paths = object.mask();
+        Ok(update)
+    }
 }
 
 #[cfg(test)]

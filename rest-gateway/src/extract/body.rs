@@ -16,11 +16,7 @@ use http_body_util::BodyExt as _;
 use memchr::memchr_iter;
 use tokio::time::timeout;
 
-use super::{
-    collect::Collected,
-    inflate::{Inflater, not_readable},
-    tags,
-};
+use super::{collect::Collected, inflate::inflate};
 use crate::{
     caller::Caller,
     compression::body_is_gzip,
@@ -30,6 +26,7 @@ use crate::{
     gateway::Gateway,
     ignored::Ignored,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
+    tags,
 };
 
 /// A byte order mark, with which some programs begin a text.
@@ -200,26 +197,16 @@ async fn read(
     headers: &HeaderMap,
     body: &mut Body,
 ) -> Result<(Bytes, Reservation), Error> {
-    let company = caller.company_id();
-    let mut collected = Collected::new(caller.memory(), gateway.settings.body_limit);
-    let mut inflater = body_is_gzip(headers)?.then(Inflater::new);
-    let enter = || gateway.enter(company);
-    if inflater.is_none() {
-        // The announced size; a body that announces none is counted as it grows.
-        collected.expect(body.size_hint().lower())?;
+    let nothing = || Collected::new(caller.memory(), gateway.settings.body_limit);
+    let is_gzip = body_is_gzip(headers)?;
+    let mut arrived = nothing();
+    arrived.read(body).await?;
+    if !is_gzip {
+        return Ok(arrived.finish());
     }
-    while let Some(frame) = body.frame().await {
-        // Not what its encoding says; an incomplete body has no client left to respond to.
-        let Ok(data) = frame.map_err(|_| not_readable())?.into_data() else { continue };
-        match &mut inflater {
-            Some(inflater) => inflater.push(&data, &mut collected, &enter).await?,
-            None => collected.push(&data)?,
-        }
-    }
-    if let Some(inflater) = inflater {
-        inflater.finish(&mut collected, &enter).await?;
-    }
-    Ok(collected.finish())
+    let mut inflated = nothing();
+    inflate(arrived.bytes(), &mut inflated, || gateway.enter(caller.company_id())).await?;
+    Ok(inflated.finish())
 }
 
 /// Reads a refused body without keeping it, within limits.

@@ -1,8 +1,11 @@
 //! The bytes of a body, in one piece, as they arrive.
 
 use admission::{Reservation, SMALL};
-use bytes::{Bytes, BytesMut};
-use compliance_api::error::Error;
+use axum::body::Body;
+use bytes::Bytes;
+use compliance_api::{error::Error, rules::Violations};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
 use memmap2::MmapMut;
 
 use crate::limits::BODY_IN_HEAP;
@@ -16,18 +19,56 @@ pub(super) struct Collected {
 }
 
 enum Store {
-    Heap(BytesMut),
+    Heap(Vec<u8>),
     Pages(MmapMut),
+}
+
+impl Store {
+    /// Room for so many bytes.
+    fn new(capacity: usize) -> Result<Self, Error> {
+        if capacity <= BODY_IN_HEAP {
+            return Ok(Self::Heap(vec![0; capacity]));
+        }
+        // Nothing is taken yet, but the system may refuse to promise more than it has.
+        MmapMut::map_anon(capacity).map(Self::Pages).map_err(|_| Error::overloaded())
+    }
+
+    fn all(&self) -> &[u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Pages(pages) => pages,
+        }
+    }
+
+    fn all_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Pages(pages) => pages,
+        }
+    }
 }
 
 impl Collected {
     /// Nothing of a body that may have `limit` bytes.
     pub(super) fn new(memory: Reservation, limit: usize) -> Self {
-        Self { bytes: Store::Heap(BytesMut::new()), length: 0, memory, limit }
+        Self { bytes: Store::Heap(Vec::new()), length: 0, memory, limit }
+    }
+
+    /// Reads a body to its end.
+    pub(super) async fn read(&mut self, body: &mut Body) -> Result<(), Error> {
+        // The announced size; a body that announces none is counted as it grows.
+        self.expect(body.size_hint().lower())?;
+        while let Some(frame) = body.frame().await {
+            // An incomplete body has no client left to respond to.
+            if let Ok(data) = frame.map_err(|_| not_readable())?.into_data() {
+                self.push(&data)?;
+            }
+        }
+        Ok(())
     }
 
     /// Reserves the memory of a body of this size, of which nothing has arrived.
-    pub(super) fn expect(&mut self, bytes: u64) -> Result<(), Error> {
+    fn expect(&mut self, bytes: u64) -> Result<(), Error> {
         match usize::try_from(bytes) {
             Ok(bytes) if bytes <= self.limit => {
                 self.hold(bytes)?;
@@ -42,32 +83,24 @@ impl Collected {
         if length > self.limit {
             return Err(Error::body_too_large());
         }
-        if length > self.capacity() {
-            let steps = [SMALL, BODY_IN_HEAP, self.limit];
-            self.move_to(steps.into_iter().find(|step| length <= *step).unwrap_or(self.limit).min(self.limit))?;
+        if length > self.bytes.all().len() {
+            let steps = [SMALL, BODY_IN_HEAP, self.limit].map(|step| step.min(self.limit));
+            self.move_to(steps.into_iter().find(|step| length <= *step).unwrap_or(self.limit))?;
         }
         self.hold(length)?;
-        match &mut self.bytes {
-            Store::Heap(bytes) => bytes.extend_from_slice(data),
-            Store::Pages(pages) => pages[start..length].copy_from_slice(data),
-        }
+        self.bytes.all_mut()[start..length].copy_from_slice(data);
         self.length = length;
         Ok(())
     }
 
     /// Moves what has arrived, which is short, to where there is room for so many bytes.
     fn move_to(&mut self, capacity: usize) -> Result<(), Error> {
-        if capacity > BODY_IN_HEAP {
-            // Nothing is taken yet, but the system may refuse to promise more than it has.
-            let mut pages = MmapMut::map_anon(capacity).map_err(|_| Error::overloaded())?;
-            pages[..self.length].copy_from_slice(self.arrived());
-            self.bytes = Store::Pages(pages);
-        } else {
+        if capacity <= BODY_IN_HEAP {
             self.hold(capacity)?;
-            let mut heap = BytesMut::with_capacity(capacity);
-            heap.extend_from_slice(self.arrived());
-            self.bytes = Store::Heap(heap);
         }
+        let mut moved = Store::new(capacity)?;
+        moved.all_mut()[..self.length].copy_from_slice(self.bytes());
+        self.bytes = moved;
         Ok(())
     }
 
@@ -75,32 +108,27 @@ impl Collected {
         if bytes > SMALL { Ok(self.memory.grow_to(bytes)?) } else { Ok(()) }
     }
 
-    fn capacity(&self) -> usize {
-        match &self.bytes {
-            Store::Heap(bytes) => bytes.capacity(),
-            Store::Pages(pages) => pages.len(),
-        }
-    }
-
-    fn arrived(&self) -> &[u8] {
-        match &self.bytes {
-            Store::Heap(bytes) => bytes,
-            Store::Pages(pages) => &pages[..self.length],
-        }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.length
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes.all()[..self.length]
     }
 
     /// The whole body, and what is reserved for it.
     pub(super) fn finish(self) -> (Bytes, Reservation) {
         let bytes = match self.bytes {
-            Store::Heap(bytes) => bytes.freeze(),
-            Store::Pages(pages) => Bytes::from_owner(pages).slice(..self.length),
+            Store::Heap(bytes) => Bytes::from(bytes),
+            Store::Pages(pages) => Bytes::from_owner(pages),
         };
-        (bytes, self.memory)
+        (bytes.slice(..self.length), self.memory)
     }
+}
+
+/// The body ends too early, or is not what its encoding says.
+pub(super) fn not_readable() -> Error {
+    Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
 }
 
 #[cfg(test)]
@@ -124,7 +152,7 @@ mod tests {
             let piece = vec![number as u8; length];
             sent.extend_from_slice(&piece);
             body.push(&piece).unwrap();
-            starts.push(body.arrived().as_ptr());
+            starts.push(body.bytes().as_ptr());
             let reserved = if sent.len() > SMALL { sent.len().max(BODY_IN_HEAP) } else { 0 };
             assert_eq!((memory.held(), body.len()), (reserved, sent.len()));
         }
@@ -144,13 +172,13 @@ mod tests {
         for size in [SMALL, SMALL + 1, BODY_IN_HEAP, BODY_IN_HEAP + 1, LIMIT] {
             let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
             body.expect(size as u64).unwrap();
-            assert_eq!((memory.held(), body.capacity()), (if size > SMALL { size } else { 0 }, size));
+            assert_eq!((memory.held(), body.bytes.all().len()), (if size > SMALL { size } else { 0 }, size));
             assert_eq!(matches!(body.bytes, Store::Pages(_)), size > BODY_IN_HEAP);
-            let start = body.arrived().as_ptr();
+            let start = body.bytes().as_ptr();
             for piece in vec![b'x'; size].chunks(999) {
                 body.push(piece).unwrap();
             }
-            assert_eq!(body.arrived().as_ptr(), start);
+            assert_eq!(body.bytes().as_ptr(), start);
             assert!(body.finish().0 == vec![b'x'; size]);
         }
         assert_eq!(memory.held(), 0);

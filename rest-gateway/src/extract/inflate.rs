@@ -3,101 +3,61 @@
 
 use std::io::{self, Write as _};
 
-use admission::{SMALL, WorkPermit, off_thread};
-use bytes::{Buf as _, Bytes, BytesMut};
-use compliance_api::{error::Error, rules::Violations};
+use admission::{WorkPermit, off_thread};
+use compliance_api::error::Error;
 use flate2::write::MultiGzDecoder;
 use tokio::task::yield_now;
 
-use super::collect::Collected;
+use super::collect::{Collected, not_readable};
 use crate::limits::{INFLATE_STEP, INFLATED_AT_ONCE};
 
-pub(super) struct Inflater {
-    /// Has what was just inflated.
-    decoder: MultiGzDecoder<Vec<u8>>,
-    /// What has arrived, and is not inflated: steps for single bytes would cost more than their bytes.
-    arrived: BytesMut,
-    from: usize,
+/// Inflates what has arrived of a body that is whole. `enter` waits until a step of the company's work may run.
+pub(super) async fn inflate<W: Future<Output = Result<WorkPermit, Error>>>(
+    mut arrived: &[u8],
+    body: &mut Collected,
+    enter: impl Fn() -> W,
+) -> Result<(), Error> {
+    let whole = arrived.len();
+    // Has what was just inflated.
+    let mut decoder = MultiGzDecoder::new(Vec::new());
+    while !arrived.is_empty() {
+        if body.len().max(whole - arrived.len()) < INFLATED_AT_ONCE {
+            step(&mut decoder, &mut arrived, INFLATED_AT_ONCE, body)?;
+            continue;
+        }
+        let permit = enter().await?;
+        off_thread(|| step(&mut decoder, &mut arrived, INFLATE_STEP, body))?;
+        drop(permit);
+        // Others, and the deadline of the request.
+        yield_now().await;
+    }
+    decoder.try_finish().map_err(|_| not_readable())?;
+    body.push(decoder.get_ref())
 }
 
-impl Inflater {
-    pub(super) fn new() -> Self {
-        Self { decoder: MultiGzDecoder::new(Vec::new()), arrived: BytesMut::new(), from: 0 }
+/// Inflates until there are `enough` bytes more, or a part of what has arrived is done: members without content make nothing.
+fn step(
+    decoder: &mut MultiGzDecoder<Vec<u8>>,
+    arrived: &mut &[u8],
+    enough: usize,
+    body: &mut Collected,
+) -> Result<(), Error> {
+    let (mut part, rest) = arrived.split_at(arrived.len().min(INFLATED_AT_ONCE));
+    let end = body.len() + enough;
+    while !part.is_empty() && body.len() < end {
+        // Makes at most 32 KiB.
+        let taken = decoder.write(part).and_then(some).map_err(|_| not_readable())?;
+        part = &part[taken..];
+        body.push(decoder.get_ref())?;
+        decoder.get_mut().clear();
     }
-
-    /// Inflates what has arrived. `enter` waits until a step of the company's work may run.
-    pub(super) async fn push<W: Future<Output = Result<WorkPermit, Error>>>(
-        &mut self,
-        data: &[u8],
-        body: &mut Collected,
-        enter: &impl Fn() -> W,
-    ) -> Result<(), Error> {
-        self.arrived.extend_from_slice(data);
-        if self.arrived.len() < SMALL {
-            return Ok(());
-        }
-        let arrived = self.arrived.split().freeze();
-        self.inflate(arrived, body, enter).await
-    }
-
-    /// Inflates the rest of a body that has arrived whole.
-    pub(super) async fn finish<W: Future<Output = Result<WorkPermit, Error>>>(
-        mut self,
-        body: &mut Collected,
-        enter: &impl Fn() -> W,
-    ) -> Result<(), Error> {
-        let arrived = self.arrived.split().freeze();
-        self.inflate(arrived, body, enter).await?;
-        self.decoder.try_finish().map_err(|_| not_readable())?;
-        body.push(self.decoder.get_mut())
-    }
-
-    async fn inflate<W: Future<Output = Result<WorkPermit, Error>>>(
-        &mut self,
-        mut data: Bytes,
-        body: &mut Collected,
-        enter: &impl Fn() -> W,
-    ) -> Result<(), Error> {
-        while !data.is_empty() {
-            if self.from.max(body.len()) < INFLATED_AT_ONCE {
-                self.step(&mut data, INFLATED_AT_ONCE, body)?;
-                continue;
-            }
-            let permit = enter().await?;
-            off_thread(|| self.step(&mut data, INFLATE_STEP, body))?;
-            drop(permit);
-            // Others, and the deadline of the request.
-            yield_now().await;
-        }
-        Ok(())
-    }
-
-    /// Inflates until there are `enough` bytes more, or no data is left.
-    fn step(&mut self, data: &mut Bytes, enough: usize, body: &mut Collected) -> Result<(), Error> {
-        let (mut left, end) = (data.len().min(INFLATED_AT_ONCE), body.len() + enough);
-        while left > 0 && body.len() < end {
-            // Makes at most 32 KiB.
-            let taken = self.decoder.write(&data[..left]).and_then(some).map_err(|_| not_readable())?;
-            data.advance(taken);
-            left -= taken;
-            self.from += taken;
-            body.push(self.decoder.get_ref())?;
-            self.decoder.get_mut().clear();
-        }
-        // A body that waits for more takes nothing that is not counted.
-        *self.decoder.get_mut() = Vec::new();
-        Ok(())
-    }
+    *arrived = &arrived[arrived.len() - rest.len() - part.len()..];
+    Ok(())
 }
 
 /// A decoder that takes nothing would never end.
 fn some(taken: usize) -> io::Result<usize> {
     if taken == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(taken) }
-}
-
-/// The body ends too early, or is not what its encoding says.
-pub(super) fn not_readable() -> Error {
-    Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
 }
 
 #[cfg(test)]
@@ -110,7 +70,7 @@ mod tests {
     use flate2::{Compression, write::GzEncoder};
     use futures::poll;
 
-    use super::{Collected, INFLATE_STEP, INFLATED_AT_ONCE, Inflater};
+    use super::{Collected, INFLATE_STEP, INFLATED_AT_ONCE};
 
     const LIMIT: usize = 2 << 20;
     /// What a step may make beyond its size.
@@ -138,25 +98,14 @@ mod tests {
         WorkQueue::new(limits, Callers::default())
     }
 
-    /// Inflates pieces, and returns the result with the steps that entered the queue.
-    async fn inflate(
-        pieces: impl IntoIterator<Item = Bytes>,
-        body: &mut Collected,
-        queue: &WorkQueue,
-    ) -> (Result<(), Error>, usize) {
+    /// Inflates a body, and returns the result with the steps that entered the queue.
+    async fn inflate(arrived: &[u8], body: &mut Collected, queue: &WorkQueue) -> (Result<(), Error>, usize) {
         let steps = Cell::new(0);
         let enter = || {
             steps.set(steps.get() + 1);
             async { Ok(queue.enter(1).await?) }
         };
-        let inflate = async {
-            let mut inflater = Inflater::new();
-            for piece in pieces {
-                inflater.push(&piece, body, &enter).await?;
-            }
-            inflater.finish(body, &enter).await
-        };
-        (inflate.await, steps.get())
+        (super::inflate(arrived, body, enter).await, steps.get())
     }
 
     #[tokio::test]
@@ -165,7 +114,7 @@ mod tests {
         let bomb = gzip(&vec![b' '; 16 << 20]);
         assert!(bomb.len() < 20_000);
         let mut body = body(&memory);
-        let (result, steps) = inflate([bomb], &mut body, &queue).await;
+        let (result, steps) = inflate(&bomb, &mut body, &queue).await;
         assert_eq!(result.unwrap_err().reason, Reason::BodyTooLarge);
         // Each step is work of the company. The last one was too much.
         assert!(steps.abs_diff(LIMIT / INFLATE_STEP) <= 1, "{steps}");
@@ -181,7 +130,8 @@ mod tests {
         let text = vec![b' '; LIMIT];
         let other = queue.enter(1).await.unwrap();
         let mut body = body(&memory);
-        let mut inflated = Box::pin(inflate([gzip(&text)], &mut body, &queue));
+        let arrived = gzip(&text);
+        let mut inflated = Box::pin(inflate(&arrived, &mut body, &queue));
         assert!(poll!(inflated.as_mut()).is_pending());
         assert!(memory.held() <= (INFLATED_AT_ONCE + SLACK) * 2, "{}", memory.held());
         assert_eq!(queue.waiting(), 1);
@@ -197,7 +147,7 @@ mod tests {
         let _other = queue.enter(1).await.unwrap();
         let text = vec![b' '; INFLATED_AT_ONCE];
         let mut body = body(&memory);
-        let (result, steps) = inflate([gzip(&text)], &mut body, &queue).await;
+        let (result, steps) = inflate(&gzip(&text), &mut body, &queue).await;
         assert_eq!((result.is_ok(), steps), (true, 0));
         assert!(body.finish().0 == text);
     }
@@ -208,7 +158,7 @@ mod tests {
         for size in INFLATED_AT_ONCE - 1..=INFLATED_AT_ONCE + 1 {
             let (memory, text) = (Memory::new(LIMIT, LIMIT), (0..size).map(|at| at as u8).collect::<Vec<_>>());
             let mut body = body(&memory);
-            let (result, _) = inflate([gzip(&text)], &mut body, &queue).await;
+            let (result, _) = inflate(&gzip(&text), &mut body, &queue).await;
             assert_eq!((result.is_ok(), body.finish().0 == text), (true, true), "{size}");
         }
     }
@@ -219,29 +169,23 @@ mod tests {
         let empty = gzip(b"").repeat(20_000);
         let length = empty.len();
         let mut body = body(&memory);
-        let (result, steps) = inflate([empty.into()], &mut body, &queue).await;
+        let (result, steps) = inflate(&empty, &mut body, &queue).await;
         assert_eq!((result.is_ok(), body.len(), steps), (true, 0, length.div_ceil(INFLATED_AT_ONCE) - 1));
     }
 
     #[tokio::test]
-    async fn pieces_and_members_of_any_size_are_one_body() {
+    async fn members_of_any_size_are_one_body() {
         let queue = queue();
         let text: Vec<u8> =
             (0..300_000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         for members in [1, 3, 1000] {
             let all: Vec<u8> = text.chunks(text.len().div_ceil(members)).flat_map(gzip).collect();
-            for size in [1, 1000, 16 << 10, all.len()] {
-                let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
-                let mut body = body(&memory);
-                let pieces = all.chunks(size).map(Bytes::copy_from_slice);
-                let (result, steps) = inflate(pieces, &mut body, &queue).await;
-                result.unwrap();
-                assert!(
-                    steps <= all.len() / super::SMALL + text.len() / INFLATE_STEP + 2,
-                    "{steps} steps for {size} bytes each"
-                );
-                assert!(body.finish().0 == text, "{members} members, {size} bytes each");
-            }
+            let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
+            let mut body = body(&memory);
+            let (result, steps) = inflate(&all, &mut body, &queue).await;
+            result.unwrap();
+            assert!(steps <= all.len() / INFLATED_AT_ONCE + text.len() / INFLATE_STEP + 2, "{steps} steps");
+            assert!(body.finish().0 == text, "{members} members");
         }
     }
 
@@ -264,7 +208,7 @@ mod tests {
             with(&whole[..10]),
         ] {
             let mut body = body(&memory);
-            let (result, _) = inflate([bad.clone()], &mut body, &queue).await;
+            let (result, _) = inflate(&bad, &mut body, &queue).await;
             assert_eq!(result.map_err(|error| error.reason), Err(Reason::InvalidFields), "{} bytes", bad.len());
         }
     }

@@ -11,26 +11,27 @@ use serde::{
 };
 
 /// A JSON value as it was sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Value {
-    /// Null, or nothing at all.
-    #[default]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value<'de> {
     Null,
     Flag(bool),
     /// A number written as an integer.
     Integer(i64),
-    Text(String),
+    /// Copied only if it is written with escapes.
+    Text(Cow<'de, str>),
+    /// An array, where one is expected.
+    List(Vec<Self>),
     /// Any other number, an array or an object.
     Other,
 }
 
 /// The expected type of a value, and what to make of a value of another type.
-pub(crate) trait Shape<'de>: Sized {
+pub(super) trait Shape<'de>: Sized {
     /// What is made of the value.
     type Output;
 
     /// Neither an array nor an object, or [`Value::Other`] for one that is not expected.
-    fn value(self, value: Value) -> Self::Output;
+    fn value(self, value: Value<'de>) -> Self::Output;
 
     /// An array. An implementation must read it to its end.
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Output, A::Error> {
@@ -46,7 +47,7 @@ pub(crate) trait Shape<'de>: Sized {
 }
 
 /// Reads a whole document of a shape.
-pub(crate) fn read<'de, S: Shape<'de>>(bytes: &'de [u8], shape: S) -> Result<S::Output, serde_json::Error> {
+pub(super) fn read<'de, S: Shape<'de>>(bytes: &'de [u8], shape: S) -> Result<S::Output, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let output = Read(shape).deserialize(&mut deserializer)?;
     deserializer.end()?;
@@ -54,7 +55,7 @@ pub(crate) fn read<'de, S: Shape<'de>>(bytes: &'de [u8], shape: S) -> Result<S::
 }
 
 /// Reads one value of a shape, within an array or an object.
-pub(crate) struct Read<S>(pub(crate) S);
+pub(super) struct Read<S>(pub(super) S);
 
 impl<'de, S: Shape<'de>> DeserializeSeed<'de> for Read<S> {
     type Value = S::Output;
@@ -87,8 +88,12 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
         Ok(self.0.value(Value::Other))
     }
 
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<S::Output, E> {
+        Ok(self.0.value(Value::Text(Cow::Borrowed(text))))
+    }
+
     fn visit_str<E>(self, text: &str) -> Result<S::Output, E> {
-        Ok(self.0.value(Value::Text(text.to_owned())))
+        Ok(self.0.value(Value::Text(Cow::Owned(text.to_owned()))))
     }
 
     fn visit_unit<E>(self) -> Result<S::Output, E> {
@@ -104,38 +109,53 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
     }
 }
 
-struct AnyShape;
-
-impl Shape<'_> for AnyShape {
-    type Output = Value;
-
-    fn value(self, value: Value) -> Value {
-        value
-    }
+/// A value of any type, and its elements if it is a list that is expected.
+pub(super) struct AnyShape {
+    pub(super) is_list: bool,
 }
 
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Read(AnyShape).deserialize(deserializer)
+impl<'de> Shape<'de> for AnyShape {
+    type Output = Value<'de>;
+
+    fn value(self, value: Value<'de>) -> Value<'de> {
+        value
+    }
+
+    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Value<'de>, A::Error> {
+        if !self.is_list {
+            while array.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(Value::Other);
+        }
+        let mut values = Vec::new();
+        while let Some(value) = array.next_element_seed(Read(Self { is_list: false }))? {
+            values.push(value);
+        }
+        Ok(Value::List(values))
     }
 }
 
 /// The key of an object's entry, copied only if it is written with escapes.
 #[derive(Deserialize)]
-pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+pub(super) struct Key<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
     use super::{AnyShape, Value, read};
 
+    const ANY: AnyShape = AnyShape { is_list: false };
+
     #[test]
     fn a_value_has_one_type() {
-        let value = |text: &str| read(text.as_bytes(), AnyShape).unwrap();
+        fn value(text: &str) -> Value<'_> {
+            read(text.as_bytes(), ANY).unwrap()
+        }
         assert_eq!(value("5"), Value::Integer(5));
         assert_eq!(value("-5"), Value::Integer(-5));
         assert_eq!(value("null"), Value::Null);
         assert_eq!(value("true"), Value::Flag(true));
         assert_eq!(value("\"\\u00e9\""), Value::Text("é".into()));
+        let list = read(b"[5,[6]]", AnyShape { is_list: true }).unwrap();
+        assert_eq!(list, Value::List(vec![Value::Integer(5), Value::Other]));
         for other in ["5.0", "5e0", "[5]", "{\"5\":5}", "99999999999999999999", "18446744073709551615"] {
             assert_eq!(value(other), Value::Other, "{other}");
         }
@@ -145,7 +165,7 @@ mod tests {
     fn invalid_json_is_refused_at_any_depth() {
         let deep = "[".repeat(200_000);
         let closed = format!("{deep}{}", "]".repeat(200_000));
-        assert!(read(closed.as_bytes(), AnyShape).is_ok_and(|value| value == Value::Other));
+        assert!(read(closed.as_bytes(), ANY).is_ok_and(|value| value == Value::Other));
         let hostile: [&[u8]; 11] = [
             b"",
             b"{",
@@ -160,7 +180,7 @@ mod tests {
             deep.as_bytes(),
         ];
         for bytes in hostile {
-            assert!(read(bytes, AnyShape).is_err(), "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(20)]));
+            assert!(read(bytes, ANY).is_err(), "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(20)]));
         }
     }
 }

@@ -11,8 +11,8 @@ use compliance_api::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{affiliates, path::PathId, tags::IfMatch, urls, webhooks};
-use crate::ignored::Ignored;
+use super::{affiliates, path::PathId, urls, webhooks};
+use crate::{ignored::Ignored, tags::IfMatch};
 
 const MEMORY: usize = 1 << 20;
 

@@ -2,14 +2,14 @@
 
 use compliance_api::{
     error::Error,
-    rules::{self, Violations},
+    rules::{self, Check as _, Violations},
     v1::{AddComplianceUrlsRequest, UrlInput},
 };
 
 use super::{
     body::Form,
-    document::{At, Object, document},
-    json::Value,
+    document::{FromObject, document},
+    object::Object,
 };
 use crate::ignored::Ignored;
 
@@ -24,47 +24,19 @@ impl Form for AddComplianceUrlsRequest {
 
 /// Reads the body. Its elements may take `memory` bytes.
 pub(crate) fn add(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<AddComplianceUrlsRequest, Error> {
-    let mut document = document::<Element, UrlInput>(body, memory, ignored)?;
-    let validate_only = document.flag("validate_only", 2);
-    document.into_batch(ignored, |urls| AddComplianceUrlsRequest { urls, validate_only })
+    let document = document::<UrlInput>(body, memory, AddComplianceUrlsRequest::MESSAGE, ignored)?;
+    document.into_batch(ignored, |request: &mut AddComplianceUrlsRequest, urls| request.urls = urls)
 }
 
-/// An element of the list, as it was sent.
-#[derive(Default)]
-struct Element {
-    url: Value,
-}
-
-impl From<Element> for UrlInput {
-    fn from(element: Element) -> Self {
-        let Value::Text(url) = element.url else { return Self::default() };
-        Self { url: Some(url) }
-    }
-}
-
-impl Object for Element {
-    type Key = ();
+impl FromObject for UrlInput {
     const LIST: &'static str = "urls";
 
-    fn key(&mut self, name: &str) -> Option<()> {
-        (name == "url").then_some(())
+    fn object<'de>() -> Object<'de> {
+        Object::new(Self::MESSAGE.fields, None)
     }
 
-    fn set(&mut self, (): (), value: Value) {
-        self.url = value;
-    }
-
-    fn sent(&self) -> impl Iterator<Item = &'static str> {
-        (self.url != Value::Null).then_some("url").into_iter()
-    }
-
-    fn report(&self, at: At, violations: &mut Violations) -> bool {
-        let is_valid = matches!(self.url, Value::Text(_) | Value::Null);
-        if !is_valid {
-            // The rules would take the element for one that lacks its entry.
-            at.must(violations, "url", 1, "must be a string");
-        }
-        is_valid
+    fn from_object(object: &Object<'_>) -> Result<Self, Error> {
+        object.message()
     }
 }
 

@@ -1,10 +1,10 @@
-//! Single reads of all callers, coalesced into few calls of the core.
+//! Single reads of all callers, coalesced into few calls of the core. A read that is alone is an ordinary call.
 
 use std::{collections::HashMap, error::Error as _, time::Duration};
 
 use batcher::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{
-    batch_read::ReadRecords,
+    batch_read::{ReadRecords, Reading, Readings},
     error::Error,
     v1::{
         BatchReadRequest, Read, batch_read_response::Result as Outcome, read::Operation,
@@ -23,8 +23,11 @@ use crate::limits::{CORE_DEADLINE_SLACK, MAX_QUEUED_READS, READ_BATCHES_WHEN_SLO
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
-/// Makes reads of all callers in batches. Each read keeps its own token, request ID and result.
-pub(super) struct CoalescedReads(Batcher<Batches>);
+/// Makes concurrent reads of all callers in batches. Each read keeps its own token, request ID and result.
+pub(super) struct CoalescedReads {
+    batcher: Batcher<Batches>,
+    readings: Readings,
+}
 
 impl CoalescedReads {
     /// `timeout` bounds one call, and so the reads in it.
@@ -38,14 +41,18 @@ impl CoalescedReads {
         let length = reads.queue_length();
         let queue = gauge!("compliance_gateway_queue_length", "queue" => "single reads");
         on_render(queue, move || Some(length()? as f64));
-        Self(reads)
+        Self { batcher: reads, readings: Readings::default() }
     }
 }
 
 #[tonic::async_trait]
 impl ReadRecords for CoalescedReads {
+    fn begin(&self) -> Reading {
+        self.readings.begin()
+    }
+
     async fn read(&self, request: Request<Operation>) -> ReadResult {
-        self.0.call(request).await.unwrap_or_else(|error| {
+        self.batcher.call(request).await.unwrap_or_else(|error| {
             Err(match error {
                 BatchError::QueueFull => Error::overloaded().into(),
                 BatchError::Closed => Error::internal().into(),

@@ -14,21 +14,21 @@ use http::{
 };
 
 use crate::{
+    accept::{Format, varied},
     caller::Caller,
     envelope::{Detail, Envelope, RateLimit, respond, respond_tagged},
     error::Refusal,
     extract::{
-        accept::{Format, varied},
         affiliates::{self, Create, Update},
         body::RequestBody,
-        id_with,
+        checked::id_with,
         path::PathId,
         query::Query,
-        tags::{self, IfMatch, IfNoneMatch},
     },
     found::{respond_found, respond_holding},
     ignored::Ignored,
     stream::{Document, respond_opened},
+    tags::{self, IfMatch, IfNoneMatch},
 };
 
 /// The message of a list.
@@ -234,7 +234,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
 /// - 200: `AffiliateErased`. How many records were erased with it.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`, `FailedPrecondition`
 pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Result<Response, Refusal> {
-    let request = caller.accept(if_match.erasure(path)).await?;
+    let request = caller.accept(affiliates::erasure(path, &if_match)).await?;
     let (erased, rate_limit, _) = caller.call(request, |core, request| core.erasures.erase_affiliate(request)).await?;
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
 }

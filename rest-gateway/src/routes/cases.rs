@@ -4,18 +4,14 @@ use axum::response::Response;
 use compliance_api::{error::Error, v1::GetComplianceCaseRequest};
 
 use crate::{
+    accept::{Format, varied},
     caller::Caller,
     envelope::{Envelope, respond_tagged},
     error::Refusal,
-    extract::{
-        accept::{Format, varied},
-        id_with,
-        path::PathId,
-        query::Query,
-        tags::IfNoneMatch,
-    },
+    extract::{checked::id_with, path::PathId, query::Query},
     found::{respond_found, respond_holding},
     stream::{Document, respond_opened},
+    tags::IfNoneMatch,
 };
 
 /// The message of a list.

@@ -5,13 +5,11 @@ use compliance_api::v1::{ListChangesRequest, WatchChangesRequest};
 use http::HeaderMap;
 
 use crate::{
+    accept::{prefers_events, varied},
     caller::Caller,
     envelope::Envelope,
     error::Refusal,
-    extract::{
-        accept::{prefers_events, varied},
-        query::Query,
-    },
+    extract::query::Query,
     found::respond_found,
     stream::respond_events,
 };

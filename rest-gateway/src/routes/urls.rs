@@ -9,17 +9,11 @@ use futures::{StreamExt as _, stream};
 use http::StatusCode;
 
 use crate::{
+    accept::{Format, varied},
     caller::{Caller, Opened},
     envelope::{Detail, Envelope, respond},
     error::Refusal,
-    extract::{
-        accept::{Format, varied},
-        body::RequestBody,
-        id_with,
-        path::PathId,
-        query::Query,
-        urls,
-    },
+    extract::{body::RequestBody, checked::id_with, path::PathId, query::Query, urls},
     found::respond_found,
     limits::PAGE_MEMORY,
     stream::{Document, respond_list, respond_opened},

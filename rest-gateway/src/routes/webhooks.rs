@@ -16,7 +16,7 @@ use crate::{
     error::Refusal,
     extract::{
         body::RequestBody,
-        id_with,
+        checked::id_with,
         path::{ParentId, PathId},
         query::Query,
         webhooks,

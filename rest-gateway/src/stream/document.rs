@@ -7,7 +7,7 @@ use compliance_api::{csv_cell::Escape, description::Message, v1::PageMeta};
 use csv::{Terminator, Writer, WriterBuilder};
 use serde::Serialize;
 
-use crate::{envelope::Envelope, extract::accept::Format};
+use crate::{accept::Format, envelope::Envelope};
 
 /// A document that is written while its records arrive.
 pub(crate) enum Document {

@@ -16,7 +16,7 @@ use http_server::FinishBy;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::{caller::Opened, envelope::respond_with, extract::accept::EVENT_STREAM, limits::RETRY_WAIT};
+use crate::{accept::EVENT_STREAM, caller::Opened, envelope::respond_with, limits::RETRY_WAIT};
 
 /// A response with this extension has no end of its own: it is recorded when it begins, and not compressed, which would delay it.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -44,6 +44,8 @@ pub(crate) struct State {
     pub(crate) hangs: AtomicBool,
     /// How many messages of lists were read.
     pub(crate) messages_read: Mutex<usize>,
+    /// How many batches of reads there were.
+    pub(crate) batches: AtomicUsize,
 }
 
 /// A record with as much text as is usual.

@@ -1,5 +1,7 @@
 //! The services of the fake core. Operations that no test calls are unimplemented.
 
+use std::sync::atomic::Ordering;
+
 use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, AuditServiceStubs, BoxStream,
@@ -271,6 +273,7 @@ impl ReadService for Fake {
         &self,
         request: Request<v1::BatchReadRequest>,
     ) -> Result<Response<Self::BatchReadStream>, Status> {
+        self.0.batches.fetch_add(1, Ordering::Relaxed);
         let v1::BatchReadRequest { authorizations, reads } = request.into_inner();
         let reads = (0..).zip(reads).map(|(index, read)| {
             let (fake, authorization) = (self.clone(), authorizations[read.authorization as usize].clone());

@@ -93,6 +93,29 @@ async fn a_write_whose_connection_breaks_is_sent_once() {
     }
 }
 
+#[tokio::test]
+async fn a_read_is_in_a_batch_only_while_another_is_in_progress() {
+    let fake = Fake::default();
+    let url = format!("http://{}", serve(fake.routes()).await);
+    let settings = Settings::default();
+    let gateway = Gateway::start(remote(&url, &settings).unwrap(), settings).await;
+    let batches = || fake.0.batches.load(Ordering::Relaxed);
+    for _ in 0..2 {
+        assert_eq!((gateway.get("/api/affiliates/7").await.status, batches()), (200, 0));
+        fake.called().await;
+    }
+    let others = async {
+        fake.called().await;
+        for expected in 1..=2 {
+            assert_eq!((gateway.get("/api/affiliates/7").await.status, batches()), (200, expected));
+        }
+        fake.release();
+    };
+    let (first, ()) = tokio::join!(gateway.get("/api/affiliates/202"), others);
+    assert_eq!(first.status, 200);
+    assert_eq!((gateway.get("/api/affiliates/7").await.status, batches()), (200, 2));
+}
+
 /// All connections to a core are closed at the same time, which the gateway notices only when it uses them.
 #[tokio::test]
 async fn a_read_passes_by_connections_that_are_dead() {

@@ -3,7 +3,7 @@
 use compliance_api::{
     MAX_ID,
     description::{Field, Kind},
-    v1::{CaseSort, Format, SortDirection, UrlSort},
+    v1::Format,
 };
 use docs_pages::{Json, object};
 
@@ -99,16 +99,9 @@ fn query_parameter(field: &Field) -> Json {
 
 /// The values of a parameter that is one of a few.
 pub(crate) fn choices(field: &Field) -> Option<Vec<String>> {
-    /// The names of an enum's values, as queries have them: without the name of the enum.
-    fn names<E: TryFrom<i32>>(prefix: &str, name: fn(&E) -> &'static str) -> Vec<String> {
-        let values = (1..).map_while(|number| E::try_from(number).ok());
-        values.map(|value| name(&value).trim_start_matches(prefix).to_lowercase()).collect()
-    }
     Some(match field.kind {
         Kind::Flag => vec!["yes".to_owned(), "no".to_owned()],
-        Kind::Choice("UrlSort") => names("URL_SORT_", UrlSort::as_str_name),
-        Kind::Choice("CaseSort") => names("CASE_SORT_", CaseSort::as_str_name),
-        Kind::Choice("SortDirection") => names("SORT_DIRECTION_", SortDirection::as_str_name),
+        Kind::Choice(values) => values.iter().map(|(_, name)| (*name).to_owned()).collect(),
         _ => return None,
     })
 }

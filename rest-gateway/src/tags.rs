@@ -6,14 +6,13 @@
 use std::convert::Infallible;
 
 use axum::extract::{FromRequestParts, MatchedPath};
-use compliance_api::{error::Error, rules::Violations, v1::EraseAffiliateRequest};
+use compliance_api::{error::Error, rules::Violations};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE},
     request::Parts,
 };
 
-use super::{accept, path::PathId};
 use crate::limits::{MAX_ENTITY_TAGS, MAX_ETAG_CHARS};
 
 /// What is between an etag and the coding of a response.
@@ -93,14 +92,6 @@ impl IfMatch {
                 }
             }
         }
-    }
-
-    /// The request to erase the affiliate of a path that has one of the tags.
-    pub(crate) fn erasure(&self, path: PathId) -> Result<EraseAffiliateRequest, Error> {
-        let mut violations = Violations::new();
-        let etag = self.etag(&mut violations);
-        let request = accept(violations, EraseAffiliateRequest { id: 0, etag })?;
-        Ok(EraseAffiliateRequest { id: path.record_id(Error::affiliate_not_found)?, ..request })
     }
 
     /// Reports the header as a violation if it is there.
