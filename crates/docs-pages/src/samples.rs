@@ -6,8 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
     json::Json,
-    markdown::{Section, anchor},
-    schema::Document,
+    sections::{Section, anchor},
 };
 
 /// Everything that a path must not hold as it is.
@@ -81,7 +80,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn new(document: &Document<'a>, method: &'a str, path: &str, operation: &'a Json) -> Self {
+    pub(crate) fn new(document: &'a Json, method: &'a str, path: &str, operation: &'a Json) -> Self {
         let mut path = path.to_owned();
         for parameter in operation.list("parameters").iter().map(|parameter| document.resolve(parameter)) {
             if parameter.text("in") == "path" {
