@@ -12,7 +12,7 @@ mod extract;
 mod found;
 mod gateway;
 mod ignored;
-mod limits;
+pub mod limits;
 mod observe;
 mod remote;
 mod route;

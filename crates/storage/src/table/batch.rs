@@ -11,9 +11,7 @@ use sqlx::{
 };
 
 use super::Attribute;
-
-/// After so many values, the size of the others is estimated.
-const SAMPLE: usize = 64;
+use crate::limits::SAMPLE;
 
 /// A composite type of the database, and how values of type `T` are sent as it.
 pub struct Composite<T> {
