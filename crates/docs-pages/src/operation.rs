@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use crate::{
     json::Json,
-    markdown::code_samples,
-    samples::{Request, Shown, bodies, content_examples},
+    samples::{Shown, bodies, content_examples, example_path},
     sections::anchor,
 };
 
@@ -25,8 +24,12 @@ pub(crate) struct Operation<'a> {
     needs_token: bool,
     /// Examples of the body, with their names.
     bodies: Vec<(&'a str, String)>,
-    /// Samples of the request, as HTML.
-    samples: String,
+    first_body: Option<&'a Json>,
+    /// The path with examples instead of parameters.
+    example_path: String,
+    /// Samples of the guide.
+    sh: Option<&'a str>,
+    python: Option<&'a str>,
     /// A successful response: its status and its body.
     response: Option<(String, String)>,
     /// The anchor of the operation in the guide.
@@ -59,7 +62,8 @@ impl<'a> Operation<'a> {
             id => id.to_owned(),
         };
         let parameters = json.list("parameters").iter().map(|parameter| document.resolve(parameter));
-        let (headers, parameters) = parameters.partition(|parameter| parameter.text("in") == "header");
+        let (headers, parameters): (Vec<_>, Vec<_>) =
+            parameters.partition(|parameter| parameter.text("in") == "header");
         let response = |(status, response): (&'a String, &'a Json)| {
             let name = response.text("$ref").rsplit('/').next().filter(|name| !name.is_empty());
             Response { status, json: document.resolve(response), name }
@@ -69,12 +73,14 @@ impl<'a> Operation<'a> {
             responses.partition(|response| response.status.starts_with(['4', '5']));
         let operation = format!("{} {path}", method.to_uppercase());
         let shown = shown.iter().find(|shown| shown.is_of(&operation));
-        let request = Request::new(document, method, path, json);
-        let samples = request.samples(shown);
+        let bodies = bodies(json);
         Self {
-            needs_token: request.needs_token,
-            bodies: bodies(json).into_iter().map(|(name, body)| (name, body.pretty())).collect(),
-            samples: code_samples(samples.iter().map(|(language, text)| (*language, text.as_str()))),
+            needs_token: !matches!(json.get("security"), Some(Json::List(schemes)) if schemes.is_empty()),
+            first_body: bodies.first().map(|(_, body)| *body),
+            bodies: bodies.into_iter().map(|(name, body)| (name, body.pretty())).collect(),
+            example_path: example_path(path, &parameters),
+            sh: shown.and_then(|shown| shown.sh.as_deref()),
+            python: shown.and_then(|shown| shown.python.as_deref()),
             response: response_sample(shown, &responses),
             guide: shown.map(|shown| &*shown.anchor),
             method,
