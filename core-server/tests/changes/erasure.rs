@@ -232,7 +232,7 @@ async fn an_affiliate_with_many_records_is_erased_in_parts() {
 
     let mut connection = core.pool.acquire().await.unwrap();
     let erased = erasure::erase_affiliate(&mut connection, company, 1).await.unwrap().unwrap();
-    assert_eq!((erased.urls as usize, erased.cases), (many, 0));
+    assert_eq!((erased.urls, erased.cases), (many, 0));
     assert_eq!(erasure::erase_affiliate(&mut connection, company, 1).await.unwrap(), None);
     assert_eq!(tables_with(&core.pool, company, CANARY).await, BTreeSet::new());
     assert_eq!(broken(&mut connection, company).await, None);
