@@ -17,7 +17,7 @@ mod etag;
 mod gauges;
 mod health;
 mod infraction_lists;
-mod limits;
+pub mod limits;
 mod lists;
 mod monitoring;
 mod overview;

@@ -12,12 +12,12 @@ pub(crate) struct MessageLimits {
 
 // Shares of companies, and work that is not coalesced.
 /// A company may have one in so many of the calls in flight, and at least [`CALLS_AT_LEAST`].
-pub(crate) const CALL_SHARE: usize = 4;
+pub const CALL_SHARE: usize = 4;
 pub(crate) const CALLS_AT_LEAST: usize = 64;
 /// Open streams of all companies: this number of times what one company may have.
 pub(crate) const STREAM_COMPANIES: usize = 16;
 /// Work with more items is a long batch, which keeps a processor busy here and another one in the database.
-pub(crate) const HEAVY_ITEMS: usize = 100;
+pub const HEAVY_ITEMS: usize = 100;
 /// A request of one item that takes more bytes than this, encoded and decoded, weighs as a long batch.
 pub(crate) const HEAVY_BYTES: usize = 1 << 20;
 /// Connections to the database that are left to coalesced reads and writes.
@@ -59,7 +59,8 @@ pub(crate) const FEW_SIGNATURES: usize = 8;
 pub(crate) const WATCHERS_TIME: Duration = Duration::from_millis(250);
 /// Streams of health and reflection, which need no token: of all peers, and of one.
 pub(crate) const OPEN_STREAMS: usize = 1024;
-pub(crate) const OPEN_STREAMS_OF_A_PEER: usize = 128;
+/// The same of one peer.
+pub const OPEN_STREAMS_OF_A_PEER: usize = 128;
 /// Cores over which a gateway spreads its calls, at most. A call that names more counts as one.
 pub(crate) const MAX_CORES: u32 = 256;
 /// How often the rate limit drops the state of companies that no longer call.
@@ -69,7 +70,7 @@ pub(crate) const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 // Reads and writes that are coalesced.
 /// A request with more URLs is a statement of its own.
-pub(crate) const FEW_URLS: usize = 8;
+pub const FEW_URLS: usize = 8;
 
 // Syncs.
 /// Affiliates with one identifier that a result names.
@@ -89,7 +90,7 @@ pub(crate) const REPORTED_ABSENT: usize = 1000;
 
 // Writes.
 /// So many affiliates are copied; fewer are created by one statement, which saves round trips.
-pub(crate) const MANY_AFFILIATES: usize = 500;
+pub const MANY_AFFILIATES: usize = 500;
 /// Incidents that a case can have, so that one response holds it. Concurrent requests may attach a few more.
 pub(crate) const MAX_INCIDENTS: i64 = 10_000;
 pub(crate) const MAX_OWN_NAMES: i64 = 10_000;
@@ -101,7 +102,7 @@ pub(crate) const REPAIRED_COUNTS: i64 = 5000;
 
 // Lists.
 /// Records before a page that is near the beginning, at most: so many are read faster than their counts.
-pub(crate) const NEAR: i64 = 500;
+pub const NEAR: i64 = 500;
 /// Records of a page that names no number of them.
 pub(crate) const DEFAULT_PER_PAGE: i64 = 100;
 /// What it costs to read and sort a match, in index entries that a scan reads in the same time. The first is low because few
@@ -109,7 +110,7 @@ pub(crate) const DEFAULT_PER_PAGE: i64 = 100;
 pub(crate) const SORT_NEAR: f64 = 0.25;
 pub(crate) const SORT_DEEP: f64 = 4.0;
 /// Bytes of records that are read at once for a caller that takes them in parts.
-pub(crate) const PART: usize = 4 << 20;
+pub const PART: usize = 4 << 20;
 /// KiB of records that are read before their reader takes them.
 pub(crate) const READ_AHEAD: usize = 16 << 10;
 pub(crate) const KIB: usize = 1 << 10;
@@ -119,10 +120,11 @@ pub(crate) const PAGE_STALLED: Duration = Duration::from_secs(30);
 pub(crate) const STALLS: Duration = Duration::from_secs(10);
 pub(crate) const STALL: Duration = Duration::from_secs(1);
 /// Records that a statement reads of a list that is streamed.
-pub(crate) const PAGE_RECORDS: i64 = 72;
+pub const PAGE_RECORDS: i64 = 72;
 /// Records and bytes of a message. So few, because a connection whose client does not read keeps a message.
-pub(crate) const MESSAGE_RECORDS: usize = 12;
-pub(crate) const MESSAGE_BYTES: usize = 16 << 10;
+pub const MESSAGE_RECORDS: usize = 12;
+/// The most bytes of them.
+pub const MESSAGE_BYTES: usize = 16 << 10;
 /// How long a page keeps the company's slot while its reader asks for nothing: encoding takes as long as the statement.
 pub(crate) const SLOT_KEPT: Duration = Duration::from_millis(3);
 /// When a page that nobody asks for is dropped. It is read again when it is asked for.
@@ -151,14 +153,16 @@ pub(crate) const WATCH_HEARTBEAT: Duration = Duration::from_secs(10);
 pub(crate) const WATCH_STALLED: Duration = Duration::from_secs(10);
 /// Watchers of all companies and of one. They hold little, and each has a connection or a stream of one.
 pub(crate) const WATCHERS: usize = 10_000;
-pub(crate) const WATCHERS_OF_A_COMPANY: usize = 2000;
+/// The same of one company.
+pub const WATCHERS_OF_A_COMPANY: usize = 2000;
 /// Watches of a company that read their first page at the same time. Many clients come together after a restart, and the others wait.
 pub(crate) const FIRST_PAGES: usize = 16;
 /// Records that have changed, of which a page of a list may have some. So many IDs are sent with its statement.
 pub(crate) const CHANGED_WINDOW: usize = 1000;
 /// Rows of the record, and entries in them, that are read for such records. If more follow a position, the whole list is read.
-pub(crate) const CHANGED_ROWS: i64 = 50_000;
-pub(crate) const CHANGED_ENTRIES: i64 = 200_000;
+pub const CHANGED_ROWS: i64 = 50_000;
+/// See [`CHANGED_ROWS`].
+pub const CHANGED_ENTRIES: i64 = 200_000;
 /// How often months are made and dropped. They are made a month before.
 pub(crate) const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 /// How often in that time it is tried while another session has a lock.
@@ -168,9 +172,9 @@ pub(crate) const UPKEEP_PATIENCE: u32 = 3;
 
 // Erasure.
 /// URLs, and cases, of an affiliate that one transaction erases, and records of a kind of a company. It takes about a second.
-pub(crate) const ERASED_RECORDS: i64 = 1000;
+pub const ERASED_RECORDS: i64 = 1000;
 /// Rows of the record of changes that one request may erase. Other writers of the company wait meanwhile.
-pub(crate) const ERASED_ROWS: i64 = 10_000;
+pub const ERASED_ROWS: i64 = 10_000;
 /// The same of the erasure of a company, in a statement.
 pub(crate) const ERASED_CHANGES: i64 = 256;
 /// How long a transaction of `compliance erase` waits for a lock.

@@ -2,7 +2,7 @@
 
 use core_server::CoreSettings;
 use futures::{StreamExt as _, future::join_all, stream};
-use test_support::{TestCore, constant, fresh_database, reason_of};
+use test_support::{TestCore, fresh_database, reason_of};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::{
@@ -39,7 +39,7 @@ async fn streams_without_a_token_are_bounded() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr().unwrap())).unwrap();
     let shutdown = CancellationToken::new();
-    let most = constant("core-server/src/limits.rs", "OPEN_STREAMS_OF_A_PEER");
+    let most = core_server::limits::OPEN_STREAMS_OF_A_PEER;
     let clients = async {
         // Whatever the connection and the service are.
         let (first, second) = (endpoint.connect().await.unwrap(), endpoint.connect().await.unwrap());

@@ -2,6 +2,8 @@
 
 mod status;
 
+pub use status::MAX_VIOLATION_BYTES;
+
 use std::time::Duration;
 
 use crate::rules::Violations;

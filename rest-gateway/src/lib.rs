@@ -13,7 +13,7 @@ mod extract;
 mod found;
 mod gateway;
 mod ignored;
-mod limits;
+pub mod limits;
 mod observe;
 mod remote;
 mod route;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 // Large requests.
 /// Requests that take more bytes than this wait for a slot to be processed.
-pub(crate) const LARGE_REQUEST: usize = 256 << 10;
+pub const LARGE_REQUEST: usize = 256 << 10;
 /// Large requests that are processed at the same time, per processor.
 pub(crate) const LARGE_REQUESTS_PER_CPU: usize = 2;
 /// The same of one company.
@@ -20,7 +20,7 @@ pub(crate) const MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY: usize = 256;
 /// A longer body is in pages of its own. The system gives a page when something is written to it, and takes it back with the
 /// body. So a body of unknown size never has to be moved, and takes what has arrived of it. The allocator keeps what bodies had for
 /// a while: with 36 bodies of 31 MiB in chunks, the process grew by 721 MiB instead of less than 512.
-pub(crate) const BODY_IN_HEAP: usize = 64 << 10;
+pub const BODY_IN_HEAP: usize = 64 << 10;
 /// A body of at most this size is inflated at once: as it arrives, and as it becomes.
 pub(crate) const INFLATED_AT_ONCE: usize = 64 << 10;
 /// About how many bytes a step inflates, of at most [`INFLATED_AT_ONCE`] bytes: members without content make none.
@@ -37,7 +37,7 @@ pub(crate) const MAX_ETAG_CHARS: usize = 19;
 
 // Responses.
 /// A response of fewer bytes is sent as it is: its head is as long.
-pub(crate) const SMALLEST_COMPRESSED: u64 = 1024;
+pub const SMALLEST_COMPRESSED: u64 = 1024;
 /// What the compression of one response takes, of whatever kind, in bytes.
 pub(crate) const ENCODER_MEMORY: usize = 2 << 20;
 /// What a large page takes in memory: a record as a message and as JSON, each of which can be encoded yet.

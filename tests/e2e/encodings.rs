@@ -5,7 +5,7 @@ use std::{collections::HashSet, io::Cursor};
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, GzipEncoder, ZstdDecoder};
 use rest_gateway::Settings;
 use serde_json::{Value, json};
-use test_support::{Options, RestClient, RestResponse, TestService, constant, new_company};
+use test_support::{Options, RestClient, RestResponse, TestService, new_company};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::http::envelope;
@@ -72,7 +72,7 @@ async fn lists_are_compressed_as_clients_accept() {
 /// A response of as many bytes as are compressed, one less and one more, whatever it has is the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn short_responses_are_plain() {
-    let least = constant("rest-gateway/src/limits.rs", "SMALLEST_COMPRESSED");
+    let least = rest_gateway::limits::SMALLEST_COMPRESSED as usize;
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for size in [least - 1, least, least + 1] {

@@ -11,8 +11,8 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{
-    GrpcClients, Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, constant,
-    new_company, now, reason_of, sign, token, token_with_scope,
+    GrpcClients, Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, now,
+    reason_of, sign, token, token_with_scope,
 };
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};
@@ -423,10 +423,9 @@ async fn many_watch_through_one_gateway() {
 /// As clients do after a restart. A company may have fewer other calls in flight.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_watches_of_a_company_can_be_opened_at_once() {
-    const LIMITS: &str = "core-server/src/limits.rs";
-    let calls = CoreSettings::default().max_in_flight / constant(LIMITS, "CALL_SHARE");
+    let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;
     let watches = calls + 100;
-    assert!(watches < constant(LIMITS, "WATCHERS_OF_A_COMPANY"));
+    assert!(watches < core_server::limits::WATCHERS_OF_A_COMPANY);
     let service = TestService::start().await;
     let token = token(new_company());
     let open = (0..watches).map(async |_| {

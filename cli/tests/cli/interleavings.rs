@@ -25,7 +25,7 @@ use std::{
     time::Instant,
 };
 
-use load_test::workload::Chance;
+use load_test::workload::Rng;
 use tokio::task::JoinSet;
 
 use self::{plan::Plan, run::Ended, world::World};
@@ -66,7 +66,8 @@ fn no_write_outlives_its_caller() {
                     if number >= first + count {
                         return all;
                     }
-                    let plan = Plan::new(number, &mut Chance::new(seed ^ number.wrapping_mul(0x5851_F42D_4C95_7F2D)));
+                    let plan =
+                        Plan::new(number, &mut Rng::with_seed(seed ^ number.wrapping_mul(0x5851_F42D_4C95_7F2D)));
                     all.push((plan.clone(), run::run(&world, &mut connection, &plan).await));
                 }
             });

@@ -1,10 +1,6 @@
 //! `compliance serve` as a process: started, used, killed, started again, stopped.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, path::Path, time::Duration};
 
 use crate::common::{DataDir, compliance, program, start, token};
 use nix::sys::signal::Signal;
@@ -95,22 +91,4 @@ fn a_second_service_on_the_same_data_is_refused() {
     let (status, _, errors) = crate::common::output(compliance(&data).arg("serve"));
     assert_eq!(status.code(), Some(1));
     assert!(errors.contains("in use by another process"), "{errors}");
-}
-
-/// Retention and webhook delivery run in processes that serve alone: other commands have none of their settings.
-#[test]
-fn only_commands_that_serve_have_background_work() {
-    let (mut folders, mut found) = (vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))], Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if fs::read_to_string(&path).unwrap().contains(".with_background()") {
-                found.push(path.file_name().unwrap().to_owned());
-            }
-        }
-    }
-    found.sort();
-    assert_eq!(found, ["core_tier.rs", "serve.rs"]);
 }

@@ -19,7 +19,7 @@ use std::{
 };
 
 use embedded_postgres::ClusterOptions;
-use load_test::{target::Target, workload::Chance};
+use load_test::{target::Target, workload::Rng};
 use test_support::Proxy;
 
 use self::{
@@ -86,7 +86,7 @@ fn a_soak_loses_no_acknowledged_write() {
 
     let started = Instant::now();
     let (mut injected, mut slowest) = (BTreeMap::<Fault, usize>::new(), Duration::ZERO);
-    let mut chance = Chance::new(seed);
+    let mut chance = Rng::with_seed(seed);
     let is_over = |count| minutes.map_or(count >= FEW, |minutes| started.elapsed().as_secs_f64() > minutes * 60.0);
     let mut faults = Vec::new();
     for _ in (0..).take_while(|count| !is_over(*count)) {

@@ -7,7 +7,7 @@ use compliance_api::v1::{
     ListAllComplianceUrlsRequest, ListChangesRequest,
 };
 use sqlx::AssertSqlSafe;
-use test_support::{TestCore, constant, new_company, reason_of};
+use test_support::{TestCore, new_company, reason_of};
 use tokio_stream::StreamExt as _;
 use tonic::Status;
 
@@ -95,8 +95,8 @@ async fn whole_lists_have_what_has_changed() {
 async fn whole_lists_have_all_records_if_very_many_have_changed() {
     let core = TestCore::start().await;
     let company = new_company();
-    let rows = constant("core-server/src/limits.rs", "CHANGED_ROWS") as i64;
-    let entries = constant("core-server/src/limits.rs", "CHANGED_ENTRIES") as i64;
+    let rows = core_server::limits::CHANGED_ROWS;
+    let entries = core_server::limits::CHANGED_ENTRIES;
     let records = format!(
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) select {company}, n, n, n from generate_series(1, 3) n;
         update affiliates set city = 'X' where company_id = {company} and id = 2"

@@ -5,12 +5,11 @@ use std::time::Duration;
 use compliance_api::v1::{WatchChangesRequest, WatchChangesResponse};
 use futures::{FutureExt as _, StreamExt as _, future::join_all, stream};
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestCore, constant, new_company, reason_of};
+use test_support::{GrpcClients, TestCore, new_company, reason_of};
 use tokio::time::{Instant, sleep, timeout};
 use tonic::{Code, Status, Streaming};
 
 const PATIENCE: Duration = Duration::from_mins(1);
-const LIMITS: &str = "core-server/src/limits.rs";
 
 async fn watch(clients: &GrpcClients, after: i64, types: &[&str]) -> Result<Streaming<WatchChangesResponse>, Status> {
     let types = types.iter().map(|&kind| kind.to_owned()).collect();
@@ -183,7 +182,7 @@ async fn a_record_that_begins_anew_ends_its_watches() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_watches_are_refused() {
     let core = TestCore::start().await;
-    let most = constant(LIMITS, "WATCHERS_OF_A_COMPANY");
+    let most = core_server::limits::WATCHERS_OF_A_COMPANY;
     let (company, other) = (core.company(new_company()), core.company(new_company()));
     // All at once, as after a restart: more than a company may have other calls in flight.
     let open = stream::iter(0..most).map(|_| watch(&company, 0, &[])).buffer_unordered(most);

@@ -8,7 +8,7 @@ use compliance_api::v1::{
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, Proxy, TestCore, constant, fresh_database, new_company};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Response, Status};
 
@@ -143,7 +143,7 @@ async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> V
 /// As many writes and reads as a statement takes, one less and one more, of several companies. Some of them fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_that_are_full_have_the_same_results() {
-    let most = constant("crates/batcher/src/lib.rs", "MAX_BATCH");
+    let most = batcher::MAX_BATCH;
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;

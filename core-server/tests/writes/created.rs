@@ -10,7 +10,7 @@ use compliance_api::{
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, TestCore, constant, fresh_database, new_company};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 
 /// Affiliates of a large batch.
@@ -119,7 +119,7 @@ async fn a_large_batch_comes_to_what_its_parts_would() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_batches_come_to_what_their_parts_would() {
     let core = TestCore::start().await;
-    let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
+    let many = core_server::limits::MANY_AFFILIATES;
     let mut random = StdRng::seed_from_u64(11);
     for (count, are_free) in [(many - 1, true), (many, true), (many + 1, true), (many, false), (many + 1, false)] {
         let affiliates: Vec<AffiliateInput> = (0..count)

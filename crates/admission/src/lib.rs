@@ -16,7 +16,7 @@ pub use body::HoldingBody;
 pub use callers::Callers;
 pub use counts::{Count, Counts};
 pub use full::Full;
-pub use limits::{MEMORY_SHARE, MEMORY_WAIT, SLOW_AFTER, SMALL, WATCH_TIME};
+pub use limits::{LONG_COMPUTATION, MEMORY_SHARE, MEMORY_WAIT, SLOW_AFTER, SMALL, WATCH_TIME};
 pub use memory::{Memory, Reservation, ResponseMemory};
 pub use off_thread::{compute, is_long, off_thread, run_off_thread};
 pub use queue::{QueueLimits, WorkPermit, WorkQueue};

@@ -29,7 +29,7 @@ pub(crate) const REMEMBERED_COMPANIES: usize = 256;
 // Computations.
 /// A computation on more bytes than this takes long: about a millisecond, in which a thread that serves everybody would
 /// not notice what arrives for others.
-pub(crate) const LONG_COMPUTATION: usize = 64 << 10;
+pub const LONG_COMPUTATION: usize = 64 << 10;
 /// Computations that are left to other threads at the same time, since each takes one.
 pub(crate) const MAX_OFF_THREAD: usize = 64;
 

@@ -17,16 +17,6 @@ pub(crate) fn heading(level: usize, anchor: &str, html: &str) -> String {
     format!("<h{level} id=\"{anchor}\"><a class=\"anchor\" href=\"#{anchor}\">{html}</a></h{level}>")
 }
 
-/// What can be opened.
-pub(crate) fn details(class: &str, summary: &str, html: &str) -> String {
-    format!("<details class=\"{class}\"><summary>{summary}</summary>{html}</details>")
-}
-
-/// The parts as one text.
-pub(crate) fn concat(parts: impl IntoIterator<Item = String>) -> String {
-    parts.into_iter().fold(String::new(), |text, part| text + &part)
-}
-
 const KEYWORDS: &[&str] = &[
     "None", "True", "False", "as", "async", "await", "const", "def", "else", "except", "export", "false", "for",
     "from", "function", "if", "import", "in", "let", "new", "null", "print", "raise", "return", "true", "try", "while",

@@ -119,70 +119,58 @@ impl Json {
         self.as_text().map_or_else(|| self.to_string(), str::to_owned)
     }
 
-    /// The value a JSON pointer such as `#/components/schemas/Affiliate` refers to.
-    pub(crate) fn pointer(&self, reference: &str) -> Option<&Self> {
-        let mut keys = reference.strip_prefix("#/")?.split('/').map(|key| key.replace("~1", "/").replace("~0", "~"));
-        keys.try_fold(self, |value, key| value.get(&key))
+    /// What a reference such as `#/components/schemas/Affiliate` refers to in this document, and any other value itself.
+    pub(crate) fn resolve<'a>(&'a self, value: &'a Self) -> &'a Self {
+        let Some(keys) = value.text("$ref").strip_prefix("#/") else { return value };
+        let mut keys = keys.split('/').map(|key| key.replace("~1", "/").replace("~0", "~"));
+        keys.try_fold(self, |found, key| found.get(&key)).unwrap_or(value)
+    }
+
+    /// What the document names, of a kind such as `schemas`.
+    pub(crate) fn components(&self, kind: &str) -> &Slice<String, Self> {
+        self.get("components").map_or(Slice::new(), |components| components.entries_of(kind))
     }
 
     /// The value on several lines; what is short is on one.
     pub(crate) fn pretty(&self) -> String {
         let mut text = String::new();
-        self.write_pretty(&mut text, 0);
+        self.write(&mut text, Some(0));
         text
     }
 
-    fn write_pretty(&self, text: &mut String, depth: usize) {
+    /// On one line, or, from a depth on, on several.
+    fn write(&self, text: &mut String, depth: Option<usize>) {
         let (values, open, close): (Vec<(String, &Self)>, _, _) = match self {
             Self::List(items) => (items.iter().map(|item| (String::new(), item)).collect(), '[', ']'),
             Self::Object(entries) => {
-                let key = |key: &String| format!("{}: ", Self::Text(key.clone()));
+                let key = |key: &String| format!("{}: ", serde_json::Value::from(key.as_str()));
                 (entries.iter().map(|(name, value)| (key(name), value)).collect(), '{', '}')
             }
-            value => {
-                let _ = write!(text, "{value}");
-                return;
-            }
+            value => return text.push_str(&serde_json::to_string(value).expect("a scalar has a form in JSON")),
         };
-        let line = self.to_string();
-        if values.is_empty() || line.chars().count() <= LINE {
-            text.push_str(&line);
-            return;
-        }
+        let lines = depth.filter(|_| !values.is_empty() && self.to_string().chars().count() > LINE);
         text.push(open);
         for (index, (key, value)) in values.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
-            let _ = write!(text, "{comma}\n{:1$}{key}", "", 2 * (depth + 1));
-            value.write_pretty(text, depth + 1);
+            let _ = match lines {
+                Some(depth) => write!(text, "{comma}\n{:1$}{key}", "", 2 * (depth + 1)),
+                None => write!(text, "{comma}{}{key}", if index == 0 { "" } else { " " }),
+            };
+            value.write(text, lines.map(|depth| depth + 1));
         }
-        let _ = write!(text, "\n{:1$}{close}", "", 2 * depth);
+        if let Some(depth) = lines {
+            let _ = write!(text, "\n{:1$}", "", 2 * depth);
+        }
+        text.push(close);
     }
 }
 
 /// On one line.
 impl fmt::Display for Json {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => formatter.write_str("null"),
-            Self::Flag(flag) => write!(formatter, "{flag}"),
-            Self::Number(number) => write!(formatter, "{number}"),
-            Self::Text(text) => write!(formatter, "{}", serde_json::Value::from(text.as_str())),
-            Self::List(items) => {
-                formatter.write_str("[")?;
-                for (index, item) in items.iter().enumerate() {
-                    write!(formatter, "{}{item}", if index == 0 { "" } else { ", " })?;
-                }
-                formatter.write_str("]")
-            }
-            Self::Object(entries) => {
-                formatter.write_str("{")?;
-                for (index, (key, value)) in entries.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { ", " };
-                    write!(formatter, "{comma}{}: {value}", serde_json::Value::from(key.as_str()))?;
-                }
-                formatter.write_str("}")
-            }
-        }
+        let mut text = String::new();
+        self.write(&mut text, None);
+        formatter.write_str(&text)
     }
 }
 
@@ -197,7 +185,7 @@ mod tests {
         assert_eq!(object! { "b": [Json::Null], "a": object! { "d": "x\"", "c": -1.5 } }.to_string(), text);
         assert_eq!(json.to_string(), text);
         assert_eq!(json.pretty(), text);
-        assert_eq!(json.pointer("#/a/c").unwrap().to_string(), "-1.5");
+        assert_eq!(json.resolve(&object! { "$ref": "#/a/c" }).to_string(), "-1.5");
         let long = Json::parse(&format!(r#"{{"a": {{}}, "b": ["{}"]}}"#, "x".repeat(80)));
         assert_eq!(long.pretty(), format!("{{\n  \"a\": {{}},\n  \"b\": [\n    \"{}\"\n  ]\n}}", "x".repeat(80)));
     }

@@ -4,7 +4,6 @@
 //! OpenAPI document has its JSON from here.
 
 mod code;
-mod form;
 mod json;
 mod layout;
 mod markdown;
@@ -12,16 +11,19 @@ mod operation;
 mod reference;
 mod samples;
 mod schema;
+mod sections;
 mod site;
+mod templates;
 
-use std::fmt::Write as _;
+use std::{error::Error, fmt::Write as _, sync::Arc};
 
-use code::{concat, heading};
+use minijinja::{context, value::Serde};
+
 pub use json::Json;
-use layout::Contents;
-use markdown::{Section, render, sections};
-use reference::{errors, reference};
-use schema::Document;
+use layout::{Contents, Group, Link};
+use markdown::render;
+use operation::Operation;
+use sections::{Section, sections};
 use site::{Kind, Links};
 
 /// What the pages are made from.
@@ -40,66 +42,104 @@ pub struct Sources<'a> {
 /// The name of the first page in [`pages`]; the others are below it.
 pub const START: &str = "";
 
+const START_CLASS: &str = "start";
+
+/// What the first page leads to.
+const CARDS: [(Kind, &str); 6] = [
+    (Kind::Guide, "What to send and what comes back, step by step, with commands to copy."),
+    (Kind::Reference, "Every operation and field, with a form to try it."),
+    (Kind::Errors, "What each result code and status means, and what to do about it."),
+    (Kind::Clients, "Clients in Python, TypeScript and Rust, and a nightly job."),
+    (Kind::Changelog, "What is new for partners."),
+    (Kind::Policy, "What may change, what never does, and how long something deprecated works."),
+];
+
 /// The section of a version in the changelog that is for partners.
 const FOR_PARTNERS: &str = "### For partners";
 
 /// The pages, with their names.
-pub fn pages(sources: &Sources) -> Result<Vec<(&'static str, String)>, serde_json::Error> {
-    let document: Json = serde_json::from_str(sources.document)?;
-    let version = document.get("info").map(|info| info.text("version")).unwrap_or_default();
+pub fn pages(sources: &Sources) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+    let document: Arc<Json> = Arc::new(serde_json::from_str(sources.document)?);
     let guide = sections(sources.guide);
-    let page = |kind: Kind| {
-        let links = Links::new(kind, sources.guide);
-        let (content, contents) = content(kind, &document, &guide, sources, &links);
-        (kind.name(), layout::page(kind, version, &contents, &content))
-    };
-    Ok(Kind::ALL.map(page).into())
+    let shown = samples::shown(&guide);
+    let operations = Operation::all(&document, &shown);
+    let page = |kind: Kind| Ok((kind.name(), page(kind, &document, &operations, &guide, sources)?));
+    Kind::ALL.into_iter().map(page).collect()
 }
 
-/// The content of a page, and its contents for the navigation.
-fn content(kind: Kind, json: &Json, guide: &[Section], sources: &Sources, links: &Links) -> (String, Contents) {
-    let document = Document { json, links };
-    let of_kind = guide.iter().skip(1).filter(|section| Kind::of_section(&section.title) == kind);
-    let (id, lead, text) = match kind {
+/// A page: its content, and around it what every page has.
+fn page(
+    kind: Kind,
+    document: &Arc<Json>,
+    operations: &[Operation],
+    guide: &[Section],
+    sources: &Sources,
+) -> Result<String, minijinja::Error> {
+    let links = Arc::new(Links::new(kind, sources.guide));
+    let templates = templates::environment(Arc::clone(document), Arc::clone(&links))?;
+    let of_kind = || guide.iter().skip(1).filter(|section| Kind::of_section(&section.title) == kind);
+    let texts = || of_kind().map(|section| section.text.as_str()).collect::<String>();
+    let (content, contents) = match kind {
         Kind::Start => {
-            let first = guide.iter().find(|section| section.title == "First steps");
-            let info = json.get("info").map(|info| info.text("description")).unwrap_or_default();
-            return start(links, info, first);
+            let about = document.get("info").map(|info| info.text("description")).unwrap_or_default();
+            let (lead, others) = about.split_once("\n\n").unwrap_or((about, ""));
+            let first_steps = guide.iter().find(|section| section.title == "First steps").map(whole);
+            let text = format!("{}\n\n## In short\n\n{others}", first_steps.unwrap_or_default());
+            let (content, headings) = render(&text, &links);
+            let card =
+                |(kind, text): (Kind, &'static str)| context! { href => links.page(kind), title => kind.title(), text };
+            let cards: Vec<_> = CARDS.map(card).into();
+            let html = templates.get_template("start.html")?.render(context! { lead, cards, content })?;
+            (html, Contents::of(&headings))
         }
-        Kind::Reference => return reference(&document, &samples::shown(guide)),
-        Kind::Guide => (
-            "",
-            "Every operation with its fields, parameters, commands and responses.",
-            of_kind.map(whole).collect::<String>(),
-        ),
-        Kind::Errors => (
-            " id=\"results-and-errors\"",
-            "What each result code and status means, what to do about it, and every error with its response.",
-            of_kind.map(|section| section.text.as_str()).collect(),
-        ),
-        Kind::Policy => (" id=\"compatibility\"", "", of_kind.map(|section| section.text.as_str()).collect()),
+        Kind::Reference => {
+            let tags = reference::tags(document, operations);
+            let html = templates.get_template("reference.html")?.render(context! {
+                document => Serde(&**document), tags => Serde(&tags), root => kind.root(),
+                guide_page => links.page(Kind::Guide), errors_page => links.page(Kind::Errors),
+            })?;
+            (html, reference::contents(&tags, document.components("schemas").len()))
+        }
+        Kind::Errors => {
+            let errors = reference::errors(document, operations);
+            let each = templates.get_template("errors.html")?.render(context! { errors => Serde(&errors) })?;
+            let links_of = errors.iter().map(|error| Link::to(error.name, format!("{} {}", error.status, error.name)));
+            let groups = vec![Group { title: "Each error".to_owned(), links: links_of.collect() }];
+            let lead =
+                "What each result code and status means, what to do about it, and every error with its response.";
+            let (html, _) = text(kind, " id=\"results-and-errors\"", lead, &texts(), &links);
+            (html + &each, Contents { groups, has_filter: false })
+        }
+        Kind::Guide => {
+            let lead = "Every operation with its fields, parameters, commands and responses.";
+            text(kind, "", lead, &of_kind().map(whole).collect::<String>(), &links)
+        }
+        Kind::Policy => text(kind, " id=\"compatibility\"", "", &texts(), &links),
         Kind::Clients => {
             let sections = sections(sources.clients);
-            let (first, others) =
-                sections.split_first().map_or(("", &[][..]), |(first, others)| (&*first.text, others));
-            ("", "", first.to_owned() + &concat(others.iter().map(whole)))
+            let (first, others) = sections.split_first().map_or(("", &[][..]), |(first, rest)| (&*first.text, rest));
+            text(kind, "", "", &(first.to_owned() + &others.iter().map(whole).collect::<String>()), &links)
         }
-        Kind::Changelog => (
-            "",
-            "What changed for programs and people that use this interface, newest first.",
-            for_partners(sources.changelog),
-        ),
+        Kind::Changelog => {
+            let lead = "What changed for programs and people that use this interface, newest first.";
+            text(kind, "", lead, &for_partners(sources.changelog), &links)
+        }
     };
-    let (mut html, headings) = render(&text, links);
-    let mut contents = Contents::of(&headings);
-    if kind == Kind::Errors {
-        let (all, links_of_all) = errors(&document);
-        html += &heading(2, "each", "Each error");
-        html += &all;
-        contents.groups = vec![("Each error".to_owned(), links_of_all)];
-    }
+    let pages =
+        Kind::ALL.map(|other| context! { href => kind.link(other), title => other.title(), is_here => other == kind });
+    templates.get_template("page.html")?.render(context! {
+        title => kind.title(), is_start => kind == Kind::Start, class => if kind == Kind::Start { START_CLASS } else { kind.name() },
+        root => kind.root(), files => kind.files(), start => kind.link(Kind::Start),
+        version => document.get("info").map(|info| info.text("version")),
+        pages => Vec::from(pages), has_filter => contents.has_filter, contents => Serde(&contents.groups), content,
+    })
+}
+
+/// The content of a page of Markdown.
+fn text(kind: Kind, id: &str, lead: &str, text: &str, links: &Links) -> (String, Contents<'static>) {
+    let (html, headings) = render(text, links);
     let lead = if lead.is_empty() { String::new() } else { format!("<p class=\"lead\">{lead}</p>") };
-    (format!("<h1{id}>{}</h1>{lead}{html}", kind.title()), contents)
+    (format!("<h1{id}>{}</h1>{lead}{html}", kind.title()), Contents::of(&headings))
 }
 
 /// A section with its heading.
@@ -117,32 +157,6 @@ fn for_partners(changelog: &str) -> String {
         let _ = write!(text, "## {title}\n{part}\n\n");
     }
     text
-}
-
-/// The first page.
-fn start(links: &Links, about: &str, first: Option<&Section>) -> (String, Contents) {
-    let cards = [
-        (Kind::Guide, "What to send and what comes back, step by step, with commands to copy."),
-        (Kind::Reference, "Every operation and field, with a form to try it."),
-        (Kind::Errors, "What each result code and status means, and what to do about it."),
-        (Kind::Clients, "Clients in Python, TypeScript and Rust, and a nightly job."),
-        (Kind::Changelog, "What is new for partners."),
-        (Kind::Policy, "What may change, what never does, and how long something deprecated works."),
-    ];
-    let card = |href: &str, title: &str, text: &str| {
-        format!("<li><a href=\"{href}\"><strong>{title}</strong></a><span>{text}</span></li>")
-    };
-    let mut cards: String = cards.map(|(kind, text)| card(&links.page(kind), kind.title(), text)).concat();
-    cards += &card("console", "Console", "Look at records and edit affiliates, without a program.");
-    cards += &card("openapi.json", "OpenAPI 3.1 document", "To generate clients from.");
-    let (lead, others) = about.split_once("\n\n").unwrap_or((about, ""));
-    let first_steps = first.map(whole).unwrap_or_default();
-    let (html, headings) = render(&format!("{first_steps}\n\n## In short\n\n{others}"), links);
-    let lead = markdown::inline(lead, links);
-    let html = format!(
-        "<h1>Affiliate Compliance Service</h1><p class=\"lead\">{lead}</p><ul class=\"cards\">{cards}</ul>{html}"
-    );
-    (html, Contents::of(&headings))
 }
 
 #[cfg(test)]
@@ -191,7 +205,7 @@ mod tests {
     fn every_section_of_the_guide_is_on_one_page() {
         let all: Vec<String> = pages(&SOURCES).unwrap().into_iter().map(|(_, html)| html).collect();
         for section in super::sections(SOURCES.guide).iter().skip(1) {
-            let id = format!(" id=\"{}\"", super::markdown::anchor(&section.title));
+            let id = format!(" id=\"{}\"", super::sections::anchor(&section.title));
             assert!(all.iter().any(|html| html.contains(&id)), "{id}");
         }
     }

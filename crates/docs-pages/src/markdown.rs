@@ -4,17 +4,10 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, html::push_html};
 
-use crate::{code, site::Links};
+use crate::{code, sections::anchor, site::Links};
 
 /// A table of fields with more rows can be opened.
 const ROWS: usize = 12;
-
-/// A part of a page of Markdown: a heading of the second level, with what follows.
-#[derive(Debug)]
-pub(crate) struct Section {
-    pub(crate) title: String,
-    pub(crate) text: String,
-}
 
 /// A heading, for the contents of a page.
 #[derive(Debug)]
@@ -23,32 +16,6 @@ pub(crate) struct Heading {
     pub(crate) anchor: String,
     /// Its text, as HTML.
     pub(crate) html: String,
-}
-
-/// The sections of a page. The first one, with the title of the page, has what comes before the others.
-pub(crate) fn sections(page: &str) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let mut is_code = false;
-    for line in page.lines() {
-        is_code ^= line.starts_with("```");
-        let level = if sections.is_empty() { "# " } else { "## " };
-        match line.strip_prefix(level).filter(|_| !is_code) {
-            Some(title) => sections.push(Section { title: title.to_owned(), text: String::new() }),
-            None => {
-                if let Some(section) = sections.last_mut() {
-                    section.text.push_str(line);
-                    section.text.push('\n');
-                }
-            }
-        }
-    }
-    sections
-}
-
-/// The anchor of a heading, as the web makes it from its text.
-pub(crate) fn anchor(text: &str) -> String {
-    let kept = |character: &char| character.is_alphanumeric() || matches!(character, '-' | '_' | ' ');
-    text.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
 }
 
 /// A text within a line, such as a description: without a paragraph around it.
@@ -212,8 +179,11 @@ fn around_table(table: &[Event]) -> (String, &'static str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{anchor, render, sections};
-    use crate::site::Links;
+    use super::render;
+    use crate::{
+        sections::{anchor, sections},
+        site::Links,
+    };
 
     #[test]
     fn markup_in_a_text_is_no_markup() {

@@ -1,68 +1,40 @@
-//! The reference: every operation of the document, grouped by its tag, and every schema.
+//! The reference, with every operation by its tag, and the errors that operations share.
 
-use std::fmt::Write as _;
+use serde::Serialize;
 
 use crate::{
-    code::{concat, details, escape, heading},
-    layout::Contents,
-    operation::{Operation, headers, status_badge},
-    samples::{Shown, content_examples},
-    schema::Document,
-    site::Kind,
+    json::Json,
+    layout::{Contents, Group, Link},
+    operation::Operation,
+    samples::content_examples,
+    sections::anchor,
 };
 
-/// The content of the reference, and its contents for the navigation.
-pub(crate) fn reference(document: &Document, shown: &[Shown]) -> (String, Contents) {
-    let operations = Operation::all(document.json);
-    let mut html = format!(
-        "<h1>Reference</h1><p class=\"lead\">Every operation, with a form to try it. Set a token in the header of this page \
-         first. Clients can be generated from the <a href=\"{}openapi.json\">OpenAPI document</a>.</p>",
-        Kind::Reference.root()
-    );
-    let mut contents = Contents { groups: Vec::new(), has_filter: true };
+/// The operations of a tag.
+#[derive(Serialize)]
+pub(crate) struct Tag<'a> {
+    anchor: String,
+    title: String,
+    description: &'a str,
+    operations: Vec<&'a Operation<'a>>,
+}
+
+/// The tags in the order of the document. Operations without a described tag are the last ones.
+pub(crate) fn tags<'a>(document: &'a Json, operations: &'a [Operation<'a>]) -> Vec<Tag<'a>> {
     let mut tags: Vec<(&str, &str)> =
-        document.json.list("tags").iter().map(|tag| (tag.text("name"), tag.text("description"))).collect();
-    // Operations without a described tag are the last ones.
-    for operation in &operations {
+        document.list("tags").iter().map(|tag| (tag.text("name"), tag.text("description"))).collect();
+    for operation in operations {
         if !tags.iter().any(|(name, _)| *name == operation.tag()) {
             tags.push((operation.tag(), ""));
         }
     }
-    for (tag, description) in tags {
-        let of_tag: Vec<&Operation> = operations.iter().filter(|operation| operation.tag() == tag).collect();
-        if of_tag.is_empty() {
-            continue;
-        }
-        let title = title(tag);
-        let anchor = format!("tag-{}", crate::markdown::anchor(tag));
-        let _ = write!(html, "{}<p>{}</p>", heading(2, &anchor, &escape(&title)), document.text(description));
-        let mut links = Vec::new();
-        for operation in of_tag {
-            html.push_str(&operation.html(document, shown));
-            let method = operation.method;
-            let label = format!(
-                "<span class=\"method {method}\">{}</span> <span>{}</span><span class=\"search\" hidden>{} {}</span>",
-                method.to_uppercase(),
-                escape(operation.json.text("summary")),
-                escape(operation.path),
-                operation.id()
-            );
-            links.push((operation.id(), label));
-        }
-        contents.groups.push((title, links));
-    }
-    let schemas = document.components("schemas");
-    html += &heading(2, "schemas", "Schemas");
-    for (name, schema) in schemas {
-        let name = escape(name);
-        let _ = write!(
-            html,
-            "<details class=\"schema\" id=\"schema-{name}\"><summary><h3>{name}</h3></summary>{}</details>",
-            document.whole(schema)
-        );
-    }
-    contents.groups.push((String::new(), vec![("schemas".to_owned(), format!("Schemas ({})", schemas.len()))]));
-    (html, contents)
+    let tags = tags.into_iter().map(|(name, description)| Tag {
+        anchor: format!("tag-{}", anchor(name)),
+        title: title(name),
+        description,
+        operations: operations.iter().filter(|operation| operation.tag() == name).collect(),
+    });
+    tags.filter(|tag| !tag.operations.is_empty()).collect()
 }
 
 /// The title of a tag.
@@ -76,53 +48,42 @@ fn title(tag: &str) -> String {
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// Every error that operations share, with its example and the operations that return it.
-pub(crate) fn errors(document: &Document) -> (String, Vec<(String, String)>) {
-    let operations = Operation::all(document.json);
-    let mut html = String::new();
-    let mut links = Vec::new();
-    let mut entries = Vec::new();
-    for (name, response) in document.components("responses") {
-        let mut returned_by = Vec::new();
-        let mut statuses = Vec::new();
-        for operation in &operations {
-            for (status, _, _) in
-                operation.responses(document).into_iter().filter(|(_, _, of)| *of == Some(name.as_str()))
-            {
-                returned_by.push((operation.id(), operation.json.text("summary")));
-                statuses.push(status);
-            }
+/// The navigation of the reference.
+pub(crate) fn contents<'a>(tags: &[Tag<'a>], schemas: usize) -> Contents<'a> {
+    let link = |operation: &&'a Operation<'a>| Link {
+        anchor: operation.id.clone(),
+        html: String::new(),
+        operation: Some(*operation),
+    };
+    let group = |tag: &Tag<'a>| Group { title: tag.title.clone(), links: tag.operations.iter().map(link).collect() };
+    let mut groups: Vec<Group> = tags.iter().map(group).collect();
+    groups.push(Group { title: String::new(), links: vec![Link::to("schemas", format!("Schemas ({schemas})"))] });
+    Contents { groups, has_filter: true }
+}
+
+/// An error that operations share.
+#[derive(Serialize)]
+pub(crate) struct SharedError<'a> {
+    pub(crate) status: &'a str,
+    pub(crate) name: &'a str,
+    json: &'a Json,
+    examples: Vec<(&'a str, String)>,
+    returned_by: Vec<&'a Operation<'a>>,
+}
+
+/// The errors by their status.
+pub(crate) fn errors<'a>(document: &'a Json, operations: &'a [Operation<'a>]) -> Vec<SharedError<'a>> {
+    let error = |(name, json): (&'a String, &'a Json)| {
+        let named = |operation: &'a Operation<'a>| operation.errors.iter().filter(|error| error.name == Some(name));
+        SharedError {
+            status: operations.iter().flat_map(named).next().map(|error| error.status).unwrap_or_default(),
+            name,
+            json,
+            examples: content_examples(json).into_iter().map(|(name, example)| (name, example.pretty())).collect(),
+            returned_by: operations.iter().filter(|operation| named(operation).next().is_some()).collect(),
         }
-        entries.push((statuses.first().copied().unwrap_or_default(), name, response, returned_by));
-    }
-    entries.sort_by_key(|(status, ..)| *status);
-    for (status, name, response, returned_by) in entries {
-        let name = escape(name);
-        let _ = write!(
-            html,
-            "<section class=\"error\" id=\"{name}\" aria-labelledby=\"{name}-title\"><div class=\"text\">\
-             <h3 id=\"{name}-title\"><a class=\"anchor\" href=\"#{name}\">{}{name}</a></h3><p>{}</p>{}",
-            status_badge(status),
-            document.text(response.text("description")),
-            headers(document, response)
-        );
-        let items = concat(
-            returned_by
-                .iter()
-                .map(|(id, summary)| format!("<li><a href=\"reference#{id}\">{}</a></li>", escape(summary))),
-        );
-        html += &details("more", &format!("Operations ({})", returned_by.len()), &format!("<ul>{items}</ul>"));
-        html += "</div><div class=\"code\">";
-        for (summary, example) in content_examples(response) {
-            let _ = write!(
-                html,
-                "<div class=\"samples\"><div class=\"sample\"><p class=\"sample-name\">{}</p>{}</div></div>",
-                escape(summary),
-                crate::code::block("json", &example.pretty())
-            );
-        }
-        html.push_str("</div></section>");
-        links.push((name.clone(), format!("{} {name}", escape(status))));
-    }
-    (html, links)
+    };
+    let mut errors: Vec<_> = document.components("responses").iter().map(error).collect();
+    errors.sort_by_key(|error| error.status);
+    errors
 }

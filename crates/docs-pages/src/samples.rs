@@ -1,13 +1,10 @@
-//! Samples of requests: those of the guide where it has them, and otherwise ones that are made from the document.
-
-use std::fmt::Write as _;
+//! Samples of requests: those of the guide, and what others are made of.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{
     json::Json,
-    markdown::{Section, anchor},
-    schema::Document,
+    sections::{Section, anchor},
 };
 
 /// Everything that a path must not hold as it is.
@@ -20,8 +17,8 @@ pub(crate) struct Shown {
     operation: String,
     /// The anchor of its heading.
     pub(crate) anchor: String,
-    sh: Option<String>,
-    python: Option<String>,
+    pub(crate) sh: Option<String>,
+    pub(crate) python: Option<String>,
     /// The status of the first response, and its body.
     pub(crate) response: Option<(String, String)>,
 }
@@ -70,85 +67,13 @@ pub(crate) fn shown(guide: &[Section]) -> Vec<Shown> {
     all
 }
 
-/// An operation, as samples need it.
-#[derive(Debug)]
-pub(crate) struct Request<'a> {
-    pub(crate) method: &'a str,
-    /// With examples instead of parameters.
-    pub(crate) path: String,
-    pub(crate) needs_token: bool,
-    pub(crate) body: Option<&'a Json>,
-}
-
-impl<'a> Request<'a> {
-    pub(crate) fn new(document: &Document<'a>, method: &'a str, path: &str, operation: &'a Json) -> Self {
-        let mut path = path.to_owned();
-        for parameter in operation.list("parameters").iter().map(|parameter| document.resolve(parameter)) {
-            if parameter.text("in") == "path" {
-                path = path.replace(
-                    &format!("{{{}}}", parameter.text("name")),
-                    &utf8_percent_encode(&example(parameter), &ESCAPED).to_string(),
-                );
-            }
-        }
-        let needs_token = !matches!(operation.get("security"), Some(Json::List(schemes)) if schemes.is_empty());
-        let body = bodies(operation).first().map(|(_, body)| *body);
-        Self { method, path, needs_token, body }
-    }
-
-    /// The samples by language: the guide's own, if it has them.
-    pub(crate) fn samples(&self, shown: Option<&Shown>) -> [(&'static str, String); 3] {
-        let sh = shown.and_then(|shown| shown.sh.clone()).unwrap_or_else(|| self.sh());
-        let python = shown.and_then(|shown| shown.python.clone()).unwrap_or_else(|| self.python());
-        [("sh", sh), ("python", python), ("ts", self.typescript())]
-    }
-
-    fn sh(&self) -> String {
-        let mut text = "curl -s".to_owned();
-        if self.method != "get" && !(self.method == "post" && self.body.is_some()) {
-            let _ = write!(text, " -X {}", self.method.to_uppercase());
-        }
-        let _ = write!(text, " \"$BASE{}\"", self.path);
-        if self.needs_token {
-            text.push_str(" -H \"Authorization: Bearer $TOKEN\"");
-        }
-        if let Some(body) = self.body {
-            let body = body.pretty().replace('\'', "'\\''");
-            let _ = write!(text, " -H 'Content-Type: application/json' \\\n  -d '{body}'");
-        }
-        text
-    }
-
-    fn python(&self) -> String {
-        let body = self.body.map(|body| format!(", {}", python(body))).unwrap_or_default();
-        format!("call(\"{}\", \"{}\"{body})", self.method.to_uppercase(), self.path)
-    }
-
-    fn typescript(&self) -> String {
-        let mut options = String::new();
-        if self.method != "get" {
-            let _ = writeln!(options, "  method: \"{}\",", self.method.to_uppercase());
-        }
-        let mut headers = Vec::new();
-        if self.needs_token {
-            headers.push("Authorization: `Bearer ${process.env.TOKEN}`");
-        }
-        if self.body.is_some() {
-            headers.push("\"Content-Type\": \"application/json\"");
-        }
-        if !headers.is_empty() {
-            let _ = writeln!(options, "  headers: {{ {} }},", headers.join(", "));
-        }
-        if let Some(body) = self.body {
-            let _ = writeln!(options, "  body: JSON.stringify({}),", body.pretty().replace('\n', "\n  "));
-        }
-        let options = if options.is_empty() { String::new() } else { format!(", {{\n{options}}}") };
-        format!(
-            "const response = await fetch(`${{process.env.BASE}}{}`{options});\n\
-             console.log(response.status, await response.text());",
-            self.path
-        )
-    }
+/// The path of an operation with examples instead of these parameters.
+pub(crate) fn example_path(path: &str, parameters: &[&Json]) -> String {
+    let in_path = parameters.iter().filter(|parameter| parameter.text("in") == "path");
+    in_path.fold(path.to_owned(), |path, parameter| {
+        let value = utf8_percent_encode(&example(parameter), &ESCAPED).to_string();
+        path.replace(&format!("{{{}}}", parameter.text("name")), &value)
+    })
 }
 
 /// The examples of an operation's body, with their names.
@@ -177,7 +102,7 @@ pub(crate) fn example(parameter: &Json) -> String {
 }
 
 /// A value as Python writes it.
-fn python(value: &Json) -> String {
+pub(crate) fn python(value: &Json) -> String {
     match value {
         Json::Null => "None".to_owned(),
         Json::Flag(true) => "True".to_owned(),

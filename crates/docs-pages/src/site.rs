@@ -1,6 +1,6 @@
 //! The pages, and where a link of the documents leads in them.
 
-use crate::markdown::{anchor, sections};
+use crate::sections::{anchor, sections};
 
 /// A page of the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

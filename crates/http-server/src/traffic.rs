@@ -40,9 +40,7 @@ impl Traffic {
     /// The counters of reasons that the port can have begin at 0.
     pub(crate) fn describe_insecure(&self, has_certificate: bool) {
         describe_counter!(INSECURE, "Connections that could not be made secure, by the reason.");
-        for failure in
-            Failure::ALL.into_iter().filter(|failure| (*failure != Failure::PeerSpeaksTls) == has_certificate)
-        {
+        for failure in Failure::ALL.iter().filter(|failure| (**failure != Failure::PeerSpeaksTls) == has_certificate) {
             counter!(INSECURE, "port" => self.port, "reason" => failure.label()).increment(0);
         }
     }

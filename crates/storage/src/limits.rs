@@ -12,7 +12,9 @@ pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
 
 // Writes.
 /// Bytes that are encoded before they are sent. The server works on them while the next part is encoded.
-pub(crate) const COPY_PART: usize = 64 << 10;
+pub const COPY_PART: usize = 64 << 10;
+/// After so many values of a batch, the size of the others is estimated.
+pub const SAMPLE: usize = 64;
 /// Statements in flight of companies that are written apart and are not known to wait for a lock.
 pub(crate) const WRITES_APART: usize = 4;
 /// Batches of one company that may be written at the same time. One may wait for a lock that the other has.

@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
-    IdentityFiles, TlsError,
     current::{Contents, Reloaded},
-    pem::authorities,
-    provider,
+    error::TlsError,
+    pem::{IdentityFiles, authorities},
+    provider::provider,
 };
 
 /// What a client trusts, and who it is. Clones share it.

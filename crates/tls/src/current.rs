@@ -4,7 +4,7 @@ use std::{fmt, fs::File, io::Read as _, path::Path, sync::Arc};
 
 use parking_lot::RwLock;
 
-use crate::TlsError;
+use crate::error::TlsError;
 
 /// The largest file, in bytes.
 const MAX_BYTES: u64 = 4 << 20;

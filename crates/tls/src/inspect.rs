@@ -9,7 +9,7 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-use crate::{TlsError, current::Contents, pem::certificates};
+use crate::{current::Contents, error::TlsError, pem::certificates};
 
 /// The certificate of a file.
 #[derive(Debug)]

@@ -1,44 +1,22 @@
 //! Certificates and keys in PEM files.
 
-use std::{
-    fmt::Display,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
-
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::{IdentityFiles, current::Contents};
+use crate::{current::Contents, error::TlsError};
 
-/// Why files cannot be used for TLS. Never holds what is in them.
-#[derive(Debug, thiserror::Error)]
-#[error("{text}")]
-pub struct TlsError {
-    path: PathBuf,
-    text: String,
-}
-
-impl TlsError {
-    /// The file that cannot be used.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn unreadable(path: &Path, error: impl Display) -> Self {
-        Self { path: path.to_owned(), text: format!("cannot read {}: {error}", path.display()) }
-    }
-
-    pub(crate) fn unusable(path: &Path, error: impl Display) -> Self {
-        Self { path: path.to_owned(), text: format!("{} cannot be used: {error}", path.display()) }
-    }
-
-    fn missing(path: &Path, what: &str) -> Self {
-        Self { path: path.to_owned(), text: format!("{} holds no {what} in PEM", path.display()) }
-    }
+/// A certificate chain and its key, both as PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdentityFiles {
+    /// The certificate, and those that lead to its authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
 }
 
 impl IdentityFiles {

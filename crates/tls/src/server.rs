@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::{
-    IdentityFiles, TlsError,
     current::{Contents, Reloaded},
-    pem::authorities,
-    provider,
+    error::TlsError,
+    pem::{IdentityFiles, authorities},
+    provider::provider,
 };
 
 /// The certificate of a port, and what is asked of its clients. Clones share it.

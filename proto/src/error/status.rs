@@ -14,7 +14,7 @@ const DOMAIN: &str = "compliance.v1";
 const VIOLATIONS_TOTAL: &str = "violations_total";
 
 /// Details are sent in a header, and clients accept headers of 8 KiB by default. So only the first violations are sent.
-const MAX_VIOLATION_BYTES: usize = 4096;
+pub const MAX_VIOLATION_BYTES: usize = 4096;
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {

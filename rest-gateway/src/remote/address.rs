@@ -10,11 +10,8 @@ use compliance_api::PrivateUrl;
 use http::Uri;
 use hyper_util::rt::TokioIo;
 use socket2::{SockRef, TcpKeepalive};
-use tls::{ClientTls, Failure, Plain, Reporting, TlsError};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-};
+use tls::{ClientTls, Failure, Reporting, TlsError};
+use tokio::net::TcpStream;
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
@@ -111,11 +108,16 @@ impl Address {
         match self.tls.clone() {
             Some(tls) => endpoint.connect_with_connector_lazy(service_fn(move |_| {
                 let (tls, host, uri) = (tls.clone(), host.clone(), uri.clone());
-                async move { Ok::<_, io::Error>(reporting(tls.connect(&host, open(&uri).await?).await?, &uri)) }
+                async move {
+                    Ok::<_, io::Error>(TokioIo::new(Reporting::secure(
+                        tls.connect(&host, open(&uri).await?).await?,
+                        reporter(&uri),
+                    )))
+                }
             })),
             None => endpoint.connect_with_connector_lazy(service_fn(move |_| {
                 let uri = uri.clone();
-                async move { Ok::<_, io::Error>(reporting(Plain::new(open(&uri).await?), &uri)) }
+                async move { Ok::<_, io::Error>(TokioIo::new(Reporting::plain(open(&uri).await?, reporter(&uri)))) }
             })),
         }
     }
@@ -148,11 +150,8 @@ async fn open(uri: &Uri) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reports what ends the connection.
-fn reporting<S>(stream: S, uri: &Uri) -> TokioIo<Reporting<S, impl FnOnce(Failure, &io::Error) + Unpin + Send + use<S>>>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+/// Reports what ends a connection.
+fn reporter(uri: &Uri) -> impl FnOnce(Failure, &io::Error) + Unpin + Send + use<> {
     let core = uri.to_string();
-    TokioIo::new(Reporting::new(stream, move |failure, error| unreachable::report(&core, failure.label(), error)))
+    move |failure, error| unreachable::report(&core, failure.label(), error)
 }

@@ -11,7 +11,7 @@ const REASONS: [&str; 3] = ["refused", "unreachable", NOT_RESOLVED];
 const NOT_RESOLVED: &str = "name_not_resolved";
 
 pub(super) fn describe_failures() {
-    let mut reasons = Failure::ALL.map(Failure::label).to_vec();
+    let mut reasons: Vec<_> = Failure::ALL.iter().map(|failure| failure.label()).collect();
     reasons.extend(REASONS);
     describe(FAILURES, "Connections to cores that could not be made, by the reason.", "reason", &reasons);
 }

@@ -1,6 +1,6 @@
 //! The erasure of an affiliate, as callers of either layer see it.
 
-use test_support::{TestService, constant, new_company, token_with_scope};
+use test_support::{TestService, new_company, token_with_scope};
 
 use super::{
     Case,
@@ -49,8 +49,7 @@ insert into incidents (company_id, case_id, incident_type, url_id, reference)
 /// So many rows are erased as well, and one more is not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_affiliate_with_too_many_records_stays() {
-    let limits = "core-server/src/limits.rs";
-    let (records, rows) = (constant(limits, "ERASED_RECORDS"), constant(limits, "ERASED_ROWS"));
+    let (records, rows) = (core_server::limits::ERASED_RECORDS as usize, core_server::limits::ERASED_ROWS as usize);
     let refusal = || refused(409, tonic::Code::FailedPrecondition, "FAILED_PRECONDITION", "1021", TOO_MANY);
     let urls = |count: usize| {
         format!(

@@ -1,7 +1,9 @@
 //! Cases of any number of items or bytes: what they expect does not depend on the way that the operation takes.
 
+use compliance_api::{error::MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
+use core_server::limits::{MANY_AFFILIATES, MESSAGE_RECORDS};
 use serde_json::{Map, Value, json};
-use test_support::constant;
+use storage::limits::COPIES;
 
 use super::{
     Case,
@@ -218,9 +220,8 @@ fn records_of(count: usize, bytes: usize) -> Vec<Record> {
 
 /// Lists whose messages take about so many bytes.
 pub(super) fn long_records(bytes: usize) -> Vec<Case> {
-    let in_message = constant("core-server/src/limits.rs", "MESSAGE_RECORDS");
     let case = |step: usize| {
-        let records = records_of(2 * in_message + 1, 2 * (bytes - 200 * step));
+        let records = records_of(2 * MESSAGE_RECORDS + 1, 2 * (bytes - 200 * step));
         let case = Case::new(format!("a list whose messages take {} bytes", bytes - 200 * step)).given_batch(&records);
         case.get("/affiliates", listed_records(&records))
     };
@@ -229,9 +230,8 @@ pub(super) fn long_records(bytes: usize) -> Vec<Case> {
 
 /// Batches that are copied, of about so many bytes, of half of them and of three times as many.
 pub(super) fn copied(bytes: usize) -> Vec<Case> {
-    let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
     let case = |bytes: usize| {
-        let records = records_of(many, bytes);
+        let records = records_of(MANY_AFFILIATES, bytes);
         let case = Case::new(format!("a copied batch of {bytes} bytes")).given_batch(&records);
         case.get("/affiliates", listed_records(&records))
     };
@@ -281,8 +281,7 @@ pub(super) fn bodies_and_transcripts(bytes: usize) -> Vec<Case> {
 
 /// URLs that are held as so many bytes: as rows, as records and as parts of the response.
 pub(super) fn held(bytes: usize) -> Vec<Case> {
-    let copies = constant("core-server/src/limits.rs", "COPIES");
-    [bytes / copies, bytes / copies + 1].into_iter().flat_map(transcripts).collect()
+    [bytes / COPIES, bytes / COPIES + 1].into_iter().flat_map(transcripts).collect()
 }
 
 /// Pages of somewhat fewer bytes, and of somewhat more.
@@ -329,7 +328,6 @@ fn no_url(index: usize) -> (String, String) {
 
 /// As many violations as take about so many bytes, and a few less and more. All of them are reported over REST.
 pub(super) fn violations(bytes: usize) -> Vec<Case> {
-    let most = constant("proto/src/error/status.rs", "MAX_VIOLATION_BYTES");
     // As a status counts them, which is about what JSON takes.
     let sizes = (0..).map(no_url).scan(0, |sum, (path, message)| {
         *sum += path.len() + message.len() + 8;
@@ -343,15 +341,14 @@ pub(super) fn violations(bytes: usize) -> Vec<Case> {
             let case = Case::new(format!("{count} violations are all reported"));
             let case = case.post("/urls", json!({"urls": vec![json!({}); count]}), invalid(&violations));
             // A status names the first ones only.
-            if sizes[count - 1] > most { case.only_rest() } else { case }
+            if sizes[count - 1] > MAX_VIOLATION_BYTES { case.only_rest() } else { case }
         })
         .collect()
 }
 
 /// So many violations, of which the first ones are reported and all are counted.
 pub(super) fn many_violations(count: usize) -> Vec<Case> {
-    let most = constant("proto/src/rules/violations.rs", "MAX_VIOLATIONS");
-    let reported: Vec<_> = (0..count.min(most)).map(no_url).collect();
+    let reported: Vec<_> = (0..count.min(MAX_VIOLATIONS)).map(no_url).collect();
     let mut expected = invalid(&reported);
     expected.body = expected.body.replacen(
         &format!("(and {} more errors)", reported.len() - 1),

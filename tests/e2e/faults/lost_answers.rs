@@ -11,7 +11,7 @@ use compliance_api::v1::{
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
-use test_support::{Options, Proxy, TestService, constant, fresh_database, new_company};
+use test_support::{Options, Proxy, TestService, fresh_database, new_company};
 
 use tokio::time::timeout;
 
@@ -68,8 +68,8 @@ async fn a_write_is_committed_once_though_its_answer_is_lost() {
 /// Each is committed, reported as unavailable, and a duplicate when the partner sends it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_way_of_a_write_repeats_it() {
-    let few = constant("core-server/src/limits.rs", "FEW_URLS");
-    let many = constant("core-server/src/limits.rs", "MANY_AFFILIATES");
+    let few = core_server::limits::FEW_URLS;
+    let many = core_server::limits::MANY_AFFILIATES;
     let (service, proxy) = service().await;
     let company = new_company();
     for (layer, rest) in [service.rest(company), service.rest_remote(company)].iter().enumerate() {
@@ -133,7 +133,7 @@ async fn an_internal_write_is_retried_and_has_one_effect() {
     assert_eq!(grpc.open(opening.clone()).await, opened.case_id);
 
     // So are those of many records, all of which are there already when they are written again.
-    let heavy = constant("core-server/src/limits.rs", "HEAVY_ITEMS");
+    let heavy = core_server::limits::HEAVY_ITEMS;
     let mut expected = 1;
     for count in [heavy, heavy + 1] {
         let url = |number| Some(format!("https://example.org/{count}/{number}"));

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use load_test::{
     service::{Build, Child, Database, OneProcess, TwoProcesses},
     target::Target,
-    workload::{Chance, LoadRequest, Universe},
+    workload::{LoadRequest, Rng, Universe},
 };
 
 use crate::{
@@ -103,9 +103,9 @@ impl<'a> Stage<'a> {
 
     /// Leaves out contenders that do not respond, and checks that the others have the same records.
     async fn agree(&mut self) -> anyhow::Result<()> {
-        let (mut chance, company) = (Chance::new(99), self.universe.company);
+        let (mut random, company) = (Rng::with_seed(99), self.universe.company);
         let affiliates = in_memory(&self.universe).affiliates;
-        let reads: Vec<_> = (0..COMPARED).map(|_| LoadRequest::GetAffiliate(affiliates.draw(&mut chance))).collect();
+        let reads: Vec<_> = (0..COMPARED).map(|_| LoadRequest::GetAffiliate(affiliates.draw(&mut random))).collect();
         let mut expected: Option<Vec<serde_json::Value>> = None;
         let mut kept = Vec::new();
         for contender in std::mem::take(&mut self.contenders) {

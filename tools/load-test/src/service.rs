@@ -6,8 +6,8 @@ mod database;
 mod demo;
 mod processes;
 
-pub use build::Build;
+pub use build::{Build, Share};
 pub use child::{Child, free_address};
-pub use database::{Database, NAME as DATABASE_NAME, Share};
+pub use database::{Database, NAME as DATABASE_NAME};
 pub use demo::{Demo, Folder};
 pub use processes::{OneProcess, TwoProcesses, token};

@@ -6,6 +6,7 @@
 //! model the format lack parts of it (headers that are required, shared parameters). So the document is plain
 //! JSON, and linters check its form.
 
+mod base;
 mod comment;
 mod examples;
 mod input;
@@ -22,19 +23,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use base::base;
 use docs_pages::Json;
 use rest_gateway::ROUTES;
 
 pub use reference::with_generated_parts;
 use route::DocumentedRoute;
-
-/// What belongs to no route, and, as `inline`, what has no name in the document.
-fn base() -> Json {
-    let text = include_str!("base.json").replace("VERSION", env!("CARGO_PKG_VERSION"));
-    let mut base = Json::parse(&text);
-    *base.at("inline").at("If-Match").at("schema").at("pattern") = Json::of(&pattern::if_match());
-    base
-}
 
 /// The text of the document.
 ///

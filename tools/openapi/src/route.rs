@@ -28,6 +28,7 @@ use http::StatusCode;
 use rest_gateway::Route;
 
 use crate::{
+    base::inline,
     comment::{Comment, Fact},
     examples, parameter,
     refusal::{self, ETAG, Group, IGNORED_FIELDS, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
@@ -256,9 +257,4 @@ fn named(text: &str) -> Json {
             }
         }
     }
-}
-
-/// What has no name in the document, and is written out where it is used.
-fn inline(name: &str) -> Option<Json> {
-    crate::base().at("inline").get(name).cloned()
 }

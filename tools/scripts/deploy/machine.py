@@ -1,4 +1,4 @@
-"""Runs commands as containers, units and pods would: in the file system of the image, each at a loopback address of its own."""
+"""Runs programs side by side, each at a loopback address of its own, and the commands of pages next to them."""
 
 import json
 import os
@@ -14,8 +14,6 @@ import urllib.request
 from pathlib import Path
 
 PAGE = Path("docs/deployment.md")
-# As the image's USER.
-USER = "10001:10001"
 WAIT = 120
 
 
@@ -92,18 +90,15 @@ class Process:
 
 
 class Machine:
-    """A file system, names with addresses, and what runs there. As a context manager, it ends what is left."""
+    """Processes at loopback addresses of their own. As a context manager, it ends what is left."""
 
-    def __init__(self, root):
-        self.root = Path(root)
+    def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="deploy-"))
         self.folder.chmod(0o755)
-        self.names = {}
         self.processes = []
+        self.addresses = 0
         pid = os.getpid()
         self.network = f"127.{pid // 250 % 250 + 1}.{pid % 250 + 1}"
-        (self.root / "etc/host.conf").write_text("multi on\n")
-        self.clear()
 
     def __enter__(self):
         return self
@@ -119,55 +114,14 @@ class Machine:
                 process.process.wait()
         shutil.rmtree(self.folder)
 
-    def clear(self):
-        """Takes away what was mounted."""
-        for folder in ("run/secrets", "run/credentials", "secrets", "tls", "etc/compliance", "etc/systemd/system"):
-            shutil.rmtree(self.root / folder, ignore_errors=True)
+    def address(self):
+        """A new address."""
+        self.addresses += 1
+        return f"{self.network}.{self.addresses}"
 
-    def mount(self, path, content, user=0, mode=0o444):
-        """Writes a file that is mounted at this path."""
-        path = self.root / str(path).lstrip("/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        path.chmod(mode)
-        os.chown(path, user, user)
-
-    def address(self, *names):
-        """A new address. Several may have the same name."""
-        address = f"{self.network}.{len(self.names) + 1}"
-        self.names[address] = names
-        self.write_hosts()
-        return address
-
-    def write_hosts(self, localhost="127.0.0.1"):
-        """Writes the names of all addresses. A process that asks `localhost` needs its own address there."""
-        lines = [f"{address} {' '.join(names)}\n" for address, names in self.names.items() if names]
-        # Others read the file meanwhile.
-        hosts = self.root / "etc/hosts"
-        hosts.with_name("hosts.new").write_text("".join([f"{localhost} localhost\n", *lines]))
-        hosts.with_name("hosts.new").replace(hosts)
-
-    def command(self, arguments, environment, address=None, user=USER):
-        """How a command is run in the file system, and its environment, with the given address as its own."""
-        own = {name: own_address(value, address) for name, value in environment.items()}
-        arguments = [own_address(argument, address) for argument in arguments]
-        enter = ["chroot", f"--userspec={user}", "--groups=", str(self.root)]
-        return [*enter, *arguments], {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **own}
-
-    def run(self, arguments, environment, address=None, user=USER):
-        command, environment = self.command(arguments, environment, address, user)
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=WAIT)
-
-    def succeed(self, arguments, environment, address=None, user=USER):
-        """Runs a command to its end, and returns what it prints."""
-        result = self.run(arguments, environment, address, user)
-        if result.returncode != 0:
-            fail(f"{' '.join(arguments)} ends with {result.returncode}:\n{result.stdout}{result.stderr}")
-        return result.stdout
-
-    def start(self, name, arguments, environment, address=None, user=USER):
-        return self.keep(Process(name, *self.command(arguments, environment, address, user), self.folder))
+    def start(self, name, command, environment):
+        environment = {"PATH": os.environ["PATH"], **environment}
+        return self.keep(Process(name, command, environment, self.folder))
 
     def keep(self, process):
         self.processes.append(process)
@@ -178,9 +132,9 @@ class Machine:
         while self.processes:
             self.processes.pop().stop()
 
-    def database(self, *names):
+    def database(self):
         """Starts a PostgreSQL whose administrator is `postgres`, and returns its address."""
-        address = self.address(*names)
+        address = self.address()
         data, password = self.folder / "postgres", self.folder / "administrator"
         password.write_text("administrator")
         data.mkdir()
@@ -196,19 +150,14 @@ class Machine:
         wait_until("PostgreSQL answers", lambda: subprocess.run(ready).returncode == 0, process)
         return address
 
-    def copy_of_deploy(self):
-        """Copies deploy/ to a folder of its own, in which commands of the page are run. Returns that folder."""
-        shutil.copytree("deploy", self.folder / "checkout/deploy", ignore=shutil.ignore_patterns("secrets"))
-        return self.folder / "checkout"
-
     def set_up_database(self):
-        """Does what the page says about the database, in a copy of deploy/. Returns the folder of the copy."""
+        """Does what the page says about the database, in a copy of deploy/. Returns the folder of the copy, and the address."""
         block = blocks(PAGE, "Database and secrets")[0]
         host = re.search(r"^psql -h (\S+)", block, re.MULTILINE)[1]
-        folder = self.copy_of_deploy()
-        # psql connects to the address, whatever the name stands for on this machine.
-        paste(block, folder, PGHOSTADDR=self.database(host), PGPASSWORD="administrator")
-        return folder
+        folder, address = self.folder / "checkout", self.database()
+        shutil.copytree("deploy", folder / "deploy", ignore=shutil.ignore_patterns("secrets"))
+        paste(block.replace(host, address), folder, PGPASSWORD="administrator")
+        return folder, address
 
 
 def own_address(text, address):

@@ -1,4 +1,4 @@
-"""Runs the service behind PgBouncer: `pooler.py ROOT PROGRAM`. A version that does not keep prepared statements is refused in the modes that
+"""Runs the service behind PgBouncer: `pooler.py PROGRAM`. A version that does not keep prepared statements is refused in the modes that
 change a session's process, with the reason; where sessions keep it, the service serves."""
 
 import os
@@ -32,10 +32,9 @@ def pooler(machine, database, url, mode):
 
 
 def main():
-    root, program = sys.argv[1:]
-    with Machine(root) as machine:
-        folder = machine.set_up_database()
-        database = next(iter(machine.names))
+    (program,) = sys.argv[1:]
+    with Machine() as machine:
+        folder, database = machine.set_up_database()
         owner, service = ((folder / f"deploy/secrets/{role}-database-url").read_text().strip() for role in ("owner", "service"))
         environment = {"PATH": os.environ["PATH"], "COMPLIANCE_JWT_SECRET": SECRET, "COMPLIANCE_START_TIMEOUT": "0"}
 
@@ -43,7 +42,7 @@ def main():
             command = [program, *arguments]
             return subprocess.run(command, env=environment | {"DATABASE_URL": url}, capture_output=True, text=True, timeout=120)
 
-        migrated = run(["migrate", "--service-role", "compliance_service"], owner.replace("db.internal", database))
+        migrated = run(["migrate", "--service-role", "compliance_service"], owner)
         if migrated.returncode != 0:
             fail(f"migrate: {migrated.stderr}")
         # Debian's version is older than 1.21. A newer one keeps prepared statements, and asks for the settings of the role.

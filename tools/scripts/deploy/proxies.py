@@ -1,8 +1,9 @@
 """Runs deploy/nginx/compliance.conf and deploy/haproxy/haproxy.cfg, in front of two gateways and two cores that are restarted one after the
-other under load: `proxies.py ROOT`. No request may fail. Runs with a Python that has grpcio."""
+other under load: `proxies.py PROGRAM`. No request may fail. Runs with a Python that has grpcio."""
 
 import http.client
 import json
+import os
 import re
 import shutil
 import ssl
@@ -14,10 +15,8 @@ from pathlib import Path
 
 import grpc
 
-from dockerfile import Stage
 from machine import WAIT, Machine, Process, fail, is_ready, wait_until, writes_and_reads
 
-IMAGE = Stage(2, {})
 # Requests of each client before the first restart, and after each one.
 REQUESTS = 30
 GET_AFFILIATE = "/compliance.v1.AffiliateService/GetAffiliate"
@@ -91,16 +90,17 @@ class Grpc(Client):
 class Service:
     """A process of the service that can be restarted at its address."""
 
-    def __init__(self, machine, name, environment):
+    def __init__(self, machine, program, name, environment):
         self.machine, self.name = machine, name
-        self.environment = IMAGE.environment | environment
-        self.address = machine.address(name)
+        self.address = machine.address()
+        self.command = [program, name.split("-")[0]]
+        listen = {"COMPLIANCE_REST_ADDR": f"{self.address}:8080", "COMPLIANCE_GRPC_ADDR": f"{self.address}:50051"}
+        self.environment = listen | environment
         self.start()
 
     def start(self):
-        command = [self.name.split("-")[0]]
-        self.process = self.machine.start(self.name, ["compliance", *command], self.environment, self.address)
-        wait_until(f"{self.name} is ready", lambda: " ready " in self.process.log() or '"ready"' in self.process.log(), self.process)
+        self.process = self.machine.start(self.name, self.command, self.environment)
+        wait_until(f"{self.name} is ready", lambda: " ready " in self.process.log(), self.process)
 
     def restart(self):
         self.machine.processes.remove(self.process)
@@ -159,24 +159,28 @@ def is_up(haproxy, name):
 
 
 def main():
-    with Machine(sys.argv[1]) as machine:
-        folder = machine.set_up_database()
+    program = Path(sys.argv[1]).resolve()
+    with Machine() as machine:
+        folder, _ = machine.set_up_database()
         secrets = folder / "deploy/secrets"
-        for name in ("owner-database-url", "service-database-url", "jwt-secret"):
-            machine.mount(f"secrets/{name}", (secrets / name).read_bytes())
-        owner = {"COMPLIANCE_DATABASE_URL_FILE": "/secrets/owner-database-url"}
-        machine.succeed(["compliance", "migrate", "--service-role", "compliance_service"], IMAGE.environment | owner)
-        key = {"COMPLIANCE_JWT_SECRET_FILE": "/secrets/jwt-secret", "COMPLIANCE_LOG": "info"}
-        core = key | {"COMPLIANCE_DATABASE_URL_FILE": "/secrets/service-database-url", "COMPLIANCE_RATE_LIMIT": "off"}
-        gateway = key | {
-            "COMPLIANCE_CORE_URL": "http://core-1:50051,http://core-2:50051",
+
+        def run(*command, **environment):
+            settings = {"PATH": os.environ["PATH"], **environment}
+            return subprocess.run([program, *command], env=settings, check=True, stdout=subprocess.PIPE, text=True, timeout=WAIT).stdout
+
+        run("migrate", "--service-role", "compliance_service", COMPLIANCE_DATABASE_URL_FILE=str(secrets / "owner-database-url"))
+        key = {"COMPLIANCE_JWT_SECRET_FILE": str(secrets / "jwt-secret")}
+        common = key | {"COMPLIANCE_LOG": "info"}
+        core = common | {"COMPLIANCE_DATABASE_URL_FILE": str(secrets / "service-database-url"), "COMPLIANCE_RATE_LIMIT": "off"}
+        services = [Service(machine, program, f"core-{number}", core) for number in (1, 2)]
+        gateway = common | {
+            "COMPLIANCE_CORE_URL": ",".join(f"http://{service.address}:50051" for service in services),
             "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER": "10000",
         }
-        services = [Service(machine, f"core-{number}", core) for number in (1, 2)]
-        services += [Service(machine, f"gateway-{number}", gateway) for number in (1, 2)]
+        services += [Service(machine, program, f"gateway-{number}", gateway) for number in (1, 2)]
         for service in services[2:]:
             wait_until(f"{service.name} serves", lambda: is_ready(service.address), service.process)  # noqa: B023
-        token = machine.succeed(["compliance", "token", "--company", "1"], IMAGE.environment | key).strip()
+        token = run("token", "--company", "1", **key).strip()
         authority, *files = certificate(folder)
         context = ssl.create_default_context(cafile=authority)
         # The proxies have addresses without a name here.

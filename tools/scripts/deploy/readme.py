@@ -1,5 +1,5 @@
 """Pastes the first commands of README.md and of the pages that it leads to into a shell, next to what they need:
-`readme.py ROOT PROGRAM`. Runs with a Python that has grpcio and grpcio-reflection."""
+`readme.py PROGRAM`. Runs with a Python that has grpcio and grpcio-reflection."""
 
 import shutil
 import subprocess
@@ -73,8 +73,8 @@ def two_tiers(machine, program):
 
 
 def main():
-    program = Path(sys.argv[2]).resolve()
-    with Machine(sys.argv[1]) as machine:
+    program = Path(sys.argv[1]).resolve()
+    with Machine() as machine:
         commands = trying_it_out(machine, program)
         configuration(machine, program)
         two_tiers(machine, program)

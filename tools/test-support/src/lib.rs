@@ -7,7 +7,6 @@
 mod citus;
 mod cluster;
 mod codec;
-mod constants;
 mod contract;
 mod data_dir;
 #[cfg(feature = "core")]
@@ -37,7 +36,6 @@ mod webhook_receiver;
 pub use citus::{activity, connect_to_citus};
 pub use cluster::TestCluster;
 pub use codec::Bytes;
-pub use constants::{Constant, constant, constants, product_files, source, unnamed_limits};
 pub use contract::{DocumentedRoute, documented_route, documented_routes_with_token};
 pub use data_dir::DataDir;
 #[cfg(feature = "core")]

@@ -14,7 +14,7 @@ use compliance_api::{
 };
 use http::Uri;
 use hyper_util::rt::TokioIo;
-use tls::{ClientTls, Failure, Plain, Reporting};
+use tls::{ClientTls, Failure, Reporting};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, lookup_host},
@@ -136,7 +136,7 @@ impl Core {
             }
         };
         if !self.is_secure {
-            return Ok(once(Reporting::new(Plain::new(stream), report(ended))));
+            return Ok(once(Reporting::plain(stream, report(ended))));
         }
         let tls = match tls.load().map(|tls| tls.map_or_else(|| ClientTls::load(None, None), Ok)) {
             Ok(Ok(tls)) => tls,
@@ -144,7 +144,7 @@ impl Core {
             Err(error) => return Err(self.problem(&error.to_string(), "correct these files")),
         };
         match timeout(STEP_TIME, tls.connect(&self.host, stream)).await {
-            Ok(Ok(stream)) => Ok(once(Reporting::new(stream, report(ended)))),
+            Ok(Ok(stream)) => Ok(once(Reporting::secure(stream, report(ended)))),
             Ok(Err(error)) => Err(self.insecure(Failure::of_handshake(&error), &error.to_string())),
             Err(_) => Err(self.insecure(Failure::Timeout, "no response")),
         }
@@ -160,7 +160,7 @@ impl Core {
             tls.connect(&self.host, stream).await.ok()?.read(&mut first).await
         } else {
             stream.write_all(HTTP2_PREFACE).await.ok()?;
-            Plain::new(stream).read(&mut first).await
+            Reporting::plain(stream, |_, _| ()).read(&mut first).await
         };
         let error = read.err()?;
         Some((Failure::of(&error)?, error.to_string()))

@@ -1,6 +1,6 @@
 //! What an interleaving does, chosen at random.
 
-use load_test::workload::{Chance, LoadRequest, affiliate};
+use load_test::workload::{LoadRequest, Rng, affiliate};
 
 use crate::calls::Via;
 
@@ -80,20 +80,20 @@ pub(super) struct Plan {
     pub(super) pauses: [u64; 3],
 }
 
-fn one_of<T: Copy>(chance: &mut Chance, of: &[T]) -> T {
-    of[chance.below(of.len() as u64) as usize]
+fn one_of<T: Copy>(chance: &mut Rng, of: &[T]) -> T {
+    of[chance.u64(..of.len() as u64) as usize]
 }
 
 impl Plan {
-    pub(super) fn new(number: u64, chance: &mut Chance) -> Self {
+    pub(super) fn new(number: u64, chance: &mut Rng) -> Self {
         use Kind::{AddFew, AddMany, AddOne, CreateFew, CreateMany, CreateOne, UpdateInOrder, UpdateMany, UpdateOne};
         let kinds =
             [UpdateOne, UpdateOne, UpdateOne, UpdateMany, UpdateInOrder, CreateOne, CreateFew, AddOne, AddFew, AddMany];
         let mut kind = one_of(chance, &kinds);
-        if kind == CreateFew && chance.below(4) == 0 {
+        if kind == CreateFew && chance.u64(..4) == 0 {
             kind = CreateMany;
         }
-        let mut wait = match chance.below(10) {
+        let mut wait = match chance.u64(..10) {
             0..4 => Wait::Batches,
             4 => Wait::LongBatches,
             5..8 => Wait::Rows,
@@ -107,11 +107,11 @@ impl Plan {
             Wait::Advisory if !matches!(kind, UpdateInOrder | AddOne | AddFew | AddMany) => Wait::Rows,
             wait => wait,
         };
-        let leave = match chance.below(5) {
+        let leave = match chance.u64(..5) {
             0 => Leave::Disconnect,
             1 => Leave::Reset,
             2 => Leave::Cancel,
-            3 => Leave::Deadline(40 + chance.below(200)),
+            3 => Leave::Deadline(40 + chance.u64(..200)),
             _ => Leave::Timeout,
         };
         Self {
@@ -120,11 +120,11 @@ impl Plan {
             kind,
             wait,
             leave,
-            side: chance.below(2) as usize,
-            shared: !kind.is_update() && chance.below(3) == 0,
-            grpc: chance.below(2) == 0,
-            urls: 9 + chance.below(110) as usize,
-            pauses: std::array::from_fn(|_| chance.below(40)),
+            side: chance.u64(..2) as usize,
+            shared: !kind.is_update() && chance.u64(..3) == 0,
+            grpc: chance.u64(..2) == 0,
+            urls: 9 + chance.u64(..110) as usize,
+            pauses: std::array::from_fn(|_| chance.u64(..40)),
         }
     }
 

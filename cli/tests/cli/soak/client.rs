@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{anyhow, ensure};
 use compliance_api::v1::{ObserveUrlsRequest, ResultCode, UrlObservation};
-use load_test::workload::{Chance, LoadRequest, affiliate};
+use load_test::workload::{LoadRequest, Rng, affiliate};
 use test_support::GrpcClients;
 use tonic::transport::Endpoint;
 
@@ -55,7 +55,7 @@ pub(super) struct Client {
     number: u64,
     company: i64,
     token: String,
-    chance: Chance,
+    chance: Rng,
     shared: Arc<Shared>,
     model: Model,
     ids: Vec<i64>,
@@ -70,7 +70,7 @@ enum Write {
 
 impl Client {
     pub(super) fn new(number: u64, company: i64, seed: u64, shared: Arc<Shared>) -> Self {
-        let chance = Chance::new(seed.wrapping_add(number + 1));
+        let chance = Rng::with_seed(seed.wrapping_add(number + 1));
         let token = token_of(company);
         Self { number, company, token, chance, shared, model: Model::new(), ids: Vec::new(), next: 0 }
     }
@@ -81,7 +81,7 @@ impl Client {
             self.create_own().await;
         }
         while !self.is_over() {
-            if self.chance.below(5) == 0 {
+            if self.chance.u64(..5) == 0 {
                 self.read().await;
             } else {
                 let write = self.write();
@@ -124,9 +124,9 @@ impl Client {
     /// A write of any kind, on both sides of each threshold.
     fn write(&mut self) -> Write {
         let notes = self.unique();
-        let some = |chance: &mut Chance, counts: &[usize]| counts[chance.below(counts.len() as u64) as usize];
-        let request = match self.chance.below(100) {
-            0..35 => LoadRequest::Update { id: self.ids[self.chance.below(2) as usize], notes },
+        let some = |chance: &mut Rng, counts: &[usize]| counts[chance.u64(..counts.len() as u64) as usize];
+        let request = match self.chance.u64(..100) {
+            0..35 => LoadRequest::Update { id: self.ids[self.chance.u64(..2) as usize], notes },
             35..43 => LoadRequest::BatchUpdate {
                 ids: self.ids[..some(&mut self.chance, &[2, 5, AFFILIATES])].to_vec(),
                 notes,
@@ -169,16 +169,16 @@ impl Client {
         for (key, value) in &keys {
             self.model.entry((self.company, key.clone())).or_default().push((value.clone(), false));
         }
-        let side = self.shared.sides[self.chance.below(2) as usize].clone();
-        let via = match self.chance.below(8) {
+        let side = self.shared.sides[self.chance.u64(..2) as usize].clone();
+        let via = match self.chance.u64(..8) {
             0..4 => Via::Rest,
             4 => Via::Http2,
-            5 => Via::Deadline(5 + self.chance.below(2000)),
+            5 => Via::Deadline(5 + self.chance.u64(..2000)),
             _ => Via::Grpc,
         };
         let call = make(side, via, self.token.clone(), self.company, write);
-        let leaves = self.chance.below(10) == 0;
-        let stay = if leaves { Duration::from_micros(self.chance.below(20_000)) } else { PATIENCE };
+        let leaves = self.chance.u64(..10) == 0;
+        let stay = if leaves { Duration::from_micros(self.chance.u64(..20_000)) } else { PATIENCE };
         let result = tokio::time::timeout(stay, call).await;
         let name = match &result {
             Ok(Ok(())) => "acknowledged",
@@ -235,8 +235,8 @@ impl Client {
 
     /// Reads an affiliate: the last acknowledged value, or a later one.
     async fn read(&mut self) {
-        let side = &self.shared.sides[self.chance.below(2) as usize];
-        let id = self.ids[self.chance.below(2) as usize];
+        let side = &self.shared.sides[self.chance.u64(..2) as usize];
+        let id = self.ids[self.chance.u64(..2) as usize];
         let read = match calls::notes(side, &self.token, id).await {
             Ok(read) => read,
             Err(error) => {

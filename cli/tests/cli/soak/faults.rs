@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use load_test::workload::{Chance, LoadRequest, affiliate};
+use load_test::workload::{LoadRequest, Rng, affiliate};
 use nix::sys::signal::Signal;
 use sqlx::AssertSqlSafe;
 use test_support::{Proxy, kill_process};
@@ -46,7 +46,7 @@ pub(super) enum Fault {
 
 impl Fault {
     /// Every fault, in a random order.
-    pub(super) fn shuffled(chance: &mut Chance) -> Vec<Self> {
+    pub(super) fn shuffled(chance: &mut Rng) -> Vec<Self> {
         use Fault::*;
         let mut all = vec![
             KillBackend,
@@ -65,7 +65,7 @@ impl Fault {
             LockTable,
         ];
         for index in (1..all.len()).rev() {
-            all.swap(index, chance.below(index as u64 + 1) as usize);
+            all.swap(index, chance.u64(..=index as u64) as usize);
         }
         all
     }
@@ -132,10 +132,10 @@ impl<'p> Services<'p> {
         programs: &Programs,
         shared: &Shared,
         threads: &Runtime,
-        chance: &mut Chance,
+        chance: &mut Rng,
     ) -> Duration {
         // Clients that wait until what they left has ended go on meanwhile.
-        thread::sleep(Duration::from_millis(800 + chance.below(1000)));
+        thread::sleep(Duration::from_millis(800 + chance.u64(..1000)));
         shared.faults.fetch_add(1, Ordering::SeqCst);
         self.disturb(fault, programs, chance);
         // The database starts again, and what had been sent to it is executed.
@@ -150,10 +150,10 @@ impl<'p> Services<'p> {
         recovered
     }
 
-    fn disturb(&mut self, fault: Fault, programs: &Programs, chance: &mut Chance) {
+    fn disturb(&mut self, fault: Fault, programs: &Programs, chance: &mut Rng) {
         let mut backends = || {
             let mut backends = programs.backends();
-            let keep = 1 + chance.below(backends.len().max(1) as u64) as usize;
+            let keep = 1 + chance.u64(..backends.len().max(1) as u64) as usize;
             backends.truncate(keep);
             backends
         };
@@ -179,7 +179,7 @@ impl<'p> Services<'p> {
             Fault::CutCore => self.proxies[1].cut(),
             Fault::LockTable => {
                 let lock = programs.lock_affiliates();
-                thread::sleep(Duration::from_millis(100 + chance.below(2000)));
+                thread::sleep(Duration::from_millis(100 + chance.u64(..2000)));
                 drop(lock);
             }
         }
@@ -196,11 +196,11 @@ fn again(service: &mut Service, mut command: Command, signal: Signal) {
 }
 
 /// Stops processes for up to two seconds.
-fn freeze(processes: Vec<i32>, chance: &mut Chance) {
+fn freeze(processes: Vec<i32>, chance: &mut Rng) {
     for process in &processes {
         kill_process(*process, Signal::SIGSTOP);
     }
-    thread::sleep(Duration::from_millis(200 + chance.below(1800)));
+    thread::sleep(Duration::from_millis(200 + chance.u64(..1800)));
     for process in &processes {
         kill_process(*process, Signal::SIGCONT);
     }

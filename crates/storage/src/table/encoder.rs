@@ -9,8 +9,7 @@ use sqlx::{
     postgres::{PgArgumentBuffer, types::Oid},
 };
 
-/// After so many values, the size of the others is estimated.
-const SAMPLE: usize = 64;
+use crate::limits::SAMPLE;
 
 /// Encodes the attribute of a value.
 type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Send + Sync>;

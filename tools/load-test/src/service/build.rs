@@ -8,12 +8,23 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 
-use super::Share;
-
 /// The day that made data leads up to. It is fixed, so that every run has the same data.
 const UNTIL: &str = "2026-11-01";
 /// Bound of one command that prepares a database.
 const COMMAND_TIME: Duration = Duration::from_hours(1);
+
+/// Numbers of made records of one company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The company.
+    pub company: i64,
+    /// Affiliates, at least 1.
+    pub affiliates: u64,
+    /// URLs.
+    pub urls: u64,
+    /// Cases.
+    pub cases: u64,
+}
 
 /// One build of the service.
 #[derive(Clone, Debug)]

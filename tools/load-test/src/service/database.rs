@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
-use super::Build;
+use super::build::{Build, Share};
 use crate::workload::{Ids, Universe};
 
 /// The name of the database.
@@ -14,19 +14,6 @@ pub const NAME: &str = "compliance";
 
 /// The tables that hold records. A table stands before those that it refers to.
 const TABLES: [&str; 5] = ["incidents", "infractions", "compliance_urls", "compliance_cases", "affiliates"];
-
-/// Numbers of made records of one company.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// The company.
-    pub company: i64,
-    /// Affiliates, at least 1.
-    pub affiliates: u64,
-    /// URLs.
-    pub urls: u64,
-    /// Cases.
-    pub cases: u64,
-}
 
 /// A server with one database of made data.
 #[derive(Debug)]

@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::{Build, Database, OneProcess, Share, token};
+use super::{
+    build::{Build, Share},
+    database::Database,
+    processes::{OneProcess, token},
+};
 use crate::workload::Universe;
 
 /// Numbers of records of all companies together. No company has fewer than [`FEWEST`] of a kind.

@@ -4,7 +4,10 @@ use std::{net::SocketAddr, path::Path, process::Command};
 
 use compliance_api::token::{Claims, Secret, issue};
 
-use super::{Build, Child, free_address};
+use super::{
+    build::Build,
+    child::{Child, free_address},
+};
 
 /// The secret of tokens. It is public, so it is for measurements only.
 const SECRET: &str = "a secret of load tests, of no use elsewhere";

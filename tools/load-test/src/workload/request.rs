@@ -12,7 +12,7 @@ use compliance_api::{
 use prost::Message;
 use serde_json::json;
 
-use super::affiliate_json;
+use super::bodies::affiliate_json;
 
 /// A request that the load consists of.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! Scenarios: which requests are made, on which records, and in which proportion.
 
 use clap::ValueEnum;
+use fastrand::Rng;
 
-use super::{Chance, LoadRequest, Universe, affiliate};
+use super::{bodies::affiliate, request::LoadRequest, universe::Universe};
 
 /// The kinds of requests of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +46,7 @@ impl Scenario {
 pub struct Plan {
     scenario: Scenario,
     batch: u64,
-    chance: Chance,
+    random: Rng,
     /// Makes what different runs and workers write distinct.
     run: u64,
     written: u64,
@@ -60,8 +61,8 @@ impl Plan {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let run = (since.as_millis() as u64) << 12 | u64::from(worker);
         // Reads are the same in every run, writes are not.
-        let chance = Chance::new(u64::from(worker) + 1);
-        Self { scenario, batch, chance, run, written: 0 }
+        let random = Rng::with_seed(u64::from(worker) + 1);
+        Self { scenario, batch, random, run, written: 0 }
     }
 
     /// The next request, on records of this company.
@@ -83,7 +84,7 @@ impl Plan {
     }
 
     fn mixed(&mut self, universe: &Universe) -> LoadRequest {
-        match self.chance.below(100) {
+        match self.random.u64(..100) {
             0..70 => self.point_read(universe),
             70..80 => LoadRequest::ListUrls { page: 1, per_page: 100 },
             80..86 => LoadRequest::ListCases { page: 1, per_page: 100 },
@@ -95,12 +96,12 @@ impl Plan {
     }
 
     fn point_read(&mut self, universe: &Universe) -> LoadRequest {
-        LoadRequest::GetAffiliate(universe.affiliates.draw(&mut self.chance))
+        LoadRequest::GetAffiliate(universe.affiliates.draw(&mut self.random))
     }
 
     fn deep_page(&mut self, universe: &Universe) -> LoadRequest {
         let pages = universe.urls.div_ceil(200).max(1);
-        LoadRequest::ListUrls { page: 1 + self.chance.below(pages), per_page: 200 }
+        LoadRequest::ListUrls { page: 1 + self.random.u64(..pages), per_page: 200 }
     }
 
     fn affiliate(&mut self) -> compliance_api::v1::AffiliateInput {
@@ -109,13 +110,13 @@ impl Plan {
     }
 
     fn update(&mut self, universe: &Universe) -> LoadRequest {
-        let id = universe.affiliates.draw(&mut self.chance);
-        LoadRequest::Update { id, notes: format!("Changed by load {:x}", self.chance.draw()) }
+        let id = universe.affiliates.draw(&mut self.random);
+        LoadRequest::Update { id, notes: format!("Changed by load {:x}", self.random.u64(..)) }
     }
 
     fn batch_update(&mut self, size: u64, universe: &Universe) -> LoadRequest {
-        let ids = (0..size).map(|_| universe.affiliates.draw(&mut self.chance)).collect();
-        LoadRequest::BatchUpdate { ids, notes: format!("Changed by load {:x}", self.chance.draw()) }
+        let ids = (0..size).map(|_| universe.affiliates.draw(&mut self.random)).collect();
+        LoadRequest::BatchUpdate { ids, notes: format!("Changed by load {:x}", self.random.u64(..)) }
     }
 
     fn add_urls(&mut self, size: u64) -> LoadRequest {

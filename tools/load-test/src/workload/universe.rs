@@ -3,8 +3,7 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use anyhow::bail;
-
-use super::Chance;
+use fastrand::Rng;
 
 /// IDs to draw from.
 #[derive(Clone, Debug)]
@@ -25,10 +24,10 @@ impl Ids {
     }
 
     /// Draws an ID.
-    pub fn draw(&self, chance: &mut Chance) -> i64 {
+    pub fn draw(&self, random: &mut Rng) -> i64 {
         match self {
-            Self::Range(range) => range.start() + chance.below((range.end() - range.start() + 1) as u64) as i64,
-            Self::Known(ids) => ids[chance.below(ids.len() as u64) as usize],
+            Self::Range(range) => random.i64(range.clone()),
+            Self::Known(ids) => ids[random.usize(..ids.len())],
         }
     }
 
@@ -58,13 +57,15 @@ pub struct Universe {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chance, Ids};
+    use fastrand::Rng;
+
+    use super::Ids;
 
     #[test]
     fn gaps_are_never_drawn() {
-        let mut chance = Chance::new(1);
+        let mut random = Rng::with_seed(1);
         let ids = Ids::of(vec![3, 5, 9]).unwrap();
-        assert!((0..100).all(|_| [3, 5, 9].contains(&ids.draw(&mut chance))));
+        assert!((0..100).all(|_| [3, 5, 9].contains(&ids.draw(&mut random))));
         assert!(matches!(Ids::of(vec![3, 4, 5]).unwrap(), Ids::Range(range) if range == (3..=5)));
         assert!(Ids::of(vec![]).is_err());
     }

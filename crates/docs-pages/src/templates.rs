@@ -1,0 +1,66 @@
+//! The templates of the pages, and what they can call.
+
+use std::sync::Arc;
+
+use minijinja::{
+    AutoEscape, Environment, Error, UndefinedBehavior,
+    syntax::SyntaxConfig,
+    value::{Serde, Value},
+};
+
+use crate::{
+    code,
+    json::Json,
+    markdown,
+    samples::{example, python},
+    schema::{kind, rules},
+    site::Links,
+};
+
+const TEMPLATES: [(&str, &str); 9] = [
+    ("page.html", include_str!("templates/page.html")),
+    ("parts.html", include_str!("templates/parts.html")),
+    ("start.html", include_str!("templates/start.html")),
+    ("reference.html", include_str!("templates/reference.html")),
+    ("operation.html", include_str!("templates/operation.html")),
+    ("errors.html", include_str!("templates/errors.html")),
+    ("curl.txt", include_str!("templates/curl.txt")),
+    ("call.txt", include_str!("templates/call.txt")),
+    ("fetch.txt", include_str!("templates/fetch.txt")),
+];
+
+/// The templates for one page: links lead from it, and references into the document.
+pub(crate) fn environment(document: Arc<Json>, links: Arc<Links>) -> Result<Environment<'static>, Error> {
+    let mut templates = Environment::new();
+    templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    // What a document does not have is shown as nothing.
+    templates.set_undefined_behavior(UndefinedBehavior::Chainable);
+    templates.set_formatter(|output, state, value| {
+        if value.is_undefined() || value.is_none() {
+            return Ok(());
+        }
+        // A sample of code is escaped as a whole.
+        let is_html = value.is_safe() || *state.auto_escape() == AutoEscape::None;
+        let text = value.to_string();
+        output.write_str(&if is_html { text } else { code::escape(&text) }).map_err(Error::from)
+    });
+    let html = Value::from_safe_string;
+    templates
+        .add_filter("markdown", move |text: &Value| html(markdown::inline(text.as_str().unwrap_or_default(), &links)));
+    templates.add_filter("resolve", move |value: Serde<Json>| Value::from(Serde(document.resolve(&value.0))));
+    templates.add_filter("kind", move |schema: Serde<Json>| html(kind(&schema.0)));
+    templates.add_filter("rules", move |schema: Serde<Json>| html(rules(&schema.0).join(" · ")));
+    templates.add_filter("example", |parameter: Serde<Json>| example(&parameter.0));
+    templates.add_filter("plain", |value: Serde<Json>| value.0.plain());
+    templates.add_filter("code", move |text: &str, language: &str| html(code::block(language, text)));
+    templates.add_filter("samples", move |blocks: Serde<Vec<(String, String)>>| {
+        html(markdown::code_samples(blocks.0.iter().map(|(language, text)| (language.as_str(), text.as_str()))))
+    });
+    templates.add_filter("python", |value: Serde<Json>| python(&value.0));
+    // A long path may have a new line before a slash.
+    templates.add_filter("breakable", move |path: &str| html(code::escape(path).replace('/', "<wbr>/")));
+    for (name, source) in TEMPLATES {
+        templates.add_template(name, source)?;
+    }
+    Ok(templates)
+}
