@@ -2,11 +2,12 @@
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
-use crate::program::{Port, StartArgs, describe};
+use crate::program::{InvalidSetting, Port, StartArgs, describe};
 use anyhow::Context as _;
 use compliance_api::token::KeyError;
-use core_server::database::DatabaseError;
+use core_server::{CoreSettings, database::DatabaseError};
 use http_server::{Listener, serve_unready};
+use rest_gateway::Settings;
 use tls::ServerTls;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
@@ -28,17 +29,21 @@ pub(crate) struct ServicePort {
 }
 
 impl ServicePort {
-    /// The port of gRPC.
-    pub(crate) fn grpc(port: Port, tls: Option<ServerTls>) -> Self {
+    /// Binds the port of gRPC.
+    pub(crate) fn grpc(settings: &CoreSettings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
+        let reuse = settings.connections.reuse_port;
+        let port = Port::bind(settings.address, reuse, "--grpc-addr", "COMPLIANCE_GRPC_ADDR")?;
         let unready: Unready =
             |listener| Box::pin(async { serve_unready(listener, core_server::unready().await).await });
-        Self { port, tls, unready, meanwhile: None }
+        Ok(Self { port, tls, unready, meanwhile: None })
     }
 
-    /// The port of REST.
-    pub(crate) fn rest(port: Port, tls: Option<ServerTls>) -> Self {
+    /// Binds the port of REST.
+    pub(crate) fn rest(settings: &Settings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
+        let reuse = settings.connections.reuse_port;
+        let port = Port::bind(settings.address, reuse, "--rest-addr", "COMPLIANCE_REST_ADDR")?;
         let unready: Unready = |listener| Box::pin(serve_unready(listener, rest_gateway::unready()));
-        Self { port, tls, unready, meanwhile: None }
+        Ok(Self { port, tls, unready, meanwhile: None })
     }
 
     /// Responds from now on that the service is not ready.
@@ -56,6 +61,11 @@ impl ServicePort {
         drop(self.meanwhile);
         Ok(Listener { tcp: self.port.listen()?, tls: self.tls })
     }
+}
+
+/// Fails if the file of --webhook-ca cannot be used.
+pub(crate) fn check_webhooks(settings: &CoreSettings) -> Result<(), InvalidSetting> {
+    settings.webhooks.check().map_err(InvalidSetting::of("--webhook-ca (COMPLIANCE_WEBHOOK_CA)"))
 }
 
 /// Makes attempts until one succeeds, fails for a reason that waiting does not mend, or the time is up. The ports are opened after the first

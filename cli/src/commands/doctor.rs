@@ -9,13 +9,13 @@ mod needs;
 use std::{ffi::OsString, fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use crate::program::{
-    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse,
-    units::listen_address, unix_now,
+    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse, unix_now,
 };
 use anyhow::Context as _;
 use clap::{Args, CommandFactory as _};
 use compliance_api::PrivateUrl;
 use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
+use flags::listen_address;
 
 pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 

@@ -10,6 +10,7 @@ use axum::{
 };
 use clap::Args;
 use compliance_api::PrivateUrl;
+use flags::listen_address;
 use http::{StatusCode, Uri, header::CONTENT_TYPE};
 use http_server::{App, ConnectionLimits};
 use telemetry::{
@@ -20,7 +21,7 @@ use telemetry::{
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use crate::program::{InvalidSetting, Port, logging, units::listen_address};
+use crate::program::{failure::InvalidSetting, logging, ports::Port};
 
 /// Connections of the admin port: a few collectors of metrics, and a person.
 const MAX_CONNECTIONS: usize = 32;

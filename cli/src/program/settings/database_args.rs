@@ -4,13 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use core_server::database::{self, ReadTarget, Target};
+use flags::duration;
 
-use super::{
-    Hidden,
-    secret::{from_value_or_file, read},
-    units::duration,
-};
-use crate::program::InvalidSetting;
+use super::secret::{Hidden, from_value_or_file, read};
+use crate::program::failure::InvalidSetting;
 
 /// The database that a program works on.
 #[derive(Args, Clone, Debug)]

@@ -12,13 +12,17 @@ use compliance_api::{
     PrivateUrl,
     token::{Fetch, KeyError, KeySource, Secret, Verifier},
 };
+use flags::duration;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use telemetry::background::{Task, supervise};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Hidden, secret::from_value_or_file, units::duration};
-use crate::program::{InvalidSetting, describe, unix_now};
+use super::secret::{Hidden, from_value_or_file};
+use crate::program::{
+    failure::{InvalidSetting, describe},
+    life::unix_now,
+};
 
 /// The longest wait after a failed attempt: the keys that stay in use meanwhile may have been revoked.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);

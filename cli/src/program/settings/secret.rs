@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::program::InvalidSetting;
+use crate::program::failure::InvalidSetting;
 
 /// The largest secret in a file, in bytes.
 const MAX_BYTES: u64 = 64 << 10;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use flags::duration;
 use metrics::{describe_gauge, gauge};
 use telemetry::{
     background::{Task, supervise},
@@ -15,8 +16,7 @@ use telemetry::{
 use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls, TlsError};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::units::duration;
-use crate::program::InvalidSetting;
+use crate::program::failure::InvalidSetting;
 
 /// How often certificates are read again.
 #[derive(Args, Clone, Debug)]
