@@ -126,8 +126,24 @@ fn write_manual(args: &ManArgs) -> anyhow::Result<ExitCode> {
 mod tests {
     use clap::CommandFactory as _;
 
+    use crate::program::named;
+
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    /// Messages name the variable of a setting by this rule.
+    #[test]
+    fn variables_are_named_as_their_flags() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments() {
+                if let (Some(flag), Some(variable)) = (argument.get_long(), argument.get_env()) {
+                    assert_eq!(named(flag), format!("--{flag} ({})", variable.display()));
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&super::Cli::command());
     }
 }

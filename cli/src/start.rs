@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
-use crate::program::{InvalidSetting, Port, StartArgs, describe};
+use crate::program::{InvalidSetting, Port, StartArgs, describe, named};
 use anyhow::Context as _;
 use compliance_api::token::KeyError;
 use core_server::{CoreSettings, database::DatabaseError};
@@ -32,7 +32,7 @@ impl ServicePort {
     /// Binds the port of gRPC.
     pub(crate) fn grpc(settings: &CoreSettings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
         let reuse = settings.connections.reuse_port;
-        let port = Port::bind(settings.address, reuse, "--grpc-addr", "COMPLIANCE_GRPC_ADDR")?;
+        let port = Port::bind(settings.address, reuse, "grpc-addr")?;
         let unready: Unready =
             |listener| Box::pin(async { serve_unready(listener, core_server::unready().await).await });
         Ok(Self { port, tls, unready, meanwhile: None })
@@ -41,7 +41,7 @@ impl ServicePort {
     /// Binds the port of REST.
     pub(crate) fn rest(settings: &Settings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
         let reuse = settings.connections.reuse_port;
-        let port = Port::bind(settings.address, reuse, "--rest-addr", "COMPLIANCE_REST_ADDR")?;
+        let port = Port::bind(settings.address, reuse, "rest-addr")?;
         let unready: Unready = |listener| Box::pin(serve_unready(listener, rest_gateway::unready()));
         Ok(Self { port, tls, unready, meanwhile: None })
     }
@@ -65,7 +65,7 @@ impl ServicePort {
 
 /// Fails if the file of --webhook-ca cannot be used.
 pub(crate) fn check_webhooks(settings: &CoreSettings) -> Result<(), InvalidSetting> {
-    settings.webhooks.check().map_err(InvalidSetting::of("--webhook-ca (COMPLIANCE_WEBHOOK_CA)"))
+    settings.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
 }
 
 /// Makes attempts until one succeeds, fails for a reason that waiting does not mend, or the time is up. The ports are opened after the first

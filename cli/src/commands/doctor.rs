@@ -9,7 +9,8 @@ mod needs;
 use std::{ffi::OsString, fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use crate::program::{
-    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse, unix_now,
+    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, named, try_parse,
+    unix_now,
 };
 use anyhow::Context as _;
 use clap::{Args, CommandFactory as _};
@@ -123,7 +124,7 @@ impl DoctorArgs {
         match &self.token_file {
             Some(path) => {
                 let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
-                Ok(Some(text.map_err(InvalidSetting::of("--token-file (COMPLIANCE_TOKEN_FILE)"))?.trim().to_owned()))
+                Ok(Some(text.map_err(InvalidSetting::of(named("token-file")))?.trim().to_owned()))
             }
             None => Ok(self.token.as_ref().and_then(Hidden::filled).map(str::to_owned)),
         }
@@ -190,8 +191,8 @@ async fn machine(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow
 /// Checks what one command needs. `hosts` are those of its cores that gateways connect to.
 async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for PortNeed { check, address, flag, variable } in needs.ports {
-        findings.push(checks::port(check, address, flag, variable));
+    for PortNeed { check, address, setting } in needs.ports {
+        findings.push(checks::port(check, address, setting));
     }
     for certificate in needs.certificates {
         findings.push(certificate::check(certificate, hosts, unix_now()?));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::program::{
-    CoreTlsArgs, Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs,
+    CoreTlsArgs, Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, named,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, Needs, PortNeed};
 use crate::{
-    service::CORE_URL,
     start::{ServicePort, wait_for},
     version::COMMIT,
 };
@@ -81,7 +80,7 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let mut settings = Settings { core_tls, ..args.gateway.clone() };
     Descriptors::raise().bound("REST", &mut settings.connections.max_connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
-    let core = rest_gateway::remote(&cores.join(","), &settings).map_err(InvalidSetting::of(CORE_URL))?;
+    let core = rest_gateway::remote(&cores.join(","), &settings).map_err(InvalidSetting::of(named("core-url")))?;
     let verifier = wait_for(&args.start, &mut ports, async || args.keys.verifier().await);
     let verifier = shutdown.run_until_cancelled(verifier).await.transpose()?;
     let Some(verifier) = verifier else { return Ok(()) };

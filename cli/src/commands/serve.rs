@@ -11,7 +11,7 @@ use std::{
 
 use crate::program::{
     DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, RestTlsArgs, StartArgs,
-    TelemetryArgs, TlsRefreshArgs, close_pool, unix_now,
+    TelemetryArgs, TlsRefreshArgs, close_pool, named, unix_now,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -107,7 +107,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let given_database = args.database.target()?;
     if args.replicas.replicas()?.is_some() && given_database.is_none() {
         let allowed = "the URL of the primary, whose replicas --read-database-url names";
-        return Err(InvalidSetting::missing("--database-url (DATABASE_URL)", allowed).into());
+        return Err(InvalidSetting::missing(named("database-url"), allowed).into());
     }
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
     check_webhooks(&args.core)?;

@@ -80,8 +80,8 @@ pub(super) fn descriptors() -> Finding {
 }
 
 /// Whether a service could listen at an address.
-pub(super) fn port(check: &'static str, address: SocketAddr, flag: &str, variable: &str) -> Finding {
-    let found = Port::bind(address, false, flag, variable).map(|_| format!("{address} is free"));
+pub(super) fn port(check: &'static str, address: SocketAddr, setting: &str) -> Finding {
+    let found = Port::bind(address, false, setting).map(|_| format!("{address} is free"));
     let next_step = "see whether the service runs already (compliance health); otherwise choose another address";
     Finding::of(check, found, State::Warning, next_step)
 }
