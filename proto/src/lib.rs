@@ -25,6 +25,7 @@ pub mod record;
 mod record_generator;
 pub mod rules;
 mod secrets;
+mod status;
 #[cfg(feature = "service")]
 pub mod token;
 #[cfg(feature = "service")]

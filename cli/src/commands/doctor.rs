@@ -4,24 +4,21 @@ mod certificate;
 mod checks;
 mod cores;
 mod database;
+mod finding;
 mod needs;
 
-use std::{ffi::OsString, fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
-use crate::program::{
-    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, named, try_parse,
-    unix_now,
-};
+use crate::program::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, named, unix_now};
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use compliance_api::PrivateUrl;
 use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
 use flags::listen_address;
 
 pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 
-use self::checks::{Finding, State};
-use super::{Cli, Command};
+use self::finding::{Finding, State};
 use crate::{data_dir::DataDirArgs, database::run_as_owner, secret};
 
 /// Rows of each constraint that are named.
@@ -131,47 +128,29 @@ impl DoctorArgs {
     }
 }
 
-impl Command {
-    fn needs(&self) -> Option<Needs<'_>> {
-        match self {
-            Self::Serve(args) => Some(args.needs()),
-            Self::Core(args) => Some(args.needs()),
-            Self::Gateway(args) => Some(args.needs()),
-            _ => None,
-        }
-    }
+/// A command with its needs, or why its settings are wrong.
+type CommandNeeds<'a> = (&'a str, Result<Option<Needs<'a>>, &'a str>);
+
+/// Checks what these commands need, or, without any, what the settings of this one name.
+pub(super) fn run(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<ExitCode> {
+    if args.counts { counts(args) } else { crate::program::block_on(machine(args, commands)) }
 }
 
-pub(super) fn run(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
-    if args.counts { counts(args) } else { crate::program::block_on(machine(args, configuration)) }
-}
-
-async fn machine(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
+async fn machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<ExitCode> {
     let mut findings = vec![checks::descriptors()];
-    let tables = configuration.commands(&Cli::command());
-    let tables = tables.into_iter().filter(|name| ["serve", "core", "gateway"].contains(&name.as_str()));
-    let parsed: Vec<_> = tables
-        .map(|name| {
-            let file = configuration.file().map(|path| path.as_os_str().to_owned()).unwrap_or_default();
-            let arguments = [OsString::from("compliance"), "--config".into(), file, name.clone().into()];
-            (name, try_parse::<Cli>(&arguments))
-        })
-        .collect();
     let mut all: Vec<(Option<&str>, Needs<'_>)> = Vec::new();
-    for (name, parsed) in &parsed {
-        match parsed {
-            Ok(cli) => {
-                all.extend(cli.command.as_ref().and_then(Command::needs).map(|needs| (Some(name.as_str()), needs)));
-            }
+    if commands.is_empty() {
+        all.push((None, args.needs()));
+    }
+    for (name, needs) in commands {
+        match needs {
+            Ok(needs) => all.extend(needs.map(|needs| (Some(name), needs))),
             Err(error) => {
                 let finding =
                     Finding::new("settings", State::Problem, error, "correct the file: compliance help COMMAND");
-                findings.push(Finding { command: Some(name.clone()), ..finding });
+                findings.push(Finding { command: Some(name.to_owned()), ..finding });
             }
         }
-    }
-    if parsed.is_empty() {
-        all.push((None, args.needs()));
     }
     let hosts: Vec<String> = all.iter().flat_map(|(_, needs)| needs.secure_hosts()).collect();
     let listed = all.iter().map(|(_, needs)| needs.cores.len() as u32).max().unwrap_or_default();
