@@ -25,7 +25,7 @@ pub(crate) struct ServicePort {
     port: Port,
     tls: Option<ServerTls>,
     unready: Unready,
-    meanwhile: Option<AbortOnDropHandle<Infallible>>,
+    unready_server: Option<AbortOnDropHandle<Infallible>>,
 }
 
 impl ServicePort {
@@ -35,7 +35,7 @@ impl ServicePort {
         let port = Port::bind(settings.address, reuse, "grpc-addr")?;
         let unready: Unready =
             |listener| Box::pin(async { serve_unready(listener, core_server::unready().await).await });
-        Ok(Self { port, tls, unready, meanwhile: None })
+        Ok(Self { port, tls, unready, unready_server: None })
     }
 
     /// Binds the port of REST.
@@ -43,22 +43,22 @@ impl ServicePort {
         let reuse = settings.connections.reuse_port;
         let port = Port::bind(settings.address, reuse, "rest-addr")?;
         let unready: Unready = |listener| Box::pin(serve_unready(listener, rest_gateway::unready()));
-        Ok(Self { port, tls, unready, meanwhile: None })
+        Ok(Self { port, tls, unready, unready_server: None })
     }
 
     /// Responds from now on that the service is not ready.
     fn open(self) -> anyhow::Result<Self> {
-        if self.meanwhile.is_some() {
+        if self.unready_server.is_some() {
             return Ok(self);
         }
         let (tcp, port) = self.port.open()?;
         let serving = tokio::spawn((self.unready)(Listener { tcp, tls: self.tls.clone() }));
-        Ok(Self { port, meanwhile: Some(AbortOnDropHandle::new(serving)), ..self })
+        Ok(Self { port, unready_server: Some(AbortOnDropHandle::new(serving)), ..self })
     }
 
     /// Opens the port for the service.
     pub(crate) fn listen(self) -> anyhow::Result<Listener> {
-        drop(self.meanwhile);
+        drop(self.unready_server);
         Ok(Listener { tcp: self.port.listen()?, tls: self.tls })
     }
 }

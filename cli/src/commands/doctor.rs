@@ -15,6 +15,7 @@ use clap::Args;
 use compliance_api::PrivateUrl;
 use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
 use flags::listen_address;
+use serde_json::json;
 
 pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 
@@ -231,14 +232,12 @@ fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
 }
 
 fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let line = |json: serde_json::Value, text: String| if args.json { json.to_string() } else { text };
     let print = |Difference { company_id, list, counts }| {
-        let line = if args.json {
-            serde_json::json!({ "company": company_id, "list": list, "counts": counts }).to_string()
-        } else {
-            format!("company {company_id}: {counts} counts of {list} differ from the records")
-        };
+        let json = json!({ "company": company_id, "list": list, "counts": counts });
+        let text = format!("company {company_id}: {counts} counts of {list} differ from the records");
         // Nobody may be reading.
-        let _ = writeln!(std::io::stdout(), "{line}");
+        let _ = writeln!(std::io::stdout(), "{}", line(json, text));
     };
     let (wrong, behind, violating) = run_as_owner(&args.database, &args.data_dir, async |connection| {
         let wrong = check_counts(connection, args.repair, print).await?;
@@ -247,38 +246,28 @@ fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     })?;
     let mut out = std::io::stdout();
     for BehindSequence { sequence, table, last_id, greatest_id } in &behind {
-        let line = if args.json {
-            serde_json::json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id })
-                .to_string()
-        } else {
-            format!(
-                "the sequence {sequence} is at {last_id}, and {table} has the ID {greatest_id}: new records meet IDs that are taken"
-            )
-        };
-        writeln!(out, "{line}")?;
+        let json = json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id });
+        let text = format!(
+            "the sequence {sequence} is at {last_id}, and {table} has the ID {greatest_id}: new records meet IDs that are taken"
+        );
+        writeln!(out, "{}", line(json, text))?;
     }
     for ViolatingRow { table, constraint, company_id, id } in &violating {
-        let line = if args.json {
-            serde_json::json!({ "company": company_id, "table": table, "id": id, "constraint": constraint }).to_string()
-        } else {
-            let id = id.map(|id| format!(", ID {id}")).unwrap_or_default();
-            format!("company {company_id}: a row of {table}{id} violates {constraint}: correct it by hand")
-        };
-        writeln!(out, "{line}")?;
+        let json = json!({ "company": company_id, "table": table, "id": id, "constraint": constraint });
+        let id = id.map(|id| format!(", ID {id}")).unwrap_or_default();
+        let text = format!("company {company_id}: a row of {table}{id} violates {constraint}: correct it by hand");
+        writeln!(out, "{}", line(json, text))?;
     }
     let is_repaired = args.repair && (wrong > 0 || !behind.is_empty());
     let (sequences, rows) = (behind.len(), violating.len());
-    let result = match (wrong, sequences, rows) {
-        _ if args.json => serde_json::json!({
-            "wrong": wrong, "repaired": is_repaired, "sequences": sequences, "violating": rows
-        })
-        .to_string(),
+    let json = json!({ "wrong": wrong, "repaired": is_repaired, "sequences": sequences, "violating": rows });
+    let text = match (wrong, sequences, rows) {
         (0, 0, 0) => "nothing is wrong".to_owned(),
         (0, 0, _) => format!("{rows} rows have values that are out of range"),
         _ if is_repaired => format!("{wrong} counts and {sequences} sequences were wrong and are repaired"),
         _ => format!("{wrong} counts and {sequences} sequences are wrong; `--repair` repairs them"),
     };
-    writeln!(out, "{result}")?;
+    writeln!(out, "{}", line(json, text))?;
     let is_right = (wrong == 0 && behind.is_empty() || is_repaired) && violating.is_empty();
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }

@@ -22,7 +22,7 @@ pub(crate) struct Port {
 enum Socket {
     /// Connections are refused.
     Bound(TcpSocket),
-    /// Somebody else serves it meanwhile.
+    /// Somebody else serves it in the meantime.
     Open(std::net::TcpListener),
 }
 
@@ -47,11 +47,11 @@ impl Port {
     pub(crate) fn open(self) -> anyhow::Result<(TcpListener, Self)> {
         let error = self.error.clone();
         let opened = self.listen()?.into_std().and_then(|opened| {
-            let meanwhile = TcpListener::from_std(opened.try_clone()?)?;
-            Ok((meanwhile, opened))
+            let unready = TcpListener::from_std(opened.try_clone()?)?;
+            Ok((unready, opened))
         });
-        let (meanwhile, opened) = opened.with_context(|| error.clone())?;
-        Ok((meanwhile, Self { socket: Socket::Open(opened), error }))
+        let (unready, opened) = opened.with_context(|| error.clone())?;
+        Ok((unready, Self { socket: Socket::Open(opened), error }))
     }
 
     /// Opens the port for connections.
