@@ -8,15 +8,14 @@ mod erase;
 mod gateway_tier;
 mod health;
 mod migrate;
-#[cfg(test)]
-mod reference;
 mod restored;
 mod serve;
 mod token;
 
-use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, fs, io::Write as _, path::PathBuf, process::ExitCode};
 
-use crate::program::{ConfigurationArgs, LoggingArgs};
+use self::doctor::Needs;
+use crate::program::{ConfigurationArgs, LoggingArgs, try_parse};
 use anyhow::Context as _;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
@@ -92,7 +91,13 @@ impl Cli {
             Some(Command::Token(args)) => token::run(&args),
             Some(Command::Migrate(args)) => migrate::run(&args),
             Some(Command::DemoData(args)) => demo_data::run(&args),
-            Some(Command::Doctor(args)) => doctor::run(&args, &self.configuration),
+            Some(Command::Doctor(args)) => {
+                let tables = parse_tables(&self.configuration);
+                let needs = tables.iter().map(|(name, parsed)| {
+                    (name.as_str(), parsed.as_ref().map(|command| command.needs()).map_err(String::as_str))
+                });
+                doctor::run(&args, needs.collect())
+            }
             Some(Command::Audit(args)) => audit::run(&args),
             Some(Command::Erase(args)) => erase::run(&args),
             Some(Command::Restored(args)) => restored::run(&args),
@@ -101,6 +106,31 @@ impl Cli {
             Some(Command::Export(args)) => export::run(&args),
             Some(Command::Completions(args)) => print_completions(&args),
             Some(Command::Man(args)) => write_manual(&args),
+        }
+    }
+}
+
+/// The commands that serve and have a table in the configuration file, with their settings, or why these are wrong.
+fn parse_tables(configuration: &ConfigurationArgs) -> Vec<(String, Result<Command, String>)> {
+    let file = configuration.file().map(|path| path.as_os_str().to_owned()).unwrap_or_default();
+    let names = configuration.commands(&Cli::command()).into_iter();
+    let names = names.filter(|name| ["serve", "core", "gateway"].contains(&name.as_str()));
+    let parsed = names.map(|name| {
+        let arguments = [OsString::from("compliance"), "--config".into(), file.clone(), name.clone().into()];
+        let command = try_parse::<Cli>(&arguments).map(|cli| cli.command);
+        Some((name, command.transpose()?))
+    });
+    parsed.flatten().collect()
+}
+
+impl Command {
+    /// What a command that serves needs on this machine.
+    fn needs(&self) -> Option<Needs<'_>> {
+        match self {
+            Self::Serve(args) => Some(args.needs()),
+            Self::Core(args) => Some(args.needs()),
+            Self::Gateway(args) => Some(args.needs()),
+            _ => None,
         }
     }
 }
@@ -126,8 +156,24 @@ fn write_manual(args: &ManArgs) -> anyhow::Result<ExitCode> {
 mod tests {
     use clap::CommandFactory as _;
 
+    use crate::program::named;
+
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    /// Messages name the variable of a setting by this rule.
+    #[test]
+    fn variables_are_named_as_their_flags() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments() {
+                if let (Some(flag), Some(variable)) = (argument.get_long(), argument.get_env()) {
+                    assert_eq!(named(flag), format!("--{flag} ({})", variable.display()));
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&super::Cli::command());
     }
 }

@@ -8,6 +8,8 @@ mod import;
 mod output;
 mod program;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod secret;
 mod service;
 mod start;

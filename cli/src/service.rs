@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::program::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, SigningArgs, unix_now};
+use crate::program::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, SigningArgs, named, unix_now};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use compliance_api::{
@@ -21,8 +21,6 @@ use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSy
 
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
 
-/// The setting in error messages.
-pub(crate) const CORE_URL: &str = "--core-url (COMPLIANCE_CORE_URL)";
 /// The lifetime of tokens for a command: longer than any command runs.
 const TOKEN_SECONDS: i64 = 7 * 86_400;
 /// Connections of a core in this process: a command makes one call at a time.
@@ -100,7 +98,7 @@ impl Service {
             return Self::start(args, &claims).await;
         };
         let settings = rest_gateway::Settings { core_tls: args.core_tls.load()?, ..rest_gateway::Settings::default() };
-        let channel = rest_gateway::connect(url, &settings).map_err(InvalidSetting::of(CORE_URL))?;
+        let channel = rest_gateway::connect(url, &settings).map_err(InvalidSetting::of(named("core-url")))?;
         let token = if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
             token.to_owned()
         } else {

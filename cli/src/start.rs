@@ -2,11 +2,12 @@
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
-use crate::program::{Port, StartArgs, describe};
+use crate::program::{InvalidSetting, Port, StartArgs, describe, named};
 use anyhow::Context as _;
 use compliance_api::token::KeyError;
-use core_server::database::DatabaseError;
+use core_server::{CoreSettings, database::DatabaseError};
 use http_server::{Listener, serve_unready};
+use rest_gateway::Settings;
 use tls::ServerTls;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
@@ -24,38 +25,47 @@ pub(crate) struct ServicePort {
     port: Port,
     tls: Option<ServerTls>,
     unready: Unready,
-    meanwhile: Option<AbortOnDropHandle<Infallible>>,
+    unready_server: Option<AbortOnDropHandle<Infallible>>,
 }
 
 impl ServicePort {
-    /// The port of gRPC.
-    pub(crate) fn grpc(port: Port, tls: Option<ServerTls>) -> Self {
+    /// Binds the port of gRPC.
+    pub(crate) fn grpc(settings: &CoreSettings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
+        let reuse = settings.connections.reuse_port;
+        let port = Port::bind(settings.address, reuse, "grpc-addr")?;
         let unready: Unready =
             |listener| Box::pin(async { serve_unready(listener, core_server::unready().await).await });
-        Self { port, tls, unready, meanwhile: None }
+        Ok(Self { port, tls, unready, unready_server: None })
     }
 
-    /// The port of REST.
-    pub(crate) fn rest(port: Port, tls: Option<ServerTls>) -> Self {
+    /// Binds the port of REST.
+    pub(crate) fn rest(settings: &Settings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
+        let reuse = settings.connections.reuse_port;
+        let port = Port::bind(settings.address, reuse, "rest-addr")?;
         let unready: Unready = |listener| Box::pin(serve_unready(listener, rest_gateway::unready()));
-        Self { port, tls, unready, meanwhile: None }
+        Ok(Self { port, tls, unready, unready_server: None })
     }
 
     /// Responds from now on that the service is not ready.
     fn open(self) -> anyhow::Result<Self> {
-        if self.meanwhile.is_some() {
+        if self.unready_server.is_some() {
             return Ok(self);
         }
         let (tcp, port) = self.port.open()?;
         let serving = tokio::spawn((self.unready)(Listener { tcp, tls: self.tls.clone() }));
-        Ok(Self { port, meanwhile: Some(AbortOnDropHandle::new(serving)), ..self })
+        Ok(Self { port, unready_server: Some(AbortOnDropHandle::new(serving)), ..self })
     }
 
     /// Opens the port for the service.
     pub(crate) fn listen(self) -> anyhow::Result<Listener> {
-        drop(self.meanwhile);
+        drop(self.unready_server);
         Ok(Listener { tcp: self.port.listen()?, tls: self.tls })
     }
+}
+
+/// Fails if the file of --webhook-ca cannot be used.
+pub(crate) fn check_webhooks(settings: &CoreSettings) -> Result<(), InvalidSetting> {
+    settings.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
 }
 
 /// Makes attempts until one succeeds, fails for a reason that waiting does not mend, or the time is up. The ports are opened after the first

@@ -33,7 +33,7 @@ mod urls;
 mod webhooks;
 
 pub use serve::{Core, CoreService, StartError, unready};
-pub use settings::{CoreSettings, WebhookSettings};
+pub use settings::{CoreSettings, GrpcConnections, WebhookSettings};
 pub use storage::table::SchemaError;
 
 /// Every statement that reads a page of a list, with its name and the types of its parameters. For tools that look at plans.

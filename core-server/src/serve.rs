@@ -192,7 +192,7 @@ impl Core {
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)
             .prepare();
-        let connections = settings.connections.clone();
+        let connections = (&settings.connections).into();
         let (service, memory) = (NetworkService::new(pipeline, routes), backend.shares.memory.clone());
         Ok(Self { service, clients, memory, reporter, connections, backend, sender, tasks })
     }
@@ -205,7 +205,7 @@ impl Core {
         let (settings, pool) = (&self.backend.settings, self.backend.pool.clone());
         let (interval, expected) = (settings.change_upkeep, settings.change_retention);
         self.tasks.spawn(supervise("retention", move |task| changes::keep(pool.clone(), interval, expected, task)));
-        if settings.webhooks.deliver {
+        if !settings.webhooks.no_delivery {
             webhooks::start(&mut self.tasks, &self.backend, &self.sender);
         }
         self

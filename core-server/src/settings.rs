@@ -1,78 +1,172 @@
-//! Settings of the core.
+//! Settings of the core: one field each, with its flag, variable, default and bounds.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use clap::Args;
+use flags::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 use http_server::ConnectionLimits;
 use ipnet::IpNet;
 
 use crate::{access::RateLimit, limits::CHANGE_UPKEEP};
 
-/// Limits of the core.
-#[derive(Clone, Debug, PartialEq, Eq)]
+const SECOND: Duration = Duration::from_secs(1);
+/// Requests of one connection that run at once. A client with several streams of observations makes other calls on the same one.
+const STREAMS_PER_CONNECTION: u32 = 1024;
+
+/// How the core serves.
+#[derive(Args, Clone, Debug)]
 pub struct CoreSettings {
-    /// Requests that a company may make.
+    /// Address of gRPC; port 0 chooses a free port.
+    #[arg(id = "grpc-addr", long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
+          value_parser = listen_address)]
+    pub address: SocketAddr,
+    /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off. The cores behind a gateway divide it among themselves.
+    #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     pub rate_limit: RateLimit,
-    /// Calls in flight, at most; more are refused as overload.
+    /// Maximum number of connections to the database.
+    #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub database_connections: u32,
+    /// Maximum number of calls in flight; more are rejected with 503.
+    #[arg(long, env = "COMPLIANCE_MAX_IN_FLIGHT", default_value_t = 4096, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub max_in_flight: usize,
-    /// How long a call may take when its caller sets no shorter deadline.
+    /// Longest duration of a call whose caller sets no shorter deadline.
+    #[arg(long, env = "COMPLIANCE_CALL_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(SECOND..=3600 * SECOND))]
     pub call_timeout: Duration,
-    /// How long a whole streamed list may take, its reader's pauses included.
+    /// Longest duration of a streamed list, including its reader's pauses.
+    #[arg(long, env = "COMPLIANCE_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
+          value_parser = duration(SECOND..=86_400 * SECOND))]
     pub list_timeout: Duration,
-    /// How long a stream of observations may take.
+    /// Longest duration of a stream of observations.
+    #[arg(long, env = "COMPLIANCE_STREAM_TIMEOUT", default_value = "1h", value_name = "TIME",
+          value_parser = duration(SECOND..=86_400 * SECOND))]
     pub stream_timeout: Duration,
-    /// Size of one message, at most, in bytes.
+    /// Largest size of one gRPC message.
+    #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
+          value_parser = size(1 << 10..=u64::MAX))]
     pub message_limit: usize,
-    /// Limits of clients' connections.
-    pub connections: ConnectionLimits,
-    /// What one message may take in memory once it is decoded, in bytes.
+    /// Largest memory of one gRPC message after decoding.
+    #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
+          value_parser = size(1 << 20..=u64::MAX))]
     pub message_memory: usize,
-    /// What requests may take in memory at the same time, in bytes: encoded and decoded, until their responses are sent.
+    /// Memory of all requests together, encoded and decoded. One company gets at most half of what the others leave free.
+    #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
+          value_parser = size(1 << 20..=u64::MAX))]
     pub request_memory: usize,
-    /// Whether statements reach the nodes of Citus through the coordinator only.
+    /// On Citus, connect to the coordinator alone, and not to the nodes themselves.
+    #[arg(long, env = "COMPLIANCE_COORDINATOR_ONLY")]
     pub coordinator_only: bool,
-    /// How long changes must be kept, in days: the owner of the schema keeps them at least as long.
+    /// How many days changes must be kept: the core does not start if the database keeps them for a shorter time. `compliance migrate
+    /// --change-retention` sets how long it keeps them [default: 90], and so does `compliance serve` for its own database.
+    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     pub change_retention: Option<i32>,
     /// How often months of changes are made and dropped.
+    #[arg(skip = CHANGE_UPKEEP)]
     pub change_upkeep: Duration,
-    /// Streams that a company may have open: lists, exports and streams of observations.
+    /// Maximum number of lists, exports and streams of observations that a company has open.
+    #[arg(id = "company-streams", long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = 64, value_name = "N",
+          value_parser = count(1..=MAX_COUNT))]
     pub max_streams: usize,
     /// The delivery to webhooks.
+    #[command(flatten)]
     pub webhooks: WebhookSettings,
+    /// Limits of clients' connections.
+    #[command(flatten)]
+    pub connections: GrpcConnections,
 }
 
 /// How changes are delivered to webhooks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Args, Clone, Debug)]
 pub struct WebhookSettings {
-    /// Whether this core delivers.
-    pub deliver: bool,
-    /// Networks that endpoints may be in, besides the internet.
+    /// Leave the delivery to webhooks to other cores.
+    #[arg(id = "no-webhook-delivery", long, env = "COMPLIANCE_NO_WEBHOOK_DELIVERY")]
+    pub no_delivery: bool,
+    /// Networks in which webhooks may be, besides the internet, such as 10.1.0.0/16.
+    #[arg(
+        id = "webhook-networks",
+        long,
+        env = "COMPLIANCE_WEBHOOK_NETWORKS",
+        value_name = "NETWORK",
+        value_delimiter = ','
+    )]
     pub networks: Vec<IpNet>,
-    /// PEM file with authorities of endpoints, besides those that the system trusts.
+    /// PEM file with authorities of webhooks, besides those that the system trusts.
+    #[arg(id = "webhook-ca", long, env = "COMPLIANCE_WEBHOOK_CA", value_name = "FILE")]
     pub ca: Option<PathBuf>,
+}
+
+/// Limits of the connections to the port of gRPC.
+#[derive(Args, Clone, Debug)]
+pub struct GrpcConnections {
+    /// Longest time to receive the head of a gRPC request, and until the first request of a connection.
+    #[arg(id = "grpc-header-timeout", long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub header_timeout: Duration,
+    /// Longest time that a gRPC connection may be idle.
+    #[arg(id = "grpc-idle-timeout", long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub idle_timeout: Duration,
+    /// Longest time that a gRPC client may read nothing of a response.
+    #[arg(id = "grpc-write-timeout", long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub write_timeout: Duration,
+    /// Longest time to finish accepted gRPC calls at shutdown.
+    #[arg(id = "grpc-shutdown-grace", long, env = "COMPLIANCE_GRPC_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub shutdown_grace: Duration,
+    /// Maximum number of open gRPC connections.
+    #[arg(id = "grpc-max-connections", long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS", default_value_t = 10_000,
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
+    pub max_connections: usize,
+    /// Maximum number of open gRPC connections from one address [default: half of all].
+    #[arg(id = "grpc-max-connections-per-peer", long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N",
+          value_parser = count(1..=MAX_COUNT))]
+    pub max_connections_per_peer: Option<usize>,
+    /// Let several processes serve the same gRPC address; the system distributes connections among them.
+    #[arg(id = "grpc-reuse-port", long, env = "COMPLIANCE_GRPC_REUSE_PORT")]
+    pub reuse_port: bool,
 }
 
 impl Default for CoreSettings {
     fn default() -> Self {
+        flags::defaults()
+    }
+}
+
+impl From<&GrpcConnections> for ConnectionLimits {
+    fn from(settings: &GrpcConnections) -> Self {
         Self {
-            rate_limit: RateLimit::default(),
-            max_in_flight: 4096,
-            call_timeout: Duration::from_secs(30),
-            list_timeout: Duration::from_mins(10),
-            stream_timeout: Duration::from_hours(1),
-            message_limit: 64 << 20,
-            // A client with several streams of observations makes other calls on the same connection.
-            connections: ConnectionLimits {
-                max_streams: 1024,
-                idle_timeout: Duration::from_mins(5),
-                ..ConnectionLimits::default()
-            },
-            message_memory: 128 << 20,
-            request_memory: 384 << 20,
-            coordinator_only: false,
-            change_retention: None,
-            change_upkeep: CHANGE_UPKEEP,
-            max_streams: 64,
-            webhooks: WebhookSettings { deliver: true, networks: Vec::new(), ca: None },
+            max_connections: settings.max_connections,
+            max_connections_per_peer: settings.max_connections_per_peer,
+            max_streams: STREAMS_PER_CONNECTION,
+            header_timeout: settings.header_timeout,
+            idle_timeout: settings.idle_timeout,
+            write_timeout: settings.write_timeout,
+            shutdown_grace: settings.shutdown_grace,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::CoreSettings;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        core: CoreSettings,
+    }
+
+    #[test]
+    fn timeouts_are_seconds_or_have_a_unit() {
+        let timeout =
+            |text| Command::try_parse_from(["test", "--call-timeout", text]).unwrap().core.call_timeout.as_secs();
+        assert_eq!((timeout("45"), timeout("45s"), timeout("2m")), (45, 45, 120));
+        for wrong in ["0", "3601", "500ms"] {
+            assert!(Command::try_parse_from(["test", "--call-timeout", wrong]).is_err(), "{wrong}");
         }
     }
 }

@@ -1,9 +1,5 @@
 //! The one table of errors: each reason with its gRPC code, HTTP status and result code.
 
-mod status;
-
-pub use status::MAX_VIOLATION_BYTES;
-
 use std::time::Duration;
 
 use crate::rules::Violations;

@@ -14,6 +14,7 @@ pub mod csv_cell;
 pub mod deadline;
 pub mod description;
 pub mod error;
+mod id;
 pub mod json;
 #[cfg(test)]
 #[path = "../build/options.rs"]
@@ -25,14 +26,9 @@ pub mod record;
 mod record_generator;
 pub mod rules;
 mod secrets;
+mod status;
 #[cfg(feature = "service")]
 pub mod token;
-#[cfg(feature = "service")]
-pub mod wire;
-
-pub use private_url::PrivateUrl;
-
-/// Messages and services of `compliance.v1`, generated from `proto/`.
 #[allow(
     missing_docs,
     unused_qualifications,
@@ -41,21 +37,19 @@ pub use private_url::PrivateUrl;
     clippy::doc_lazy_continuation,
     reason = "generated: what the generators add to the declarations has no comments of ours"
 )]
-pub mod v1 {
-    tonic::include_proto!("compliance.v1");
+pub mod v1;
+#[cfg(feature = "service")]
+pub mod wire;
 
-    include!(concat!(env!("OUT_DIR"), "/checks.rs"));
-    include!(concat!(env!("OUT_DIR"), "/records.rs"));
-}
+pub use id::MAX_ID;
+pub use private_url::PrivateUrl;
+pub use status::MAX_VIOLATION_BYTES;
 
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
 /// The profile that Cargo built this with: `dev`, `release` or `dist`.
 pub const BUILD_PROFILE: &str = env!("BUILD_PROFILE");
-
-/// The largest ID there can be: 2^53 − 1, the largest integer that every JSON reader keeps exact.
-pub const MAX_ID: i64 = (1 << 53) - 1;
 
 #[cfg(test)]
 mod tests {

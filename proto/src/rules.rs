@@ -178,7 +178,7 @@ impl Checker {
         if !present && field.required {
             self.absent(field);
         } else if !known {
-            self.violated(field.name, field, unknown);
+            self.violated(field.name, field, formats::unknown);
         }
     }
 
@@ -274,13 +274,9 @@ impl Checker {
     }
 }
 
-fn unknown(label: &str) -> String {
-    format!("The selected {label} is invalid.")
-}
-
 /// The violation of a field that has a value other than these.
 pub fn not_one_of(label: &str, allowed: &[&str]) -> String {
-    format!("{} It must be one of: {}.", unknown(label), allowed.join(", "))
+    format!("{} It must be one of: {}.", formats::unknown(label), allowed.join(", "))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Gateway {
         };
         let callers = Callers::default();
         let large_requests = WorkQueue::new(limits, callers.clone());
-        let own = || Memory::new(settings.body_memory, settings.body_memory / MEMORY_SHARE);
+        let own = || Memory::new(settings.memory(), settings.memory() / MEMORY_SHARE);
         let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
         Self { clients, verifier, memory, callers, large_requests, settings }

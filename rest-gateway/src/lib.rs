@@ -28,4 +28,4 @@ pub use remote::{CoreChannel, RemoteError, connect, remote};
 pub use route::Route;
 pub use router::{ROUTES, router, unready};
 pub use serve::serve;
-pub use settings::Settings;
+pub use settings::{RestConnections, Settings};

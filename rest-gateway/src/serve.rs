@@ -33,7 +33,7 @@ pub async fn serve(
         // The body arrives, the core is called twice at most, and the client reads a list.
         request_time: Some(settings.body_timeout + settings.request_timeout * 3 + settings.list_timeout),
     };
-    http_server::serve(listener, app, settings.connections.clone(), shutdown).await
+    http_server::serve(listener, app, (&settings.connections).into(), shutdown).await
 }
 
 /// The response to a request that HTTP itself refuses, before any handler sees it.

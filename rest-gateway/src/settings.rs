@@ -1,57 +1,129 @@
-//! What an operator can set, with the defaults that suit most.
+//! Settings of the gateway: one field each, with its flag, variable, default and bounds.
 
-use std::time::Duration;
+use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
 
-use http::HeaderValue;
+use clap::Args;
+use flags::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
+use http::{HeaderValue, Uri};
 use http_server::ConnectionLimits;
 use tls::ClientTls;
 
 const MIB: usize = 1 << 20;
+const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
+/// How long a connection to the core may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Limits of the gateway: every wait and every buffer has one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How REST is served.
+#[derive(Args, Clone, Debug)]
 pub struct Settings {
-    /// The largest request body, in bytes.
+    /// Address of REST; port 0 chooses a free port.
+    #[arg(id = "rest-addr", long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
+          value_parser = listen_address)]
+    pub address: SocketAddr,
+    /// Largest request body; a larger one gets 413.
+    #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
+          value_parser = size(ANY_SIZE))]
     pub body_limit: usize,
-    /// What requests may take in memory at the same time, in bytes: their bodies, the messages made of them and the work
-    /// with those. A core in the same process has its own setting, which then counts for both.
+    /// Memory of all REST requests together, encoded and decoded. One company gets at most half of what the others leave
+    /// free. With the core in this process, --request-memory applies to both.
+    #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "384MiB", value_name = "SIZE",
+          value_parser = size(ANY_SIZE))]
     pub body_memory: usize,
-    /// How long a request body may take to arrive.
+    /// Longest time to receive a request body.
+    #[arg(long, env = "COMPLIANCE_BODY_TIMEOUT", default_value = "60s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
     pub body_timeout: Duration,
-    /// How long the core may take for one call.
+    /// Longest duration of one call of the core.
+    #[arg(id = "rest-request-timeout", long, env = "COMPLIANCE_REST_REQUEST_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
     pub request_timeout: Duration,
-    /// How long a whole streamed list may take, the client's reading included.
+    /// Longest duration of a streamed list.
+    #[arg(id = "rest-list-timeout", long, env = "COMPLIANCE_REST_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
     pub list_timeout: Duration,
-    /// Origins of web pages that may call the interface from a browser; `*` is any. None: only the service's own pages.
-    pub cors_origins: Vec<HeaderValue>,
     /// Limits of clients' connections.
-    pub connections: ConnectionLimits,
-    /// Connections to a core that is reached over the network.
+    #[command(flatten)]
+    pub connections: RestConnections,
+    /// Origin of web pages that may call REST from a browser, such as `https://partner.example`; `*` for any. Several are
+    /// separated by commas.
+    #[arg(id = "cors-origin", long, env = "COMPLIANCE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
+    pub cors_origins: Vec<HeaderValue>,
+    /// Number of connections to each core in another process.
+    #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = 2, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub core_connections: usize,
     /// How long a connection to the core may take to be made.
+    #[arg(skip = CONNECT_TIMEOUT)]
     pub connect_timeout: Duration,
     /// What the gateway trusts, and who it is, when it connects to cores at `https` addresses.
+    #[arg(skip)]
     pub core_tls: Option<ClientTls>,
+}
+
+/// Limits of the connections to the port of REST.
+#[derive(Args, Clone, Debug)]
+pub struct RestConnections {
+    /// Longest time to receive the head of a request.
+    #[arg(id = "rest-header-timeout", long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub header_timeout: Duration,
+    /// Longest time that a connection may be idle.
+    #[arg(id = "rest-idle-timeout", long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "60s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub idle_timeout: Duration,
+    /// Longest time to finish accepted requests at shutdown.
+    #[arg(id = "rest-shutdown-grace", long, env = "COMPLIANCE_REST_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub shutdown_grace: Duration,
+    /// Longest time that a client may read nothing of a response.
+    #[arg(id = "rest-write-timeout", long, env = "COMPLIANCE_REST_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
+          value_parser = duration(ANY_TIME))]
+    pub write_timeout: Duration,
+    /// Maximum number of open connections.
+    #[arg(id = "rest-max-connections", long, env = "COMPLIANCE_REST_MAX_CONNECTIONS", default_value_t = 10_000,
+          value_name = "N", value_parser = count(1..=MAX_COUNT))]
+    pub max_connections: usize,
+    /// Maximum number of open connections from one address [default: half of all]. Behind a proxy, set it to the same
+    /// number as --rest-max-connections.
+    #[arg(id = "rest-max-connections-per-peer", long, env = "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER", value_name = "N",
+          value_parser = count(1..=MAX_COUNT))]
+    pub max_connections_per_peer: Option<usize>,
+    /// Let several processes serve the same REST address; the system distributes connections among them.
+    #[arg(id = "rest-reuse-port", long, env = "COMPLIANCE_REST_REUSE_PORT")]
+    pub reuse_port: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
+        flags::defaults()
+    }
+}
+
+impl Default for RestConnections {
+    fn default() -> Self {
+        flags::defaults()
+    }
+}
+
+impl From<&RestConnections> for ConnectionLimits {
+    fn from(settings: &RestConnections) -> Self {
         Self {
-            body_limit: 32 * MIB,
-            body_memory: 384 * MIB,
-            body_timeout: Duration::from_mins(1),
-            request_timeout: Duration::from_secs(30),
-            list_timeout: Duration::from_mins(10),
-            cors_origins: Vec::new(),
-            connections: ConnectionLimits::default(),
-            core_connections: 2,
-            connect_timeout: Duration::from_secs(3),
-            core_tls: None,
+            max_connections: settings.max_connections,
+            max_connections_per_peer: settings.max_connections_per_peer,
+            header_timeout: settings.header_timeout,
+            idle_timeout: settings.idle_timeout,
+            write_timeout: settings.write_timeout,
+            shutdown_grace: settings.shutdown_grace,
+            ..Self::default()
         }
     }
 }
 
 impl Settings {
+    /// What requests may take in memory at the same time, in bytes: enough for one with the largest body.
+    pub(crate) fn memory(&self) -> usize {
+        self.body_memory.max(self.body_limit)
+    }
+
     /// The largest message to or from the core. A result is longer than the shortest item that asks for it.
     pub(crate) fn message_limit(&self) -> usize {
         self.body_limit.saturating_mul(8).max(64 * MIB)
@@ -62,4 +134,17 @@ impl Settings {
     pub(crate) fn message_memory(&self) -> usize {
         self.body_limit.saturating_mul(16).min(128 * MIB)
     }
+}
+
+/// An origin as browsers send it: scheme, host and port alone.
+fn origin(text: &str) -> Result<HeaderValue, String> {
+    let allowed = "must be * or scheme://host[:port], such as https://partner.example";
+    let is_origin = |url: Uri| {
+        let scheme_and_host = url.scheme_str().zip(url.authority());
+        scheme_and_host.is_some_and(|(scheme, host)| text == format!("{scheme}://{host}"))
+    };
+    if text != "*" && !text.parse().is_ok_and(is_origin) {
+        return Err(allowed.to_owned());
+    }
+    HeaderValue::from_str(text).map_err(|_| allowed.to_owned())
 }

@@ -3,8 +3,8 @@
 use std::{process::ExitCode, sync::Arc};
 
 use crate::program::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, StartArgs, TelemetryArgs,
-    TlsRefreshArgs, close_pool,
+    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, StartArgs, TelemetryArgs, TlsRefreshArgs,
+    close_pool,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::{
-    start::{ServicePort, wait_for},
+    start::{ServicePort, check_webhooks, wait_for},
     version::COMMIT,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct CoreTierArgs {
     #[arg(long)]
     migrate: bool,
     #[command(flatten, next_help_heading = "Core")]
-    core: CoreArgs,
+    core: CoreSettings,
     #[command(flatten, next_help_heading = "Tokens")]
     keys: KeyArgs,
     #[command(flatten)]
@@ -50,10 +50,10 @@ impl CoreTierArgs {
         let (loaded, path) = (self.grpc_tls.load(), self.grpc_tls.certificate());
         let certificates = [
             CertificateNeed::of("gRPC certificate", loaded, path, true),
-            CertificateNeed::of("webhook authorities", self.core.check_webhooks().map(Some), None, false),
+            CertificateNeed::of("webhook authorities", check_webhooks(&self.core).map(Some), None, false),
         ];
         Needs {
-            ports: vec![PortNeed::grpc(self.core.address())],
+            ports: vec![PortNeed::grpc(self.core.address)],
             certificates: certificates.into_iter().flatten().collect(),
             database: Some(DatabaseNeed {
                 url: &self.database,
@@ -76,8 +76,8 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
     let tls = args.grpc_tls.load()?;
-    args.core.check_webhooks()?;
-    let mut ports = vec![ServicePort::grpc(args.core.bind()?, tls.clone())];
+    check_webhooks(&args.core)?;
+    let mut ports = vec![ServicePort::grpc(&args.core, tls.clone())?];
     let _telemetry = args.telemetry.start("compliance-core", COMMIT)?;
     let prepare = async || {
         let verifier = args.keys.verifier().await?;
@@ -91,8 +91,8 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let prepared = shutdown.run_until_cancelled(wait_for(&args.start, &mut ports, prepare));
     let Some((verifier, database)) = prepared.await.transpose()? else { return Ok(()) };
     database::warn_if_owner(&database.pool).await;
-    let mut settings = CoreSettings::from(&args.core);
-    Descriptors::raise().bound("gRPC", &mut settings.connections, 1, database.max_connections());
+    let mut settings = args.core.clone();
+    Descriptors::raise().bound("gRPC", &mut settings.connections.max_connections, 1, database.max_connections());
     let core = Core::new(&database, Arc::clone(&verifier), &settings).await;
     let core = core.context("the gRPC service cannot be set up")?.with_background();
     let _refresh = args.keys.refresh(&verifier);

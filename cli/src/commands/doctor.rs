@@ -4,23 +4,22 @@ mod certificate;
 mod checks;
 mod cores;
 mod database;
+mod finding;
 mod needs;
 
-use std::{ffi::OsString, fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
-use crate::program::{
-    ConfigurationArgs, CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, try_parse,
-    units::listen_address, unix_now,
-};
+use crate::program::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, named, unix_now};
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use compliance_api::PrivateUrl;
 use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
+use flags::listen_address;
+use serde_json::json;
 
 pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 
-use self::checks::{Finding, State};
-use super::{Cli, Command};
+use self::finding::{Finding, State};
 use crate::{data_dir::DataDirArgs, database::run_as_owner, secret};
 
 /// Rows of each constraint that are named.
@@ -123,54 +122,36 @@ impl DoctorArgs {
         match &self.token_file {
             Some(path) => {
                 let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
-                Ok(Some(text.map_err(InvalidSetting::of("--token-file (COMPLIANCE_TOKEN_FILE)"))?.trim().to_owned()))
+                Ok(Some(text.map_err(InvalidSetting::of(named("token-file")))?.trim().to_owned()))
             }
             None => Ok(self.token.as_ref().and_then(Hidden::filled).map(str::to_owned)),
         }
     }
 }
 
-impl Command {
-    fn needs(&self) -> Option<Needs<'_>> {
-        match self {
-            Self::Serve(args) => Some(args.needs()),
-            Self::Core(args) => Some(args.needs()),
-            Self::Gateway(args) => Some(args.needs()),
-            _ => None,
-        }
-    }
+/// A command with its needs, or why its settings are wrong.
+type CommandNeeds<'a> = (&'a str, Result<Option<Needs<'a>>, &'a str>);
+
+/// Checks what these commands need, or, without any, what the settings of this one name.
+pub(super) fn run(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<ExitCode> {
+    if args.counts { counts(args) } else { crate::program::block_on(machine(args, commands)) }
 }
 
-pub(super) fn run(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
-    if args.counts { counts(args) } else { crate::program::block_on(machine(args, configuration)) }
-}
-
-async fn machine(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow::Result<ExitCode> {
+async fn machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<ExitCode> {
     let mut findings = vec![checks::descriptors()];
-    let tables = configuration.commands(&Cli::command());
-    let tables = tables.into_iter().filter(|name| ["serve", "core", "gateway"].contains(&name.as_str()));
-    let parsed: Vec<_> = tables
-        .map(|name| {
-            let file = configuration.file().map(|path| path.as_os_str().to_owned()).unwrap_or_default();
-            let arguments = [OsString::from("compliance"), "--config".into(), file, name.clone().into()];
-            (name, try_parse::<Cli>(&arguments))
-        })
-        .collect();
     let mut all: Vec<(Option<&str>, Needs<'_>)> = Vec::new();
-    for (name, parsed) in &parsed {
-        match parsed {
-            Ok(cli) => {
-                all.extend(cli.command.as_ref().and_then(Command::needs).map(|needs| (Some(name.as_str()), needs)));
-            }
+    if commands.is_empty() {
+        all.push((None, args.needs()));
+    }
+    for (name, needs) in commands {
+        match needs {
+            Ok(needs) => all.extend(needs.map(|needs| (Some(name), needs))),
             Err(error) => {
                 let finding =
                     Finding::new("settings", State::Problem, error, "correct the file: compliance help COMMAND");
-                findings.push(Finding { command: Some(name.clone()), ..finding });
+                findings.push(Finding { command: Some(name.to_owned()), ..finding });
             }
         }
-    }
-    if parsed.is_empty() {
-        all.push((None, args.needs()));
     }
     let hosts: Vec<String> = all.iter().flat_map(|(_, needs)| needs.secure_hosts()).collect();
     let listed = all.iter().map(|(_, needs)| needs.cores.len() as u32).max().unwrap_or_default();
@@ -190,8 +171,8 @@ async fn machine(args: &DoctorArgs, configuration: &ConfigurationArgs) -> anyhow
 /// Checks what one command needs. `hosts` are those of its cores that gateways connect to.
 async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for PortNeed { check, address, flag, variable } in needs.ports {
-        findings.push(checks::port(check, address, flag, variable));
+    for PortNeed { check, address, setting } in needs.ports {
+        findings.push(checks::port(check, address, setting));
     }
     for certificate in needs.certificates {
         findings.push(certificate::check(certificate, hosts, unix_now()?));
@@ -251,14 +232,12 @@ fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
 }
 
 fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let line = |json: serde_json::Value, text: String| if args.json { json.to_string() } else { text };
     let print = |Difference { company_id, list, counts }| {
-        let line = if args.json {
-            serde_json::json!({ "company": company_id, "list": list, "counts": counts }).to_string()
-        } else {
-            format!("company {company_id}: {counts} counts of {list} differ from the records")
-        };
+        let json = json!({ "company": company_id, "list": list, "counts": counts });
+        let text = format!("company {company_id}: {counts} counts of {list} differ from the records");
         // Nobody may be reading.
-        let _ = writeln!(std::io::stdout(), "{line}");
+        let _ = writeln!(std::io::stdout(), "{}", line(json, text));
     };
     let (wrong, behind, violating) = run_as_owner(&args.database, &args.data_dir, async |connection| {
         let wrong = check_counts(connection, args.repair, print).await?;
@@ -267,38 +246,28 @@ fn counts(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     })?;
     let mut out = std::io::stdout();
     for BehindSequence { sequence, table, last_id, greatest_id } in &behind {
-        let line = if args.json {
-            serde_json::json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id })
-                .to_string()
-        } else {
-            format!(
-                "the sequence {sequence} is at {last_id}, and {table} has the ID {greatest_id}: new records meet IDs that are taken"
-            )
-        };
-        writeln!(out, "{line}")?;
+        let json = json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id });
+        let text = format!(
+            "the sequence {sequence} is at {last_id}, and {table} has the ID {greatest_id}: new records meet IDs that are taken"
+        );
+        writeln!(out, "{}", line(json, text))?;
     }
     for ViolatingRow { table, constraint, company_id, id } in &violating {
-        let line = if args.json {
-            serde_json::json!({ "company": company_id, "table": table, "id": id, "constraint": constraint }).to_string()
-        } else {
-            let id = id.map(|id| format!(", ID {id}")).unwrap_or_default();
-            format!("company {company_id}: a row of {table}{id} violates {constraint}: correct it by hand")
-        };
-        writeln!(out, "{line}")?;
+        let json = json!({ "company": company_id, "table": table, "id": id, "constraint": constraint });
+        let id = id.map(|id| format!(", ID {id}")).unwrap_or_default();
+        let text = format!("company {company_id}: a row of {table}{id} violates {constraint}: correct it by hand");
+        writeln!(out, "{}", line(json, text))?;
     }
     let is_repaired = args.repair && (wrong > 0 || !behind.is_empty());
     let (sequences, rows) = (behind.len(), violating.len());
-    let result = match (wrong, sequences, rows) {
-        _ if args.json => serde_json::json!({
-            "wrong": wrong, "repaired": is_repaired, "sequences": sequences, "violating": rows
-        })
-        .to_string(),
+    let json = json!({ "wrong": wrong, "repaired": is_repaired, "sequences": sequences, "violating": rows });
+    let text = match (wrong, sequences, rows) {
         (0, 0, 0) => "nothing is wrong".to_owned(),
         (0, 0, _) => format!("{rows} rows have values that are out of range"),
         _ if is_repaired => format!("{wrong} counts and {sequences} sequences were wrong and are repaired"),
         _ => format!("{wrong} counts and {sequences} sequences are wrong; `--repair` repairs them"),
     };
-    writeln!(out, "{result}")?;
+    writeln!(out, "{}", line(json, text))?;
     let is_right = (wrong == 0 && behind.is_empty() || is_repaired) && violating.is_empty();
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }

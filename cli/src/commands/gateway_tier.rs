@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use crate::program::{
-    CoreTlsArgs, Descriptors, GatewayArgs, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs,
-    TlsRefreshArgs,
+    CoreTlsArgs, Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, named,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -14,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, Needs, PortNeed};
 use crate::{
-    service::CORE_URL,
     start::{ServicePort, wait_for},
     version::COMMIT,
 };
@@ -38,7 +36,7 @@ pub(crate) struct GatewayTierArgs {
     #[command(flatten)]
     start: StartArgs,
     #[command(flatten, next_help_heading = "REST")]
-    gateway: GatewayArgs,
+    gateway: Settings,
     #[command(flatten, next_help_heading = "Tokens")]
     keys: KeyArgs,
     #[command(flatten)]
@@ -60,7 +58,7 @@ impl GatewayTierArgs {
             CertificateNeed::of("client certificate", client.load(), client.certificate(), false),
         ];
         Needs {
-            ports: vec![PortNeed::rest(self.gateway.address())],
+            ports: vec![PortNeed::rest(self.gateway.address)],
             certificates: certificates.into_iter().flatten().collect(),
             database: None,
             data_dir: None,
@@ -77,12 +75,12 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
-    let mut ports = vec![ServicePort::rest(args.gateway.bind()?, rest_tls.clone())];
+    let mut ports = vec![ServicePort::rest(&args.gateway, rest_tls.clone())?];
     let _telemetry = args.telemetry.start("compliance-gateway", COMMIT)?;
-    let mut settings = Settings { core_tls, ..Settings::from(&args.gateway) };
-    Descriptors::raise().bound("REST", &mut settings.connections, 1, settings.core_connections);
+    let mut settings = Settings { core_tls, ..args.gateway.clone() };
+    Descriptors::raise().bound("REST", &mut settings.connections.max_connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
-    let core = rest_gateway::remote(&cores.join(","), &settings).map_err(InvalidSetting::of(CORE_URL))?;
+    let core = rest_gateway::remote(&cores.join(","), &settings).map_err(InvalidSetting::of(named("core-url")))?;
     let verifier = wait_for(&args.start, &mut ports, async || args.keys.verifier().await);
     let verifier = shutdown.run_until_cancelled(verifier).await.transpose()?;
     let Some(verifier) = verifier else { return Ok(()) };

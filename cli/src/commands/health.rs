@@ -2,9 +2,10 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use crate::program::{CoreTlsArgs, InvalidSetting, units::duration};
+use crate::program::{CoreTlsArgs, InvalidSetting};
 use anyhow::{Context as _, ensure};
 use clap::Args;
+use flags::duration;
 use http::{Request, StatusCode, Uri, header::HOST, uri::Authority};
 use http_body_util::Empty;
 use hyper::{

@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::program::{
-    CoreArgs, DatabaseUrlArgs, Descriptors, GatewayArgs, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs,
-    RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, close_pool, unix_now,
+    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, RestTlsArgs, StartArgs,
+    TelemetryArgs, TlsRefreshArgs, close_pool, named, unix_now,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -30,7 +30,7 @@ use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
     secret,
-    start::{ServicePort, wait_for},
+    start::{ServicePort, check_webhooks, wait_for},
     version::COMMIT,
 };
 
@@ -56,11 +56,11 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     demo: bool,
     #[command(flatten, next_help_heading = "Core")]
-    core: CoreArgs,
+    core: CoreSettings,
     #[command(flatten, next_help_heading = "Tokens")]
     keys: KeyArgs,
     #[command(flatten, next_help_heading = "REST")]
-    gateway: GatewayArgs,
+    gateway: Settings,
     #[command(flatten)]
     rest_tls: RestTlsArgs,
     #[command(flatten)]
@@ -78,10 +78,10 @@ impl ServeArgs {
         let certificates = [
             CertificateNeed::of("REST certificate", rest.load(), rest.certificate(), false),
             CertificateNeed::of("gRPC certificate", grpc.load(), grpc.certificate(), true),
-            CertificateNeed::of("webhook authorities", self.core.check_webhooks().map(Some), None, false),
+            CertificateNeed::of("webhook authorities", check_webhooks(&self.core).map(Some), None, false),
         ];
         Needs {
-            ports: vec![PortNeed::rest(self.gateway.address()), PortNeed::grpc(self.core.address())],
+            ports: vec![PortNeed::rest(self.gateway.address), PortNeed::grpc(self.core.address)],
             certificates: certificates.into_iter().flatten().collect(),
             database: Some(DatabaseNeed {
                 url: &self.database,
@@ -107,13 +107,12 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let given_database = args.database.target()?;
     if args.replicas.replicas()?.is_some() && given_database.is_none() {
         let allowed = "the URL of the primary, whose replicas --read-database-url names";
-        return Err(InvalidSetting::missing("--database-url (DATABASE_URL)", allowed).into());
+        return Err(InvalidSetting::missing(named("database-url"), allowed).into());
     }
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
-    args.core.check_webhooks()?;
+    check_webhooks(&args.core)?;
     let [rest_tls, grpc_tls] = certificates.clone();
-    let (rest, grpc) = (args.gateway.bind()?, args.core.bind()?);
-    let mut ports = vec![ServicePort::rest(rest, rest_tls), ServicePort::grpc(grpc, grpc_tls)];
+    let mut ports = vec![ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core, grpc_tls)?];
     let _telemetry = args.telemetry.start("compliance", COMMIT)?;
     let given_keys = wait_for(&args.start, &mut ports, async || args.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
@@ -153,11 +152,11 @@ async fn serve_over(
     if args.demo && fixtures::fill_demo(&connected.pool).await? {
         tracing::info!(company = DEMO_COMPANY, "the demo company was filled");
     }
-    let mut settings = Settings::from(&args.gateway);
-    let mut core_settings = CoreSettings::from(&args.core);
+    let mut settings = args.gateway.clone();
+    let mut core_settings = args.core.clone();
     let (descriptors, others) = (Descriptors::raise(), connected.max_connections());
-    descriptors.bound("REST", &mut settings.connections, 2, others);
-    descriptors.bound("gRPC", &mut core_settings.connections, 2, others);
+    descriptors.bound("REST", &mut settings.connections.max_connections, 2, others);
+    descriptors.bound("gRPC", &mut core_settings.connections.max_connections, 2, others);
     let core = Core::new(&connected, Arc::clone(&verifier), &core_settings).await;
     let core = core.context("the gRPC service cannot be set up")?.with_background();
     let router = rest_gateway::router(core.clients(), Some(core.memory()), Arc::clone(&verifier), &settings);

@@ -2,13 +2,14 @@
 
 use std::{io::Write as _, process::ExitCode, time::Duration};
 
-use crate::program::{SigningArgs, units::duration, unix_now};
+use crate::program::{SigningArgs, unix_now};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     MAX_ID,
     token::{Claims, issue},
 };
+use flags::duration;
 
 use crate::{data_dir::DataDirArgs, secret};
 

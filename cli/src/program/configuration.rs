@@ -2,23 +2,25 @@
 //! the file take the place of the defaults of the command line, so they are parsed and checked by the same code.
 
 mod file;
+mod given;
 mod print;
 
 use std::{
-    collections::BTreeSet,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     io::Write as _,
     path::{Path, PathBuf},
     process::exit,
 };
 
 use clap::{
-    Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches,
+    Arg, Args, Command, CommandFactory, FromArgMatches,
     error::{ContextKind, ContextValue},
-    parser::ValueSource,
 };
 
-use self::file::ConfigurationFile;
+use self::{
+    file::ConfigurationFile,
+    given::{CONFIG, first_look, ignore_empty_variables, subcommand},
+};
 
 /// The exit status for settings that are wrong.
 pub(crate) const WRONG_SETTING: u8 = 2;
@@ -53,7 +55,6 @@ impl ConfigurationArgs {
 const PREFIX: &str = "COMPLIANCE_";
 /// The variable that is not a setting of a command.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
-const CONFIG: &str = "config";
 const PRINT: &str = "print-config";
 
 /// Parses `arguments`, program name first, with the environment and the configuration file. Exits the process with status
@@ -62,14 +63,8 @@ const PRINT: &str = "print-config";
 /// An empty environment variable counts as absent: deployment tools often set a variable without a value.
 pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<Item = OsString>) -> P {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let program = P::command();
-    let given = first_look(&program, &arguments);
-    let file = given.file.as_deref().map(|path| ConfigurationFile::read(path, &program));
-    let file = file.transpose().unwrap_or_else(|error| refuse(&format!("error: {error:#}\n")));
-    let program = match &file {
-        Some(file) => file.apply(program, &given),
-        None => program,
-    };
+    let read = with_file(P::command(), &arguments);
+    let (program, file) = read.unwrap_or_else(|error| refuse(&format!("error: {error:#}\n")));
     let mut command = ignore_empty_variables(program.clone());
     let parsed = command.clone().try_get_matches_from(arguments);
     let mut matches = parsed.unwrap_or_else(|error| match origin_of_wrong_value(&error, &program, file.as_ref()) {
@@ -88,13 +83,7 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIter
 
 /// Parses arguments like [`parse`]. Returns the message of an error.
 pub(crate) fn try_parse<P: CommandFactory + FromArgMatches>(arguments: &[OsString]) -> Result<P, String> {
-    let program = P::command();
-    let given = first_look(&program, arguments);
-    let file = given.file.as_deref().map(|path| ConfigurationFile::read(path, &program)).transpose();
-    let program = match file.map_err(|error| format!("{error:#}"))? {
-        Some(file) => file.apply(program, &given),
-        None => program,
-    };
+    let (program, _) = with_file(P::command(), arguments).map_err(|error| format!("{error:#}"))?;
     let parsed = ignore_empty_variables(program).try_get_matches_from(arguments);
     let parsed = parsed.and_then(|mut matches| P::from_arg_matches_mut(&mut matches));
     // The rest is usage.
@@ -102,38 +91,12 @@ pub(crate) fn try_parse<P: CommandFactory + FromArgMatches>(arguments: &[OsStrin
         .map_err(|error| error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
-fn ignore_empty_variables(command: Command) -> Command {
-    let ignore = |argument: Arg| {
-        let value = argument.get_env().and_then(std::env::var_os);
-        if value.as_deref().is_some_and(OsStr::is_empty) { argument.env(None::<&'static str>) } else { argument }
-    };
-    command.mut_args(ignore).mut_subcommands(ignore_empty_variables)
-}
-
-/// What has to be known before the arguments are parsed.
-#[derive(Default)]
-struct Given {
-    /// The configuration file that the arguments or the environment name.
-    file: Option<PathBuf>,
-    /// The command, whose table in the file takes precedence.
-    command: Option<String>,
-    /// The settings that the arguments or the environment give.
-    settings: BTreeSet<String>,
-}
-
-/// Other arguments may be wrong.
-fn first_look(program: &Command, arguments: &[OsString]) -> Given {
-    let program = ignore_empty_variables(program.clone()).ignore_errors(true);
-    let Ok(matches) = program.clone().try_get_matches_from(arguments) else { return Given::default() };
-    let file = matches.try_get_one::<PathBuf>(CONFIG).ok().flatten().cloned();
-    let (command, found) = subcommand(&program, &matches).unwrap_or((&program, &matches));
-    let is_given = |argument: &&Arg| {
-        let source = found.value_source(argument.get_id().as_str());
-        matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
-    };
-    let settings = command.get_arguments().filter(|argument| is_setting(argument)).filter(is_given);
-    let settings = settings.filter_map(Arg::get_long).map(str::to_owned).collect();
-    Given { file, command: matches.subcommand_name().map(str::to_owned), settings }
+/// The program with the values of the configuration file as its defaults, and the file, if one is given.
+fn with_file(program: Command, arguments: &[OsString]) -> anyhow::Result<(Command, Option<ConfigurationFile>)> {
+    let given = first_look(&program, arguments);
+    let Some(path) = &given.file else { return Ok((program, None)) };
+    let file = ConfigurationFile::read(path, &program)?;
+    Ok((file.apply(program, &given), Some(file)))
 }
 
 /// The variables of the environment whose names begin like those of settings, and that no command knows. Deployment tools set
@@ -149,18 +112,6 @@ pub(crate) fn unknown_variables(program: &Command) -> Vec<String> {
 fn is_variable(command: &Command, name: &str) -> bool {
     let own = command.get_arguments().filter_map(Arg::get_env).any(|variable| variable == name);
     own || command.get_subcommands().any(|subcommand| is_variable(subcommand, name))
-}
-
-/// The command that was chosen, with what was found for it.
-fn subcommand<'a>(command: &'a Command, matches: &'a ArgMatches) -> Option<(&'a Command, &'a ArgMatches)> {
-    let (name, found) = matches.subcommand()?;
-    let chosen = command.find_subcommand(name)?;
-    Some(subcommand(chosen, found).unwrap_or((chosen, found)))
-}
-
-/// Whether an argument is a setting: something that the environment can give, too.
-fn is_setting(argument: &Arg) -> bool {
-    argument.get_env().is_some() && argument.get_id() != CONFIG
 }
 
 /// The origin of the value that an error rejects, unless it is the command line.

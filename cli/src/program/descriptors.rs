@@ -1,6 +1,6 @@
 //! File descriptors: the limit of the process, and how many connections fit in it.
 
-use http_server::{ConnectionLimits, HEALTH_CONNECTIONS};
+use http_server::HEALTH_CONNECTIONS;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// More are of no use, and some systems have a hard limit of a billion.
@@ -41,38 +41,35 @@ impl Descriptors {
         Self(usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
-    /// Lowers the limit on a port's connections if there are too few descriptors for it. The process has so many
+    /// Lowers the number of a port's connections if there are too few descriptors for it. The process has so many
     /// `ports`, and needs `others` for the connections that it makes itself.
-    pub(crate) fn bound(self, port: &str, limits: &mut ConnectionLimits, ports: usize, others: usize) {
+    pub(crate) fn bound(self, port: &str, max_connections: &mut usize, ports: usize, others: usize) {
         let available = self.0.saturating_sub(OTHERS + others) / ports;
         let connections = available.saturating_sub(HEALTH_CONNECTIONS).max(FEWEST_CONNECTIONS);
-        if connections < limits.max_connections {
+        if connections < *max_connections {
             tracing::warn!(
                 port,
                 connections,
-                wanted = limits.max_connections,
+                wanted = *max_connections,
                 "too few file descriptors for all connections"
             );
-            limits.max_connections = connections;
-            limits.max_connections_per_peer = limits.max_connections_per_peer.map(|peer| peer.min(connections));
+            *max_connections = connections;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use http_server::ConnectionLimits;
-
     use super::Descriptors;
 
     #[test]
     fn each_port_has_its_share_of_the_descriptors() {
         let connections = |descriptors, ports| {
-            let mut limits = ConnectionLimits::default();
-            Descriptors(descriptors).bound("REST", &mut limits, ports, 16);
-            limits.max_connections
+            let mut connections = 10_000;
+            Descriptors(descriptors).bound("REST", &mut connections, ports, 16);
+            connections
         };
-        assert_eq!(connections(1 << 20, 2), ConnectionLimits::default().max_connections);
+        assert_eq!(connections(1 << 20, 2), 10_000);
         assert_eq!((connections(256, 2), connections(256, 1), connections(10, 2)), (72, 160, 8));
     }
 }

@@ -17,21 +17,21 @@ const CLOSED_PIPE: u8 = 141;
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {verb}: {cause}")]
 pub(crate) struct InvalidSetting {
-    setting: &'static str,
+    setting: String,
     verb: &'static str,
     #[source]
     cause: Box<dyn Error + Send + Sync>,
 }
 
 impl InvalidSetting {
-    /// Names the setting by its flag and variable, such as `--rest-addr (COMPLIANCE_REST_ADDR)`.
-    pub(crate) fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: &'static str) -> impl FnOnce(E) -> Self {
-        move |cause| Self { setting, verb: "is wrong", cause: cause.into() }
+    /// A setting with a wrong value, as [`named`](super::names::named) names it.
+    pub(crate) fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: impl Into<String>) -> impl FnOnce(E) -> Self {
+        move |cause| Self { setting: setting.into(), verb: "is wrong", cause: cause.into() }
     }
 
     /// A setting that must be given, with what it may be.
-    pub(crate) fn missing(setting: &'static str, allowed: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { setting, verb: "is required", cause: allowed.into() }
+    pub(crate) fn missing(setting: impl Into<String>, allowed: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { setting: setting.into(), verb: "is required", cause: allowed.into() }
     }
 }
 

@@ -11,7 +11,7 @@ use sqlx::PgPool;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::program::Signals;
+use crate::program::signals::Signals;
 
 /// How long connections may take to come back to the pool, as after an abandoned statement.
 const POOL_CLOSE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -10,6 +10,7 @@ use axum::{
 };
 use clap::Args;
 use compliance_api::PrivateUrl;
+use flags::listen_address;
 use http::{StatusCode, Uri, header::CONTENT_TYPE};
 use http_server::{App, ConnectionLimits};
 use telemetry::{
@@ -20,7 +21,7 @@ use telemetry::{
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use crate::program::{InvalidSetting, Port, logging, units::listen_address};
+use crate::program::{failure::InvalidSetting, logging, names::named, ports::Port};
 
 /// Connections of the admin port: a few collectors of metrics, and a person.
 const MAX_CONNECTIONS: usize = 32;
@@ -64,13 +65,13 @@ impl TelemetryArgs {
     /// Starts what the settings ask for. Must come before what is measured. `program` names the service in traces,
     /// `commit` the build in metrics.
     pub(crate) fn start(&self, program: &'static str, commit: &'static str) -> anyhow::Result<Telemetry> {
-        let port = self.admin_addr.map(|addr| Port::bind(addr, false, "--admin-addr", "COMPLIANCE_ADMIN_ADDR"));
+        let port = self.admin_addr.map(|addr| Port::bind(addr, false, "admin-addr"));
         let port = port.transpose()?;
         let endpoint = self.otlp_endpoint.as_ref().map(PrivateUrl::reveal);
         let instance = self.instance();
         let sender = Sender { service: program, version: VERSION, instance: &instance };
         let traces = endpoint.map(|endpoint| trace::start(endpoint, sender, self.trace_ratio)).transpose();
-        let traces = traces.map_err(InvalidSetting::of("--otlp-endpoint (COMPLIANCE_OTLP_ENDPOINT)"))?;
+        let traces = traces.map_err(InvalidSetting::of(named("otlp-endpoint")))?;
         let admin = port.map(|port| serve_admin(port, commit, &instance)).transpose()?;
         Ok(Telemetry { _admin: admin, _traces: traces })
     }

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use anyhow::Context as _;
 use tokio::net::{TcpListener, TcpSocket};
 
+use crate::program::names::variable;
+
 /// Connections that may wait to be accepted; the system's own limit is often lower.
 const BACKLOG: u32 = 4096;
 
@@ -20,14 +22,15 @@ pub(crate) struct Port {
 enum Socket {
     /// Connections are refused.
     Bound(TcpSocket),
-    /// Somebody else serves it meanwhile.
+    /// Somebody else serves it in the meantime.
     Open(std::net::TcpListener),
 }
 
 impl Port {
-    /// Binds a port, which other processes may share if `reuse` is set. An error names what sets the address.
-    pub(crate) fn bind(address: SocketAddr, reuse: bool, flag: &str, variable: &str) -> anyhow::Result<Self> {
-        let error = format!("cannot listen at {address} (choose another address with {flag} or {variable})");
+    /// Binds a port, which other processes may share if `reuse` is set. An error names the setting of the address.
+    pub(crate) fn bind(address: SocketAddr, reuse: bool, setting: &str) -> anyhow::Result<Self> {
+        let variable = variable(setting);
+        let error = format!("cannot listen at {address} (choose another address with --{setting} or {variable})");
         let bind = || -> std::io::Result<TcpSocket> {
             let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
             // Otherwise recently closed connections would keep a restarted program from its port.
@@ -44,11 +47,11 @@ impl Port {
     pub(crate) fn open(self) -> anyhow::Result<(TcpListener, Self)> {
         let error = self.error.clone();
         let opened = self.listen()?.into_std().and_then(|opened| {
-            let meanwhile = TcpListener::from_std(opened.try_clone()?)?;
-            Ok((meanwhile, opened))
+            let unready = TcpListener::from_std(opened.try_clone()?)?;
+            Ok((unready, opened))
         });
-        let (meanwhile, opened) = opened.with_context(|| error.clone())?;
-        Ok((meanwhile, Self { socket: Socket::Open(opened), error }))
+        let (unready, opened) = opened.with_context(|| error.clone())?;
+        Ok((unready, Self { socket: Socket::Open(opened), error }))
     }
 
     /// Opens the port for connections.
@@ -69,7 +72,7 @@ mod tests {
     async fn a_port_in_use_is_reported_with_its_flag() {
         let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap();
-        let error = Port::bind(address, false, "--rest-addr", "COMPLIANCE_REST_ADDR").unwrap_err().to_string();
+        let error = Port::bind(address, false, "rest-addr").unwrap_err().to_string();
         assert!(error.contains(&address.to_string()) && error.contains("--rest-addr"), "{error}");
     }
 }

@@ -1,17 +1,12 @@
 //! Settings that several programs share, as flags with environment variables.
 
-mod core_args;
 mod database_args;
-mod gateway_args;
 mod key_args;
 mod secret;
 mod start_args;
 mod tls_args;
-pub(crate) mod units;
 
-pub(crate) use core_args::CoreArgs;
 pub(crate) use database_args::{DatabaseUrlArgs, ReplicaArgs};
-pub(crate) use gateway_args::GatewayArgs;
 pub(crate) use key_args::{KeyArgs, SigningArgs};
 pub(crate) use secret::Hidden;
 pub(crate) use start_args::StartArgs;

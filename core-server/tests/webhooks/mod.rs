@@ -470,7 +470,7 @@ async fn a_wait_until_a_date_is_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_core_without_background_work_delivers_nothing() {
     let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
-    let silent = core(&database, WebhookSettings { deliver: false, ..receiver.settings() }).await;
+    let silent = core(&database, WebhookSettings { no_delivery: true, ..receiver.settings() }).await;
     let company = new_company();
     create(&mut silent.company(company), receiver.url(), &[]).await;
     run(&silent.pool, &affiliates(company, 1, 1)).await;

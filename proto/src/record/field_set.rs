@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use prost_types::FieldMask;
 
-use super::{Record, RecordField};
+use super::field::{Record, RecordField};
 
 /// A set of fields of the record `R`.
 pub struct FieldSet<R> {

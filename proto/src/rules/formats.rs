@@ -23,7 +23,7 @@ pub(super) fn matches(format: Format, text: &str) -> bool {
 /// What partners read of a field that is not of a written form.
 pub(super) fn violation(format: Format, label: &str) -> String {
     let must = match format {
-        Format::Country => return format!("{} It must be an ISO 3166-1 alpha-2 code.", super::unknown(label)),
+        Format::Country => return format!("{} It must be an ISO 3166-1 alpha-2 code.", unknown(label)),
         Format::Unspecified => "is invalid",
         Format::Email => "must be a valid email address",
         Format::Url => "must be a valid URL",
@@ -32,6 +32,11 @@ pub(super) fn violation(format: Format, label: &str) -> String {
         Format::Timestamp => "must match the format YYYY-MM-DD HH:MM:SS",
     };
     format!("The {label} field {must}.")
+}
+
+/// What partners read of a value that nobody knows.
+pub(super) fn unknown(label: &str) -> String {
+    format!("The selected {label} is invalid.")
 }
 
 fn is_email(text: &str) -> bool {

@@ -62,10 +62,10 @@ impl Verifier {
             return Some(format!("aud: it is {}, and must contain {AUDIENCE:?}", value("aud")));
         }
         let company = value("company_id");
-        if company.as_i64().is_none_or(|id| !(1..=crate::MAX_ID).contains(&id)) {
+        if company.as_i64().is_none_or(|id| !(1..=crate::id::MAX_ID).contains(&id)) {
             return Some(format!(
                 "company_id: it is {company}, and must be a whole number from 1 to {}",
-                crate::MAX_ID
+                crate::id::MAX_ID
             ));
         }
         if let Some(issuer) = &self.issuer

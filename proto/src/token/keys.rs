@@ -8,7 +8,7 @@ use jsonwebtoken::{
 };
 use serde::Deserialize;
 
-use crate::PrivateUrl;
+use crate::private_url::PrivateUrl;
 
 /// A token that names no key is tried with every key of its algorithm, so their number is bounded.
 const MAX_KEYS: usize = 100;

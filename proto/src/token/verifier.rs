@@ -197,7 +197,7 @@ impl Verifier {
             |timestamp: Option<i64>| timestamp.is_some_and(|timestamp| timestamp > now.saturating_add(SKEW));
         let issuer_differs = self.issuer.is_some() && claims.iss != self.issuer;
         if claims.company_id <= 0
-            || claims.company_id > crate::MAX_ID
+            || claims.company_id > crate::id::MAX_ID
             || !claims.aud.contains(AUDIENCE)
             || issuer_differs
             || in_future(claims.nbf)

@@ -4,10 +4,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty};
-use http_server::ConnectionLimits;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use reqwest::Method;
-use rest_gateway::Settings;
+use rest_gateway::{RestConnections, Settings};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -63,7 +62,7 @@ async fn closed(mut idle: TcpStream) {
 #[tokio::test]
 async fn silent_slow_and_idle_connections_are_closed() {
     let second = Duration::from_secs(1);
-    let connections = ConnectionLimits { header_timeout: second, idle_timeout: second, ..patient().connections };
+    let connections = RestConnections { header_timeout: second, idle_timeout: second, ..patient().connections };
     let gateway = Gateway::start(in_process(&Fake::default()), Settings { connections, ..Settings::default() }).await;
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     for sent in [&b""[..], b"GET /livez HT", b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n", preface] {
@@ -75,7 +74,7 @@ async fn silent_slow_and_idle_connections_are_closed() {
 #[tokio::test]
 async fn connections_above_the_limit_wait() {
     let connections =
-        ConnectionLimits { max_connections: 2, max_connections_per_peer: Some(2), ..ConnectionLimits::default() };
+        RestConnections { max_connections: 2, max_connections_per_peer: Some(2), ..RestConnections::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), Settings { connections, ..Settings::default() }).await;
     let authorization = format!("authorization: Bearer {}", gateway.token);
     let get = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: a\r\n{authorization}\r\n\r\n").into_bytes();
@@ -96,7 +95,7 @@ async fn connections_above_the_limit_wait() {
 #[tokio::test]
 async fn a_request_that_waits_too_long_for_a_connection_is_refused() {
     let connections =
-        ConnectionLimits { max_connections: 1, max_connections_per_peer: Some(1), ..ConnectionLimits::default() };
+        RestConnections { max_connections: 1, max_connections_per_peer: Some(1), ..RestConnections::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), Settings { connections, ..Settings::default() }).await;
     let _first = idle_connection(gateway.addr).await;
     let request =
@@ -225,7 +224,7 @@ async fn a_shutdown_ends_a_watch() {
 
 #[tokio::test]
 async fn the_grace_period_is_bounded() {
-    let connections = ConnectionLimits { shutdown_grace: Duration::from_millis(300), ..patient().connections };
+    let connections = RestConnections { shutdown_grace: Duration::from_millis(300), ..patient().connections };
     let settings = Settings { connections, request_timeout: 10 * PATIENCE, ..Settings::default() };
     let fake = Fake::default();
     let gateway = Gateway::start(in_process(&fake), settings).await;

@@ -3,7 +3,6 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::client::Clients;
-use http_server::ConnectionLimits;
 use reqwest::{Method, RequestBuilder};
 use rest_gateway::{Settings, router, serve};
 use test_support::{RestClient, RestResponse};
@@ -18,11 +17,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// Settings with which no connection ends by its time while that is waited for.
 pub(crate) fn patient() -> Settings {
     let long = 10 * PATIENCE;
-    let connections = ConnectionLimits {
+    let connections = RestConnections {
         header_timeout: long,
         idle_timeout: long,
         shutdown_grace: long,
-        ..ConnectionLimits::default()
+        ..RestConnections::default()
     };
     Settings { connections, ..Settings::default() }
 }

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use http_server::ConnectionLimits;
 use reqwest::Method;
-use rest_gateway::Settings;
+use rest_gateway::{RestConnections, Settings};
 
 use crate::{
     fake::{Fake, Step},
@@ -80,7 +79,7 @@ async fn a_connection_is_not_idle_while_it_sends_a_list() {
     let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
     let list_timeout = Duration::from_secs(3);
     let idle = list_timeout / 6;
-    let connections = ConnectionLimits { header_timeout: idle, idle_timeout: idle, ..ConnectionLimits::default() };
+    let connections = RestConnections { header_timeout: idle, idle_timeout: idle, ..RestConnections::default() };
     let settings = Settings { list_timeout, connections, ..Settings::default() };
     let gateway = Gateway::start(in_process(&fake), settings).await;
     let started = Instant::now();

@@ -1,6 +1,6 @@
 //! Cases of any number of items or bytes: what they expect does not depend on the way that the operation takes.
 
-use compliance_api::{error::MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
+use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
 use core_server::limits::{MANY_AFFILIATES, MESSAGE_RECORDS};
 use serde_json::{Map, Value, json};
 use storage::limits::COPIES;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use admission::{LONG_COMPUTATION, SMALL};
-use compliance_api::{error::MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
+use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
 use core_server::limits::{
     FEW_URLS, HEAVY_ITEMS, MANY_AFFILIATES, MESSAGE_BYTES, MESSAGE_RECORDS, NEAR, PAGE_RECORDS, PART,
 };

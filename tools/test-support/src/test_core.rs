@@ -14,7 +14,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_mins(10);
 
 /// Webhooks on this machine, with deliveries or without.
 pub fn webhooks(deliver: bool) -> WebhookSettings {
-    WebhookSettings { deliver, networks: vec!["127.0.0.0/8".parse().unwrap()], ca: None }
+    WebhookSettings { no_delivery: !deliver, networks: vec!["127.0.0.0/8".parse().unwrap()], ca: None }
 }
 
 /// A core that is called within the process.

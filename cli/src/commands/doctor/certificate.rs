@@ -1,7 +1,7 @@
 //! A certificate of a port.
 
 use super::{
-    checks::{Finding, State},
+    finding::{Finding, State},
     needs::CertificateNeed,
 };
 use crate::program::describe;

@@ -11,9 +11,11 @@ use crate::program::{Descriptors, KeyArgs, Port, describe};
 use compliance_api::token::{KeyError, KeySource, Secret, Verifier};
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
 use nix::sys::statvfs::statvfs;
-use serde::Serialize;
 
-use super::database::{self, clock};
+use super::{
+    database::{self, clock},
+    finding::{Finding, State},
+};
 
 /// The database cannot go on with less space, in bytes: four files of its write-ahead log.
 const LEAST_SPACE: u64 = 64 << 20;
@@ -23,46 +25,6 @@ const ENOUGH_SPACE: u64 = 1 << 30;
 const ENOUGH_DESCRIPTORS: u64 = 10_000;
 /// A token that ends sooner is mentioned, in seconds.
 const SOON: i64 = 3600;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum State {
-    Ok,
-    Warning,
-    Problem,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Finding {
-    /// The command whose settings were checked, if the configuration file has a table for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) command: Option<String>,
-    pub(super) check: &'static str,
-    pub(super) state: State,
-    pub(super) found: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) next_step: Option<&'static str>,
-}
-
-impl Finding {
-    /// `next_step` is for other states than [`State::Ok`].
-    pub(super) fn new(check: &'static str, state: State, found: impl Into<String>, next_step: &'static str) -> Self {
-        Self { command: None, check, state, found: found.into(), next_step: (state != State::Ok).then_some(next_step) }
-    }
-
-    /// What was found, or the error, which has a state and a next step.
-    pub(super) fn of(
-        check: &'static str,
-        found: Result<String, impl Into<anyhow::Error>>,
-        state: State,
-        next_step: &'static str,
-    ) -> Self {
-        match found {
-            Ok(found) => Self::new(check, State::Ok, found, next_step),
-            Err(error) => Self::new(check, state, describe(&error.into()), next_step),
-        }
-    }
-}
 
 pub(super) fn descriptors() -> Finding {
     let check = "file descriptors";
@@ -80,8 +42,8 @@ pub(super) fn descriptors() -> Finding {
 }
 
 /// Whether a service could listen at an address.
-pub(super) fn port(check: &'static str, address: SocketAddr, flag: &str, variable: &str) -> Finding {
-    let found = Port::bind(address, false, flag, variable).map(|_| format!("{address} is free"));
+pub(super) fn port(check: &'static str, address: SocketAddr, setting: &str) -> Finding {
+    let found = Port::bind(address, false, setting).map(|_| format!("{address} is free"));
     let next_step = "see whether the service runs already (compliance health); otherwise choose another address";
     Finding::of(check, found, State::Warning, next_step)
 }

@@ -28,7 +28,7 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tower::service_fn;
 
-use super::checks::{Finding, State};
+use super::finding::{Finding, State};
 
 /// How long each step of a connection may take.
 const STEP_TIME: Duration = Duration::from_secs(5);

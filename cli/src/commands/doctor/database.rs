@@ -19,7 +19,7 @@ use embedded_postgres::{Cluster, ClusterOptions, OWNER_ROLE};
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
 
-use super::checks::{Finding, State};
+use super::finding::{Finding, State};
 use crate::database::NAME as OWN_NAME;
 
 /// How long the database may take to respond.

@@ -14,8 +14,7 @@ use crate::data_dir::DataDirArgs;
 pub(in crate::commands) struct PortNeed {
     pub(in crate::commands) check: &'static str,
     pub(in crate::commands) address: SocketAddr,
-    pub(in crate::commands) flag: &'static str,
-    pub(in crate::commands) variable: &'static str,
+    pub(in crate::commands) setting: &'static str,
 }
 
 /// A certificate that can be loaded with its key, or the reason why it cannot.
@@ -52,11 +51,11 @@ pub(in crate::commands) struct Needs<'a> {
 
 impl PortNeed {
     pub(in crate::commands) fn rest(address: SocketAddr) -> Self {
-        Self { check: "REST", address, flag: "--rest-addr", variable: "COMPLIANCE_REST_ADDR" }
+        Self { check: "REST", address, setting: "rest-addr" }
     }
 
     pub(in crate::commands) fn grpc(address: SocketAddr) -> Self {
-        Self { check: "gRPC", address, flag: "--grpc-addr", variable: "COMPLIANCE_GRPC_ADDR" }
+        Self { check: "gRPC", address, setting: "grpc-addr" }
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use clap::{Arg, Command};
 use toml::{Table, Value};
 
-use super::{Given, is_setting};
+use super::given::{Given, is_setting};
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;

@@ -4,13 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use core_server::database::{self, ReadTarget, Target};
+use flags::duration;
 
-use super::{
-    Hidden,
-    secret::{from_value_or_file, read},
-    units::duration,
-};
-use crate::program::InvalidSetting;
+use super::secret::{Hidden, from_value_or_file, read};
+use crate::program::{failure::InvalidSetting, names::named};
 
 /// The database that a program works on.
 #[derive(Args, Clone, Debug)]
@@ -33,14 +30,13 @@ impl DatabaseUrlArgs {
 
     /// How to connect to it; `None` if none is given. Fails if the URL is malformed, or if its file cannot be read.
     pub(crate) fn target(&self) -> Result<Option<Target>, InvalidSetting> {
-        let names = ["--database-url (DATABASE_URL)", "--database-url-file (COMPLIANCE_DATABASE_URL_FILE)"];
-        target(self.database_url.as_ref(), self.database_url_file.as_ref(), names)
+        target(self.database_url.as_ref(), self.database_url_file.as_ref(), "database-url")
     }
 
     /// Like [`Self::target`], but fails if none is given.
     pub(crate) fn required(&self) -> Result<Target, InvalidSetting> {
         let allowed = "postgres://user:password@host/database, or a file that holds it with --database-url-file";
-        self.target()?.ok_or_else(|| InvalidSetting::missing("--database-url (DATABASE_URL)", allowed))
+        self.target()?.ok_or_else(|| InvalidSetting::missing(named("database-url"), allowed))
     }
 }
 
@@ -63,22 +59,15 @@ pub(crate) struct ReplicaArgs {
 impl ReplicaArgs {
     /// The replicas; `None` if none are given. Fails if the URL is malformed, or if its file cannot be read.
     pub(crate) fn replicas(&self) -> Result<Option<ReadTarget>, InvalidSetting> {
-        let names = [
-            "--read-database-url (COMPLIANCE_READ_DATABASE_URL)",
-            "--read-database-url-file (COMPLIANCE_READ_DATABASE_URL_FILE)",
-        ];
-        let target = target(self.read_database_url.as_ref(), self.read_database_url_file.as_ref(), names)?;
+        let (url, file) = (self.read_database_url.as_ref(), self.read_database_url_file.as_ref());
+        let target = target(url, file, "read-database-url")?;
         Ok(target.map(|target| ReadTarget { target, max_lag: self.replica_max_lag }))
     }
 }
 
-/// The database of a URL that is given as a value or in a file, by the flags of these two names.
-fn target(
-    value: Option<&Hidden>,
-    file: Option<&PathBuf>,
-    names: [&'static str; 2],
-) -> Result<Option<Target>, InvalidSetting> {
-    let target = from_value_or_file(value, file, names, |url| database::target(&url))?;
+/// The database of a URL that is given as a value or in a file, by the setting of this name and the one that ends in `-file`.
+fn target(value: Option<&Hidden>, file: Option<&PathBuf>, setting: &str) -> Result<Option<Target>, InvalidSetting> {
+    let target = from_value_or_file(value, file, setting, |url| database::target(&url))?;
     let again = |file: PathBuf| {
         move || {
             let url = read(&file).map_err(|error| error.to_string())?;

@@ -12,13 +12,18 @@ use compliance_api::{
     PrivateUrl,
     token::{Fetch, KeyError, KeySource, Secret, Verifier},
 };
+use flags::duration;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
 use telemetry::background::{Task, supervise};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Hidden, secret::from_value_or_file, units::duration};
-use crate::program::{InvalidSetting, describe, unix_now};
+use super::secret::{Hidden, from_value_or_file};
+use crate::program::{
+    failure::{InvalidSetting, describe},
+    life::unix_now,
+    names::named,
+};
 
 /// The longest wait after a failed attempt: the keys that stay in use meanwhile may have been revoked.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
@@ -46,8 +51,7 @@ pub(crate) struct SigningArgs {
 impl SigningArgs {
     /// The secret, if one is given. Fails if it is too short, or if its file cannot be read.
     pub(crate) fn secret(&self) -> Result<Option<Secret>, InvalidSetting> {
-        let names = ["--jwt-secret (COMPLIANCE_JWT_SECRET)", "--jwt-secret-file (COMPLIANCE_JWT_SECRET_FILE)"];
-        from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), names, Secret::new)
+        from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), "jwt-secret", Secret::new)
     }
 
     /// The issuer, if one is given.
@@ -94,20 +98,16 @@ impl KeyArgs {
     /// Loads the keys that are given, if any. Returns the secret, too. Fails like [`Self::verifier`].
     pub(crate) async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
         let secret = self.signing.secret()?;
-        let names = [
-            "--jwt-second-secret (COMPLIANCE_JWT_SECOND_SECRET)",
-            "--jwt-second-secret-file (COMPLIANCE_JWT_SECOND_SECRET_FILE)",
-        ];
         let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());
-        let second_secret = from_value_or_file(second, file, names, Secret::new)?;
+        let second_secret = from_value_or_file(second, file, "jwt-second-secret", Secret::new)?;
         if let Some(path) = &self.jwks_ca {
-            authorities(path).map_err(InvalidSetting::of("--jwks-ca (COMPLIANCE_JWKS_CA)"))?;
+            authorities(path).map_err(InvalidSetting::of(named("jwks-ca")))?;
         }
         let url = self.jwks_url.clone().filter(|url| !url.reveal().is_empty());
         if let Some(url) = &url {
             let is_http = url::Url::parse(url.reveal()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
             let wrong = || format!("{url} is not of the form https://host/path");
-            is_http.then_some(()).ok_or_else(wrong).map_err(InvalidSetting::of("--jwks-url (COMPLIANCE_JWKS_URL)"))?;
+            is_http.then_some(()).ok_or_else(wrong).map_err(InvalidSetting::of(named("jwks-url")))?;
         }
         let source = KeySource {
             secret: secret.clone(),
@@ -128,8 +128,8 @@ impl KeyArgs {
             // It may be available later.
             Err(error @ KeyError::Fetch { .. }) => Err(error.into()),
             Err(error) => {
-                Err(InvalidSetting::of("--jwks-file (COMPLIANCE_JWKS_FILE) or --jwks-url (COMPLIANCE_JWKS_URL)")(error)
-                    .into())
+                let settings = ["jwks-file", "jwks-url"].map(named).join(" or ");
+                Err(InvalidSetting::of(settings)(error).into())
             }
         }
     }

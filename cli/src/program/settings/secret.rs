@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::program::InvalidSetting;
+use crate::program::{failure::InvalidSetting, names::named};
 
 /// The largest secret in a file, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
@@ -36,19 +36,21 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// Makes something of a text that is given as a value or in a file, by the flags of these two names. `None` if neither is.
+/// Makes something of a text that is given as a value or in a file, by the setting of this name and the one that ends in `-file`. `None`
+/// if neither is.
 pub(super) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     value: Option<&Hidden>,
     file: Option<&PathBuf>,
-    [of_value, of_file]: [&'static str; 2],
+    setting: &str,
     make: impl FnOnce(String) -> Result<T, E>,
 ) -> Result<Option<T>, InvalidSetting> {
-    let (text, name) = match (file, value.and_then(Hidden::filled)) {
-        (Some(file), _) => (read(file).map_err(InvalidSetting::of(of_file))?, of_file),
-        (None, Some(value)) => (value.to_owned(), of_value),
+    let of_file = format!("{setting}-file");
+    let (text, setting) = match (file, value.and_then(Hidden::filled)) {
+        (Some(file), _) => (read(file).map_err(InvalidSetting::of(named(&of_file)))?, of_file.as_str()),
+        (None, Some(value)) => (value.to_owned(), setting),
         (None, None) => return Ok(None),
     };
-    make(text).map(Some).map_err(InvalidSetting::of(name))
+    make(text).map(Some).map_err(InvalidSetting::of(named(setting)))
 }
 
 /// The content of a file without white space at its ends, as systems that manage secrets provide it.

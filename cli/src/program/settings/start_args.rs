@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-
-use super::units::duration;
+use flags::duration;
 
 /// How a program starts.
 #[derive(Args, Clone, Debug)]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use flags::duration;
 use metrics::{describe_gauge, gauge};
 use telemetry::{
     background::{Task, supervise},
@@ -15,8 +16,7 @@ use telemetry::{
 use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls, TlsError};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::units::duration;
-use crate::program::InvalidSetting;
+use crate::program::{failure::InvalidSetting, names::named};
 
 /// How often certificates are read again.
 #[derive(Args, Clone, Debug)]
@@ -144,34 +144,46 @@ pub(crate) struct CoreTlsArgs {
     core_tls_key: Option<PathBuf>,
 }
 
-/// A certificate and its key, with the names of their settings.
+/// A certificate and its key. Their settings begin with `prefix`.
 struct Identity<'a> {
-    certificate: (Option<&'a PathBuf>, &'static str),
-    key: (Option<&'a PathBuf>, &'static str),
+    prefix: &'static str,
+    certificate: Option<&'a PathBuf>,
+    key: Option<&'a PathBuf>,
 }
 
 impl Identity<'_> {
     /// Both files, or `None` if neither is given. One alone is an error: clap's `requires` does not see the values of a
     /// configuration file, and without the other one the port would serve without TLS.
     fn files(&self) -> Result<Option<IdentityFiles>, InvalidSetting> {
-        let ((certificate, certificate_name), (key, key_name)) = (self.certificate, self.key);
-        match (certificate, key) {
+        let [certificate, key] = self.settings();
+        match (self.certificate, self.key) {
             (Some(certificate), Some(key)) => {
                 Ok(Some(IdentityFiles { certificate: certificate.clone(), key: key.clone() }))
             }
-            (Some(_), None) => Err(InvalidSetting::missing(key_name, format!("{certificate_name} is given"))),
-            (None, Some(_)) => Err(InvalidSetting::missing(certificate_name, format!("{key_name} is given"))),
+            (Some(_), None) => Err(InvalidSetting::missing(key, format!("{certificate} is given"))),
+            (None, Some(_)) => Err(InvalidSetting::missing(certificate, format!("{key} is given"))),
             (None, None) => Ok(None),
         }
     }
 
-    /// Names the setting of the file that cannot be used.
-    fn wrong(&self, error: TlsError, authority: Option<(&Path, &'static str)>) -> InvalidSetting {
-        let key = self.key.0.map(|path| (path.as_path(), self.key.1));
-        let certificate = self.certificate.0.map(|path| (path.as_path(), self.certificate.1));
-        let all = [certificate, key, authority].into_iter().flatten();
-        let name = all.filter(|(path, _)| *path == error.path()).map(|(_, name)| name).next();
-        InvalidSetting::of(name.unwrap_or(self.certificate.1))(error)
+    /// Names the setting of the file that cannot be used: one of these, or that of the authority.
+    fn wrong(&self, error: TlsError, authority: (Option<&PathBuf>, &str)) -> InvalidSetting {
+        let is_at = |path: Option<&PathBuf>| path.is_some_and(|path| path == error.path());
+        let [certificate, key] = self.settings();
+        let setting = if is_at(self.certificate) {
+            certificate
+        } else if is_at(self.key) {
+            key
+        } else if is_at(authority.0) {
+            named(authority.1)
+        } else {
+            certificate
+        };
+        InvalidSetting::of(setting)(error)
+    }
+
+    fn settings(&self) -> [String; 2] {
+        ["cert", "key"].map(|file| named(&format!("{}-{file}", self.prefix)))
     }
 }
 
@@ -183,12 +195,10 @@ impl RestTlsArgs {
 
     /// Reads the certificate, if one is given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
-        let identity = Identity {
-            certificate: (self.rest_tls_cert.as_ref(), "--rest-tls-cert (COMPLIANCE_REST_TLS_CERT)"),
-            key: (self.rest_tls_key.as_ref(), "--rest-tls-key (COMPLIANCE_REST_TLS_KEY)"),
-        };
+        let (certificate, key) = (self.rest_tls_cert.as_ref(), self.rest_tls_key.as_ref());
+        let identity = Identity { prefix: "rest-tls", certificate, key };
         let loaded = identity.files()?.map(|files| ServerTls::load(files, None, &["h2", "http/1.1"])).transpose();
-        loaded.map_err(|error| identity.wrong(error, None))
+        loaded.map_err(|error| identity.wrong(error, (None, "")))
     }
 }
 
@@ -200,17 +210,16 @@ impl GrpcTlsArgs {
 
     /// Reads the certificate and the authorities of clients, if they are given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
-        let identity = Identity {
-            certificate: (self.grpc_tls_cert.as_ref(), "--grpc-tls-cert (COMPLIANCE_GRPC_TLS_CERT)"),
-            key: (self.grpc_tls_key.as_ref(), "--grpc-tls-key (COMPLIANCE_GRPC_TLS_KEY)"),
-        };
-        let authority = "--grpc-client-ca (COMPLIANCE_GRPC_CLIENT_CA)";
+        let (certificate, key) = (self.grpc_tls_cert.as_ref(), self.grpc_tls_key.as_ref());
+        let identity = Identity { prefix: "grpc-tls", certificate, key };
         let files = identity.files()?;
-        if self.grpc_client_ca.is_some() && files.is_none() {
-            return Err(InvalidSetting::missing(identity.certificate.1, format!("{authority} is given")));
+        let (authority, setting) = (self.grpc_client_ca.as_ref(), "grpc-client-ca");
+        if authority.is_some() && files.is_none() {
+            let [certificate, _] = identity.settings();
+            return Err(InvalidSetting::missing(certificate, format!("{} is given", named(setting))));
         }
-        let loaded = files.map(|files| ServerTls::load(files, self.grpc_client_ca.clone(), &["h2"])).transpose();
-        loaded.map_err(|error| identity.wrong(error, self.grpc_client_ca.as_deref().map(|path| (path, authority))))
+        let loaded = files.map(|files| ServerTls::load(files, authority.cloned(), &["h2"])).transpose();
+        loaded.map_err(|error| identity.wrong(error, (authority, setting)))
     }
 }
 
@@ -222,14 +231,11 @@ impl CoreTlsArgs {
 
     /// Reads what is given. `None` if nothing is.
     pub(crate) fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
-        let identity = Identity {
-            certificate: (self.core_tls_cert.as_ref(), "--core-tls-cert (COMPLIANCE_CORE_TLS_CERT)"),
-            key: (self.core_tls_key.as_ref(), "--core-tls-key (COMPLIANCE_CORE_TLS_KEY)"),
-        };
+        let (certificate, key) = (self.core_tls_cert.as_ref(), self.core_tls_key.as_ref());
+        let identity = Identity { prefix: "core-tls", certificate, key };
         let files = identity.files()?;
         let is_given = self.core_ca.is_some() || files.is_some();
         let loaded = is_given.then(|| ClientTls::load(self.core_ca.clone(), files)).transpose();
-        let authority = self.core_ca.as_deref().map(|path| (path, "--core-ca (COMPLIANCE_CORE_CA)"));
-        loaded.map_err(|error| identity.wrong(error, authority))
+        loaded.map_err(|error| identity.wrong(error, (self.core_ca.as_ref(), "core-ca")))
     }
 }

@@ -7,9 +7,9 @@ use std::{
 };
 
 /// The largest number that a limit may be.
-pub(super) const MAX_COUNT: usize = 1 << 30;
+pub const MAX_COUNT: usize = 1 << 30;
 /// Any time that a limit may be.
-pub(super) const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
+pub const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
 
 /// Units of time in milliseconds, the largest first.
 const TIMES: &[(&str, u64)] = &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("", 1000), ("ms", 1)];
@@ -17,14 +17,14 @@ const TIMES: &[(&str, u64)] = &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_00
 const SIZES: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
 
 /// A parser of durations within a range: `500ms`, `30s`, `5m`, `8h`, `7d`. A number without a unit counts seconds.
-pub(crate) fn duration(range: RangeInclusive<Duration>) -> impl Fn(&str) -> Result<Duration, String> + Clone {
+pub fn duration(range: RangeInclusive<Duration>) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     let milliseconds = |bound: &Duration| bound.as_millis() as u64;
     let range = milliseconds(range.start())..=milliseconds(range.end());
     move |text| parse(text, TIMES, &range).map(Duration::from_millis)
 }
 
 /// A parser of sizes in bytes within a range: `4096`, `500KiB`, `32MiB`, `1GiB`.
-pub(crate) fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String> + Clone {
+pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
         let bytes = parse(text, SIZES, &range)?;
         usize::try_from(bytes).map_err(|_| "is too large for this machine".to_owned())
@@ -32,7 +32,7 @@ pub(crate) fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize,
 }
 
 /// A parser of whole numbers within a range.
-pub(crate) fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
+pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| format!("must be a whole number between {} and {}", range.start(), range.end()))
@@ -40,7 +40,7 @@ pub(crate) fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usi
 }
 
 /// Parses `host:port`, where the host is an address or a name. Of a name's addresses, IPv4 comes first.
-pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs().map_err(|_| {
         "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080, and a name must have an address"
             .to_owned()

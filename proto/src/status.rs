@@ -5,7 +5,7 @@ use std::{collections::HashMap, error::Error as _};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
-use super::{Error, RESTORED_POSITION, Reason, SERVER_ERROR};
+use crate::error::{Error, RESTORED_POSITION, Reason, SERVER_ERROR, meaning};
 
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
@@ -34,7 +34,7 @@ impl From<Error> for Status {
         if let Some(wait) = error.retry_after {
             details.set_retry_info(Some(wait));
         }
-        Self::with_error_details(super::meaning(error.reason).grpc, error.message, details)
+        Self::with_error_details(meaning(error.reason).grpc, error.message, details)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use clap::{Arg, Command, CommandFactory as _};
 
-use super::Cli;
+use crate::commands::Cli;
 
 /// Set to rewrite the page instead of comparing with it: `tools/scripts/write-reference`.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
