@@ -65,6 +65,13 @@ impl<'de> Object<'de> {
         Ok(true)
     }
 
+    /// Sets the value of a field, which is one of the object's.
+    pub(super) fn set(&mut self, field: &Field, value: Value<'de>) {
+        if let Some(index) = self.fields.iter().position(|known| known.number == field.number) {
+            self.values[index] = Some(value);
+        }
+    }
+
     /// Objects tend to have their keys in the order of declaration, so the search starts after the last one found.
     fn index(&mut self, name: &str) -> Option<usize> {
         let all = self.fields.len();
@@ -164,7 +171,9 @@ fn wrong(field: &Field, value: &Value<'_>) -> Option<&'static str> {
     match (field.kind, value) {
         (_, Value::Null) => None,
         (_, value) if field.is_list => (!matches!(value, Value::List(_))).then_some("must be an array"),
-        (Kind::Text, Value::Text(_)) | (Kind::Integer(_), Value::Integer(_)) | (Kind::Flag, Value::Flag(_)) => None,
+        (Kind::Text, Value::Text(_)) | (Kind::Integer(_), Value::Integer(_)) | (Kind::Flag, Value::Flag(_))
+        // By its number, which queries look up.
+        | (Kind::Choice(_), Value::Integer(_)) => None,
         (Kind::Integer(_), _) => Some("must be an integer"),
         (Kind::Flag, _) => Some("must be true or false"),
         _ => Some("must be a string"),

@@ -82,7 +82,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     // Limits: what is beyond them is refused, closed, forgotten, waits or is cut off, and what is within them is the same.
     (CORE, &["STATEMENT_CACHE", "LATE_ERRORS", "MAX_TRIES", "MAX_INCIDENTS", "MAX_OWN_NAMES", "MAX_LISTED_NAMES"]),
     (CORE, &["MAX_WEBHOOKS", "WEBHOOK_CHECKS", "WEBHOOK_COMPANY_CHECKS", "WEBHOOK_PREVIOUS_SECRETS"]),
-    ("rest-gateway/src/extract/webhooks.rs", &["MOST", "ELEMENT", "KEY"]),
+    ("rest-gateway/src/extract/webhooks.rs", &["MOST"]),
     ("core-server/src/webhooks/message.rs", &["SECRET", "AROUND_CHANGES"]),
     (CORE, &["MAX_CACHED_COMPANIES", "MAX_QUEUED_COALESCED", "MAX_QUEUED_STATEMENTS", "MAX_QUEUED_LONG_BATCHES"]),
     (CORE, &["WATCHERS", "WATCHERS_OF_A_COMPANY", "FIRST_PAGES", "OPEN_STREAMS", "OPEN_STREAMS_OF_A_PEER"]),
@@ -122,10 +122,8 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("rest-gateway/src/envelope.rs", &["VIOLATION"]),
     // The end of time.
     ("core-server/src/changes/search.rs", &["NO_END"]),
-    ("rest-gateway/src/extract/body.rs", &["RESULT"]),
-    ("rest-gateway/src/extract/affiliates.rs", &["ELEMENT", "KEY", "MASKED"]),
+    ("rest-gateway/src/extract/body.rs", &["RESULT", "MASKED"]),
     ("rest-gateway/src/extract/query.rs", &["REFUSED"]),
-    ("rest-gateway/src/extract/urls.rs", &["ELEMENT", "KEY"]),
     ("rest-gateway/src/settings.rs", &["MIB"]),
     ("proto/src/wire.rs", &["ALLOCATION", "GROWTH"]),
     // Numbers that mean something else: IDs, codes, formats, defaults.
