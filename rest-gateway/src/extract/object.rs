@@ -57,6 +57,11 @@ impl<'de> Object<'de> {
         Self { fields, id, values: vec![None; fields.len() + 1], next: 0 }
     }
 
+    /// Forgets all values.
+    pub(super) fn clear(&mut self) {
+        self.values.fill(None);
+    }
+
     /// Reads the value of a key and returns whether it is known. If a key is sent twice, the last value counts.
     pub(super) fn read<A: MapAccess<'de>>(&mut self, name: &str, entries: &mut A) -> Result<bool, A::Error> {
         let Some(index) = self.index(name) else { return Ok(false) };
@@ -171,9 +176,10 @@ fn wrong(field: &Field, value: &Value<'_>) -> Option<&'static str> {
     match (field.kind, value) {
         (_, Value::Null) => None,
         (_, value) if field.is_list => (!matches!(value, Value::List(_))).then_some("must be an array"),
-        (Kind::Text, Value::Text(_)) | (Kind::Integer(_), Value::Integer(_)) | (Kind::Flag, Value::Flag(_))
-        // By its number, which queries look up.
-        | (Kind::Choice(_), Value::Integer(_)) => None,
+        // Queries look up the number of a choice.
+        (Kind::Text, Value::Text(_))
+        | (Kind::Integer(_) | Kind::Choice(_), Value::Integer(_))
+        | (Kind::Flag, Value::Flag(_)) => None,
         (Kind::Integer(_), _) => Some("must be an integer"),
         (Kind::Flag, _) => Some("must be true or false"),
         _ => Some("must be a string"),
