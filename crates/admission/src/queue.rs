@@ -20,7 +20,8 @@ use tokio::{
 };
 
 use crate::{
-    Callers, Full,
+    callers::Callers,
+    full::Full,
     limits::{REMEMBERED_COMPANIES, SLOW_WORK_INTERVAL},
 };
 

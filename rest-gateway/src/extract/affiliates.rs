@@ -1,8 +1,9 @@
 //! Bodies of `POST /affiliates` and `PUT /affiliates/{id}`, single and batch.
 
 use compliance_api::{
+    description::Message,
     error::Error,
-    rules::{self, Check, Violations},
+    rules::{self, Check, Checker, Violations},
     v1::{
         AffiliateInput, AffiliateSync, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchSyncAffiliatesRequest,
         BatchUpdateAffiliatesRequest, CreateAffiliateRequest, EraseAffiliateRequest, UpdateAffiliateRequest,
@@ -10,7 +11,6 @@ use compliance_api::{
 };
 
 use super::{
-    body::Form,
     checked::accept,
     document::{FromObject, document},
     object::{At, Object},
@@ -20,39 +20,24 @@ use crate::{ignored::Ignored, tags::IfMatch};
 
 /// What a body asks for.
 #[derive(Debug, PartialEq)]
-pub(crate) enum OneOrBatch<One, Batch, const ELEMENT: usize, const KEY: usize> {
+pub(crate) enum OneOrBatch<One, Batch> {
     One(Box<One>),
     Batch(Batch),
 }
 
 /// What a `POST` asks for.
-pub(crate) type Create =
-    OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliatesRequest, { size_of::<AffiliateInput>() }, 0>;
+pub(crate) type Create = OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliatesRequest>;
 /// What a `PUT` asks for.
-pub(crate) type Update =
-    OneOrBatch<UpdateAffiliateRequest, BatchUpdateAffiliatesRequest, { size_of::<AffiliateUpdate>() }, MASKED>;
+pub(crate) type Update = OneOrBatch<UpdateAffiliateRequest, BatchUpdateAffiliatesRequest>;
 
-/// What a key takes that a mask names.
-const MASKED: usize = size_of::<String>() + 32;
+impl<One: Check, Batch: Check> Check for OneOrBatch<One, Batch> {
+    const MESSAGE: &'static Message = Batch::MESSAGE;
 
-impl<One: Check, Batch: Check, const ELEMENT: usize, const KEY: usize> Form for OneOrBatch<One, Batch, ELEMENT, KEY> {
-    const ELEMENT: usize = ELEMENT;
-    const KEY: usize = KEY;
-
-    fn violations(&self) -> Violations {
+    fn check(&self, checker: &mut Checker) {
         match self {
-            Self::One(request) => rules::check(&**request),
-            Self::Batch(request) => rules::check(request),
+            Self::One(request) => request.check(checker),
+            Self::Batch(request) => request.check(checker),
         }
-    }
-}
-
-impl Form for BatchSyncAffiliatesRequest {
-    const ELEMENT: usize = size_of::<AffiliateSync>();
-    const KEY: usize = MASKED;
-
-    fn violations(&self) -> Violations {
-        rules::check(self)
     }
 }
 
@@ -97,7 +82,7 @@ pub(crate) fn update(
         return Ok(update);
     }
     // No record can have this ID, so the core is not asked for one; violations of the body come first.
-    let violations = update.violations();
+    let violations = rules::check(&update);
     Err(if violations.is_empty() { Error::affiliate_not_found(&path.text) } else { Error::invalid(violations) })
 }
 

@@ -9,7 +9,13 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use compliance_api::{client::Clients, error::Error, rules::Violations, wire::MAX_ITEMS};
+use compliance_api::{
+    client::Clients,
+    description::{Kind, Message},
+    error::Error,
+    rules::{self, Check},
+    wire::MAX_ITEMS,
+};
 use http::{HeaderMap, header::EXPECT};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
@@ -31,26 +37,6 @@ use crate::{
 
 /// A byte order mark, with which some programs begin a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// What a body asks for: a message, or one of several.
-pub(crate) trait Form {
-    /// Bytes of an element of its list.
-    const ELEMENT: usize;
-    /// Bytes that each key of an element takes besides.
-    const KEY: usize;
-
-    /// The violations that the rules find.
-    fn violations(&self) -> Violations;
-
-    /// What a body, its form and the work with it may take in memory, in bytes: an upper bound.
-    fn memory(body: &[u8]) -> usize {
-        // Each element is copied into the parameters of a statement, and has a result.
-        const RESULT: usize = 256;
-        let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);
-        let keys = if Self::KEY == 0 { 0 } else { memchr_iter(b':', body).count() };
-        body.len() * 4 + elements * (Self::ELEMENT + RESULT) + keys * Self::KEY
-    }
-}
 
 /// The body of a request, read whole, of a caller whose token was accepted.
 pub(crate) struct RequestBody {
@@ -93,7 +79,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 }
 
 impl RequestBody {
-    pub(crate) async fn read<F: Form>(
+    pub(crate) async fn read<F: Check>(
         &mut self,
         parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
     ) -> Result<F, Refusal> {
@@ -101,13 +87,13 @@ impl RequestBody {
         self.caller.accept(form).await
     }
 
-    async fn form<F: Form>(
+    async fn form<F: Check>(
         &mut self,
         parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
     ) -> Result<F, Error> {
         let _permit = match self.bytes.len() {
             ..=SMALL => None,
-            _ => self.prepare(F::memory(&self.bytes)).await?,
+            _ => self.prepare(memory(F::MESSAGE, &self.bytes)).await?,
         };
         let mut ignored = Ignored::default();
         let form = self.parsed(|body, memory| parse(body, memory, &mut ignored));
@@ -150,7 +136,7 @@ impl RequestBody {
 
     /// Adds the other violations to the core's refusal of the body if the core could not send as many. The message is gone
     /// by then, so it is parsed from the body again, which costs nothing for valid requests.
-    pub(crate) fn with_all_violations<T, F: Form>(
+    pub(crate) fn with_all_violations<T, F: Check>(
         &self,
         result: Result<T, Refusal>,
         parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
@@ -159,7 +145,7 @@ impl RequestBody {
             Err(refusal) if refusal.error.violations.total() > refusal.error.violations.len() => refusal,
             result => return result,
         };
-        let again = |body: &_, memory| parse(body, memory, &mut Ignored::default()).map(|form| form.violations());
+        let again = |body: &_, memory| parse(body, memory, &mut Ignored::default()).map(|form| rules::check(&form));
         match self.parsed(again) {
             Ok(violations) if !violations.is_empty() => refusal.error = Error::invalid(violations),
             // The core knows more than the rules do, so its own violations have to do.
@@ -188,6 +174,22 @@ impl RequestBody {
         memory.shrink_to(size);
         response.map(|body| Body::new(HoldingBody::new(body, false, memory)))
     }
+}
+
+/// What a body, its message and the work with it may take in memory, in bytes: an upper bound.
+fn memory(message: &Message, body: &[u8]) -> usize {
+    // Each element is copied into the parameters of a statement, and has a result.
+    const RESULT: usize = 256;
+    // What a key takes that a mask names.
+    const MASKED: usize = size_of::<String>() + 32;
+    let element = message.fields.iter().find_map(|field| match field.kind {
+        Kind::Message(element) if field.is_list => Some(element),
+        _ => None,
+    });
+    let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);
+    let is_masked = element.is_some_and(|element| element.field("update_mask").is_some());
+    let keys = if is_masked { memchr_iter(b':', body).count() } else { 0 };
+    body.len() * 4 + elements * (element.map_or(0, |element| element.size) + RESULT) + keys * MASKED
 }
 
 /// Reads a body whole, with the memory that it takes reserved.

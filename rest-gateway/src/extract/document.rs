@@ -201,8 +201,10 @@ impl<'de, M: FromObject> Shape<'de> for ListShape<'_, M> {
 
     /// Keeps the elements until one of them violates something. From there on, they are only checked by the rules.
     fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Self::Output, A::Error> {
+        let mut object = M::object();
         for index in 0.. {
-            let (mut object, at) = (M::object(), At::Element(M::LIST, index));
+            object.clear();
+            let at = At::Element(M::LIST, index);
             let item = ObjectShape { object: &mut object, at, ignored: &mut *self.ignored };
             let Some(is_object) = array.next_element_seed(Read(item))? else { break };
             let element = M::from_object(&object);

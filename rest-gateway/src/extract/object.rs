@@ -57,12 +57,24 @@ impl<'de> Object<'de> {
         Self { fields, id, values: vec![None; fields.len() + 1], next: 0 }
     }
 
+    /// Forgets all values.
+    pub(super) fn clear(&mut self) {
+        self.values.fill(None);
+    }
+
     /// Reads the value of a key and returns whether it is known. If a key is sent twice, the last value counts.
     pub(super) fn read<A: MapAccess<'de>>(&mut self, name: &str, entries: &mut A) -> Result<bool, A::Error> {
         let Some(index) = self.index(name) else { return Ok(false) };
         let is_list = self.fields.get(index).is_some_and(|field| field.is_list);
         self.values[index] = Some(entries.next_value_seed(Read(AnyShape { is_list }))?);
         Ok(true)
+    }
+
+    /// Sets the value of a field, which is one of the object's.
+    pub(super) fn set(&mut self, field: &Field, value: Value<'de>) {
+        if let Some(index) = self.fields.iter().position(|known| known.number == field.number) {
+            self.values[index] = Some(value);
+        }
     }
 
     /// Objects tend to have their keys in the order of declaration, so the search starts after the last one found.
@@ -164,7 +176,10 @@ fn wrong(field: &Field, value: &Value<'_>) -> Option<&'static str> {
     match (field.kind, value) {
         (_, Value::Null) => None,
         (_, value) if field.is_list => (!matches!(value, Value::List(_))).then_some("must be an array"),
-        (Kind::Text, Value::Text(_)) | (Kind::Integer(_), Value::Integer(_)) | (Kind::Flag, Value::Flag(_)) => None,
+        // Queries look up the number of a choice.
+        (Kind::Text, Value::Text(_))
+        | (Kind::Integer(_) | Kind::Choice(_), Value::Integer(_))
+        | (Kind::Flag, Value::Flag(_)) => None,
         (Kind::Integer(_), _) => Some("must be an integer"),
         (Kind::Flag, _) => Some("must be true or false"),
         _ => Some("must be a string"),

@@ -10,10 +10,10 @@ use compliance_api::{
     v1::ListChangesRequest,
 };
 use http::request::Parts;
-use prost::{Message, encoding};
+use prost::Message;
 use url::form_urlencoded;
 
-use super::checked::accept;
+use super::{checked::accept, json::Value, object::Object};
 use crate::{
     exchange::Exchange,
     route::{Route, is_parameter},
@@ -95,8 +95,7 @@ fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
     }
 }
 
-/// Reads a request by its description: what is sent is encoded as its fields are. `refused` are parameters that it cannot have, and
-/// `why`, by their label.
+/// Reads a request by its description. `refused` are parameters that it cannot have, and `why`, by their label.
 fn read<M: Check + Message + Default>(
     query: Option<&str>,
     refused: &[&'static str],
@@ -105,43 +104,38 @@ fn read<M: Check + Message + Default>(
     let mut values: HashMap<Cow<str>, Cow<str>> =
         form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect();
     values.retain(|_, value| !value.is_empty());
-    let (mut message, mut violations) = (Vec::new(), Violations::new());
+    let (mut object, mut violations) = (Object::new(M::MESSAGE.fields, None), Violations::new());
     for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
-        let Some(value) = values.remove(field.name) else { continue };
-        if let Err(violation) = encode(field, &value, &mut message) {
-            violations.push((0, field.number), || (field.name.to_owned(), violation));
+        let Some(text) = values.remove(field.name) else { continue };
+        match value(field, text) {
+            Ok(value) => object.set(field, value),
+            Err(violation) => violations.push((0, field.number), || (field.name.to_owned(), violation)),
         }
     }
     for (number, name) in (REFUSED..).zip(refused).filter(|(_, name)| values.contains_key(**name)) {
         violations.push((0, number), || ((*name).to_owned(), why(&label(name))));
     }
-    accept(violations, M::decode(&*message).map_err(|_| Error::internal())?)
+    accept(violations, object.message()?)
 }
 
-/// Adds the value of a field to an encoded message. Fails with the violation if it is of another type.
-fn encode(field: &Field, value: &str, message: &mut Vec<u8>) -> Result<(), String> {
-    let number = field.number;
+/// The value of a field. Fails with the violation if the text is of another type.
+fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     let choice = |choices: &[(i32, &str)]| {
-        let chosen = choices.iter().find(|(_, name)| *name == value).map(|(number, _)| *number);
+        let chosen = choices.iter().find(|(_, name)| *name == text).map(|(number, _)| *number);
         let names = || choices.iter().map(|(_, name)| *name).collect::<Vec<_>>();
         chosen.ok_or_else(|| not_one_of(&label(field.name), &names()))
     };
-    match field.kind {
-        Kind::Integer(_) => encoding::int64::encode(number, &integer(field, value)?, message),
-        Kind::Flag => encoding::bool::encode(number, &(choice(YES_NO)? == 1), message),
-        Kind::Choice(values) => encoding::int32::encode(number, &choice(values)?, message),
+    Ok(match field.kind {
+        Kind::Integer(_) => Value::Integer(integer(field, &text)?),
+        Kind::Flag => Value::Flag(choice(YES_NO)? == 1),
+        Kind::Choice(values) => Value::Integer(choice(values)?.into()),
         Kind::Text if field.is_list => {
-            encoding::string::encode_repeated(
-                number,
-                &value.split(',').map(str::to_owned).collect::<Vec<_>>(),
-                message,
-            );
+            Value::List(text.split(',').map(|text| Value::Text(Cow::Owned(text.to_owned()))).collect())
         }
-        Kind::Text => encoding::string::encode(number, &value.to_owned(), message),
+        Kind::Text => Value::Text(text),
         // No parameter is a message.
-        Kind::Message(_) => {}
-    }
-    Ok(())
+        Kind::Message(_) => Value::Other,
+    })
 }
 
 fn integer(field: &Field, text: &str) -> Result<i64, String> {

@@ -2,25 +2,15 @@
 
 use compliance_api::{
     error::Error,
-    rules::{self, Check as _, Violations},
+    rules::Check as _,
     v1::{AddComplianceUrlsRequest, UrlInput},
 };
 
 use super::{
-    body::Form,
     document::{FromObject, document},
     object::Object,
 };
 use crate::ignored::Ignored;
-
-impl Form for AddComplianceUrlsRequest {
-    const ELEMENT: usize = size_of::<UrlInput>();
-    const KEY: usize = 0;
-
-    fn violations(&self) -> Violations {
-        rules::check(self)
-    }
-}
 
 /// Reads the body. Its elements may take `memory` bytes.
 pub(crate) fn add(body: &[u8], memory: usize, ignored: &mut Ignored) -> Result<AddComplianceUrlsRequest, Error> {

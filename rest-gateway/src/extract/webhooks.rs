@@ -2,12 +2,11 @@
 
 use compliance_api::{
     error::Error,
-    rules::{self, Check as _, Violations},
+    rules::{Check as _, Violations},
     v1::{CreateWebhookRequest, WebhookInput},
 };
 
 use super::{
-    body::Form,
     checked::accept,
     document::one,
     object::{At, Object},
@@ -16,24 +15,6 @@ use crate::ignored::Ignored;
 
 /// Bytes of a body: more than a webhook takes.
 const MOST: usize = 64 << 10;
-
-impl Form for CreateWebhookRequest {
-    const ELEMENT: usize = 0;
-    const KEY: usize = 0;
-
-    fn violations(&self) -> Violations {
-        rules::check(self)
-    }
-}
-
-impl Form for WebhookInput {
-    const ELEMENT: usize = 0;
-    const KEY: usize = 0;
-
-    fn violations(&self) -> Violations {
-        rules::check(self)
-    }
-}
 
 /// Reads the body of a `POST`.
 pub(crate) fn create(body: &[u8], _memory: usize, ignored: &mut Ignored) -> Result<CreateWebhookRequest, Error> {
