@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use compliance_api::client::Clients;
 use reqwest::{Method, RequestBuilder};
-use rest_gateway::{Settings, router, serve};
+use rest_gateway::{RestConnections, Settings, router, serve};
 use test_support::{RestClient, RestResponse};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;

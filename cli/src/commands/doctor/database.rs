@@ -49,8 +49,9 @@ pub(super) async fn check(
     retention: Option<i32>,
 ) -> Vec<Finding> {
     let Ok(states) = timeout(TIMEOUT, target.states()).await else {
-        let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
-        return vec![Finding::new("database", State::Problem, format!("no response within {TIMEOUT:?}"), next_step)];
+        return vec![no_response(
+            "check that host and port of --database-url are reached from here: firewalls drop silently",
+        )];
     };
     let mut findings = Vec::from_iter(hosts(&states));
     if !states.iter().any(|(_, state)| matches!(state, HostState::TakesWrites)) {
@@ -82,13 +83,7 @@ pub(super) async fn check(
             return findings;
         }
         Err(_) => {
-            let next_step = "see whether the server is overloaded";
-            findings.push(Finding::new(
-                "database",
-                State::Problem,
-                format!("no response within {TIMEOUT:?}"),
-                next_step,
-            ));
+            findings.push(no_response("see whether the server is overloaded"));
             return findings;
         }
     };
@@ -98,6 +93,10 @@ pub(super) async fn check(
     findings.extend(months.map(|months| self::months(months, retention)));
     findings.extend([limit, clock]);
     findings
+}
+
+fn no_response(next_step: &'static str) -> Finding {
+    Finding::new("database", State::Problem, format!("no response within {TIMEOUT:?}"), next_step)
 }
 
 /// The schema that this version works with.
