@@ -93,9 +93,9 @@ impl Cli {
             Some(Command::DemoData(args)) => demo_data::run(&args),
             Some(Command::Doctor(args)) => {
                 let tables = parse_tables(&self.configuration);
-                let needs = tables.iter().map(|(name, parsed)| {
-                    (name.as_str(), parsed.as_ref().map(|command| command.needs()).map_err(String::as_str))
-                });
+                let needs = tables
+                    .iter()
+                    .map(|(name, parsed)| (name.as_str(), parsed.as_ref().map(Command::needs).map_err(String::as_str)));
                 doctor::run(&args, needs.collect())
             }
             Some(Command::Audit(args)) => audit::run(&args),

@@ -98,7 +98,7 @@ impl Core {
                 // The call may have failed before the core's reason was read, which is lost with its connection.
                 let ended = match noted {
                     Some(ended) => Some(ended),
-                    None => timeout(STEP_TIME, self.refusal(tls)).await.ok().flatten(),
+                    None => timeout(STEP_TIME, self.end_reason(tls)).await.ok().flatten(),
                 };
                 if let Some((failure, error)) = ended {
                     self.insecure(failure, &error)
@@ -151,7 +151,7 @@ impl Core {
     }
 
     /// Why the core ends a new connection, if it gives a reason.
-    async fn refusal(&self, tls: &CoreTlsArgs) -> Option<(Failure, String)> {
+    async fn end_reason(&self, tls: &CoreTlsArgs) -> Option<(Failure, String)> {
         let mut stream = TcpStream::connect(self.address).await.ok()?;
         let mut first = [0; 16];
         let read = if self.is_secure {

@@ -271,12 +271,12 @@ fn room(connections: u32, cores: u32, free: i64, limits: &str) -> Finding {
 
 /// Compares a clock with this machine's. `took` is how long the question took, in the middle of which `here` is.
 pub(super) fn clock(whose: &str, there: f64, here: Duration, took: Duration) -> Finding {
-    let apart = there - here.as_secs_f64();
+    let difference = there - here.as_secs_f64();
     // It may have been read at any time of the round trip.
-    let least = (apart.abs() - took.as_secs_f64() / 2.0).max(0.0);
+    let least = (difference.abs() - took.as_secs_f64() / 2.0).max(0.0);
     let state = if least <= CLOCK_TOLERANCE { State::Ok } else { State::Problem };
     let next_step = "synchronise both machines (NTP): tokens are rejected before and after their time";
-    Finding::new("clock", state, format!("{whose} differs by {apart:.1} s"), next_step)
+    Finding::new("clock", state, format!("{whose} differs by {difference:.1} s"), next_step)
 }
 
 #[cfg(test)]
