@@ -66,3 +66,23 @@ pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     affiliates::write_statements().chain(urls::WRITE_STATEMENTS).chain(monitoring::WRITE_STATEMENTS)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use storage::limits::STATEMENT_CACHE;
+
+    use super::{list_statements, read_statements, write_statements};
+
+    /// A statement that is prepared anew each time costs a round trip and a plan.
+    #[test]
+    fn a_connection_keeps_every_statement() {
+        // Neither listed by this crate nor described in `.sqlx`: at most so many.
+        let others = 50;
+        let lists = list_statements().count();
+        let described = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap().count();
+        let all = lists + read_statements().count() + write_statements().count() + described + others;
+        assert!(all <= STATEMENT_CACHE, "{all} statements, {lists} of them of lists");
+    }
+}

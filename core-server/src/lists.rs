@@ -5,10 +5,6 @@
 
 mod counts;
 mod description;
-#[cfg(test)]
-mod golden;
-#[cfg(test)]
-mod layout;
 mod page;
 mod shape;
 mod statement;
