@@ -203,6 +203,8 @@ def main():
         served_everywhere(clients)
         for service in services:
             service.restart()
+            # As the page says: HAProxy asks once a second.
+            time.sleep(1)
             wait_until(f"HAProxy has noticed {service.name}", lambda: is_up(proxies["haproxy"], service.name), proxies["haproxy"])  # noqa: B023
             served_everywhere(clients)
         for client in clients:
