@@ -5,6 +5,7 @@ mod changes;
 mod citus;
 mod doctor;
 mod exhausted;
+mod hosts;
 mod monitoring;
 mod open_streams;
 mod schema;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         citus::tests(),
         doctor::tests(),
         exhausted::tests(),
+        hosts::tests(),
         monitoring::tests(),
         open_streams::tests(),
         schema::tests(),

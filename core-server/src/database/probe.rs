@@ -46,10 +46,10 @@ pub(crate) async fn probe(Connections { inner: connections, .. }: Connections, t
             serves = connections.reserve.notice_restore().await && connections.inputs.reread().await;
         }
         // It changes only while the server does not serve.
+        knows_history &= serves;
         if serves && !knows_history && connections.current.needs_history() {
-            connections.reserve.remember_history().await;
+            knows_history = connections.reserve.remember_history().await;
         }
-        knows_history = serves && connections.current.needs_history();
         let has_changed = connections.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
         if serves && has_changed {
             tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");
