@@ -49,7 +49,7 @@ fn create(service: &Service, token: &str, name: &str) -> u16 {
     service.request("POST", "/api/affiliates", token, &body).0
 }
 
-/// Creates an affiliate. On a busy machine the database may be taken for silent for a moment.
+/// Creates an affiliate. On a busy machine, the service's check of its database may fail for a moment.
 fn create_until_there(service: &Service, token: &str, name: &str) {
     wait_until("an affiliate is created", || matches!(create(service, token, name), 201 | 409));
 }

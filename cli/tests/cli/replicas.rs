@@ -100,7 +100,7 @@ fn reads(core: &Service) -> [i64; 2] {
 fn create(service: &Service, name: &str) -> i64 {
     let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
     let mut response = (503, Value::Null);
-    // On a busy machine the database may be taken for silent for a moment.
+    // On a busy machine, the service's check of its database may fail for a moment.
     wait_until("an affiliate is created or refused", || {
         response = service.request("POST", "/api/affiliates", &token(), &body);
         response.0 != 503

@@ -164,7 +164,7 @@ impl Proxy {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Round trips to the database so far, without those that only ask for its state.
+    /// Round trips to the database so far. Questions about the state of the database do not count.
     pub fn round_trips(&self) -> usize {
         self.shared.round_trips.load(Ordering::SeqCst)
     }

@@ -86,7 +86,8 @@ impl Current {
 
     /// Whether the history that is served must be known, since another host may have a former one.
     pub(super) fn needs_history(&self) -> bool {
-        !self.is_replica() && self.target().hosts().count() > 1
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.is_replica() && found.target.hosts().count() > 1
     }
 
     /// Remembers the history that is served.
@@ -99,9 +100,8 @@ impl Current {
     /// Refuses a former primary that still takes writes: another server was promoted since, and has acknowledged others.
     async fn refuse_former(&self, connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), sqlx::Error> {
         let served = self.found.lock().unwrap_or_else(PoisonError::into_inner).served;
-        let Some(served) = served.filter(|_| !self.is_replica()) else { return Ok(()) };
-        let history = History::of(connection).await.map_err(|_| Unavailable::Hung)?;
-        if !history.is_some_and(|history| history.is_before(served)) {
+        let Some(served) = served else { return Ok(()) };
+        if !History::of(connection).await?.is_some_and(|history| history.is_before(served)) {
             return Ok(());
         }
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);

@@ -46,10 +46,10 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
             serves = pool.reserve.notice_restore().await && pool.inputs.reread().await;
         }
         // It changes only while the server does not serve.
+        knows_history &= serves;
         if serves && !knows_history && pool.current.needs_history() {
-            pool.reserve.remember_history().await;
+            knows_history = pool.reserve.remember_history().await;
         }
-        knows_history = serves && pool.current.needs_history();
         let has_changed = pool.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
         if serves && has_changed {
             tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");

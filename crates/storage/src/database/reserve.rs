@@ -116,16 +116,16 @@ impl Reserve {
         }
     }
 
-    /// Remembers the history of the server that responded to the last check.
-    pub(super) async fn remember_history(&self) {
+    /// Remembers the history of the server that responded to the last check. Returns whether that server has responded to this question.
+    pub(super) async fn remember_history(&self) -> bool {
         let mut reserve = self.connection.lock().await;
-        let Some(mut connection) = reserve.take() else { return };
-        if let Ok(history) = History::of(&mut connection).await {
-            if let Some(history) = history {
-                self.current.serves(history);
-            }
-            *reserve = Some(connection);
+        let Some(mut connection) = reserve.take() else { return false };
+        let Ok(history) = History::of(&mut connection).await else { return false };
+        if let Some(history) = history {
+            self.current.serves(history);
         }
+        *reserve = Some(connection);
+        true
     }
 
     /// Lets positions and IDs jump ahead, which may take long. Returns whether the database can be served now.

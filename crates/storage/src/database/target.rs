@@ -4,11 +4,11 @@ use std::{fmt, io, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
-use tokio::time::{error::Elapsed, timeout};
+use tokio::time::timeout;
 
 use super::{error::DatabaseError, pooler, session};
 use crate::{
-    error::Unavailable,
+    error::{Unavailable, is_disconnected},
     limits::{CHECK_TIMEOUT, START_TIMEOUT},
 };
 
@@ -222,11 +222,17 @@ pub(super) struct History {
 }
 
 impl History {
-    /// That of a server. `None` if it is not known, as where the role may not ask for it. Fails if the server is silent.
-    pub(super) async fn of(connection: &mut PgConnection) -> Result<Option<Self>, Elapsed> {
-        let asked = timeout(CHECK_TIMEOUT, sqlx::raw_sql(HISTORY).fetch_one(connection)).await?;
-        let history = asked.and_then(|row| Ok(Self { cluster: row.try_get(0)?, timeline: row.try_get(1)? }));
-        Ok(history.inspect_err(|error| tracing::debug!("the timeline of the database is not known: {error}")).ok())
+    /// The history of a server. `None` if the server does not tell, as when the role may not ask. Fails if it does not respond.
+    pub(super) async fn of(connection: &mut PgConnection) -> Result<Option<Self>, sqlx::Error> {
+        let asked = timeout(CHECK_TIMEOUT, sqlx::raw_sql(HISTORY).fetch_one(connection)).await;
+        match asked.unwrap_or_else(|_| Err(silence())) {
+            Ok(row) => Ok(Some(Self { cluster: row.try_get(0)?, timeline: row.try_get(1)? })),
+            Err(error) if is_disconnected(&error) => Err(error),
+            Err(error) => {
+                tracing::debug!("the timeline of the database is not known: {error}");
+                Ok(None)
+            }
+        }
     }
 
     /// Whether it ended where another one began: a standby was promoted since.
