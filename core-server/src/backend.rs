@@ -42,7 +42,7 @@ impl Backend {
             affiliates: affiliates::single(&reads, &shares.memory),
             urls: urls::single(&reads, &shares.memory),
             cases: cases::single(&reads, &shares.memory),
-            queues: Queues::new(pool.most()),
+            queues: Queues::new(pool.most(), shares.on_wait()),
             settings: settings.clone(),
             pool,
             reads,

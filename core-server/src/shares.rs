@@ -2,6 +2,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
+    sync::Arc,
     thread::available_parallelism,
     time::Duration,
 };
@@ -10,6 +11,7 @@ use admission::{
     Callers, Count, Counts, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, SLOW_AFTER, WorkPermit, WorkQueue,
 };
 use compliance_api::error::Error;
+use storage::writes::OnWait;
 
 use crate::{
     CoreSettings,
@@ -116,6 +118,12 @@ impl Shares {
             Work::Statement => Ok(Some(self.statements.enter(company_id).await?)),
             Work::Heavy => Ok(Some(self.heavy.enter(company_id).await?)),
         }
+    }
+
+    /// What is told that a company's work waits: it makes room for work of other companies.
+    pub(crate) fn on_wait(&self) -> OnWait {
+        let queues = [self.statements.clone(), self.heavy.clone()];
+        Arc::new(move |company_id| queues.iter().for_each(|queue| queue.waits(company_id)))
     }
 
     /// Counts a stream as open until what is returned is dropped.

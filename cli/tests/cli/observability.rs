@@ -4,7 +4,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -73,6 +76,12 @@ impl Collector {
         });
         of_trace()
     }
+}
+
+/// The span of a service whose name ends like this.
+fn span_of<'s>(spans: &'s [(String, Span)], service: &str, name: &str) -> &'s Span {
+    let found = spans.iter().find(|(of, span)| of.contains(service) && span.name.ends_with(name));
+    &found.unwrap_or_else(|| panic!("no {name} of {service} in {spans:#?}")).1
 }
 
 /// Sends a request as it is and returns the response as it is.
@@ -205,45 +214,72 @@ fn a_trace_leads_from_the_client_to_the_statement() {
     assert!(get("/api/urls", "00-0123456789abcdef0123456789abcdef-00000000000000aa-00").contains("\"1026\""));
     assert!(get("/api/urls", "nonsense").contains("\"1026\""));
 
-    for (path, operation, statement, batch) in [
-        ("/api/urls", "ComplianceUrlService/StreamComplianceUrls", "statement", None),
-        ("/api/affiliates/1", "AffiliateService/GetAffiliate", "coalesced read", Some("reads of affiliates")),
-        ("/api/affiliates", "AffiliateService/ListAffiliates", "statement", None),
-    ] {
+    let has = |span: &Span, key: &str| span.attributes.iter().any(|attribute| attribute.key == key);
+    let trace = || {
         let trace_id = rand::random::<[u8; 16]>();
-        let hex = format!("{:032x}", u128::from_be_bytes(trace_id));
-        get(path, &format!("00-{hex}-00000000000000aa-01"));
-        let route = path.replace("/1", "/{id}");
-        let route = format!("GET {route}");
-        let spans =
-            collector.wait_for(&trace_id, &[&[&*route, operation, statement, "statement"], batch.as_slice()].concat());
-        let span = |service: &str, name: &str| {
-            let found = spans.iter().find(|(of, span)| of.contains(service) && span.name.ends_with(name));
-            &found.unwrap_or_else(|| panic!("{path}: no {name} of {service} in {spans:#?}")).1
-        };
+        (trace_id, format!("00-{:032x}-00000000000000aa-01", u128::from_be_bytes(trace_id)))
+    };
+    for (path, operation) in [
+        ("/api/urls", "ComplianceUrlService/StreamComplianceUrls"),
+        ("/api/affiliates/1", "AffiliateService/GetAffiliate"),
+        ("/api/affiliates", "AffiliateService/ListAffiliates"),
+    ] {
+        let (trace_id, context) = trace();
+        get(path, &context);
+        let route = format!("GET {}", path.replace("/1", "/{id}"));
+        let spans = collector.wait_for(&trace_id, &[&*route, operation, "statement"]);
+        let span = |service: &str, name: &str| span_of(&spans, service, name);
         let of_gateway = span("compliance-gateway", &route);
         let of_core = span("compliance-core", operation);
-        let of_statement = span("compliance-core", statement);
+        let of_statement = span("compliance-core", "statement");
         assert_eq!(of_gateway.parent_span_id, [0, 0, 0, 0, 0, 0, 0, 0xaa], "{path}");
         assert_eq!(of_core.parent_span_id, of_gateway.span_id, "{path}");
         assert_eq!(of_statement.parent_span_id, of_core.span_id, "{path}");
-        let has = |span: &Span, key: &str| span.attributes.iter().any(|attribute| attribute.key == key);
         assert!(has(of_gateway, "http.response.status_code") && has(of_gateway, "compliance.company_id"));
         assert!(has(of_core, "rpc.response.status_code") && has(of_statement, "db.system.name"));
-        let sent = span("compliance-core", "statement");
-        let name = sent.attributes.iter().find(|attribute| attribute.key == "db.query.summary").unwrap();
-        assert!(format!("{name:?}").contains(batch.unwrap_or(operation)), "{sent:#?}");
-        assert!(has(sent, "compliance.connection_wait_ms"), "{sent:#?}");
-        assert!(has(if batch.is_some() { of_statement } else { of_core }, "compliance.queue_wait_ms"), "{spans:#?}");
-        // A request leads to the statement that it shares with others, and that leads to its requests.
-        if let Some(batch) = batch {
-            let batch = span("compliance-core", batch);
-            let links = |span: &Span| span.links.iter().map(|link| &link.span_id).cloned().collect::<Vec<_>>();
-            assert_eq!(links(of_statement), std::slice::from_ref(&batch.span_id), "{spans:#?}");
-            assert_eq!(links(batch), std::slice::from_ref(&of_statement.span_id), "{spans:#?}");
-            assert_eq!(sent.parent_span_id, batch.span_id, "{spans:#?}");
-        }
+        let name = of_statement.attributes.iter().find(|attribute| attribute.key == "db.query.summary").unwrap();
+        assert!(format!("{name:?}").contains(operation), "{of_statement:#?}");
+        assert!(has(of_statement, "compliance.connection_wait_ms"), "{of_statement:#?}");
+        // A single read needs no permit.
+        assert_eq!(
+            has(of_core, "compliance.queue_wait_ms"),
+            operation != "AffiliateService/GetAffiliate",
+            "{spans:#?}"
+        );
     }
+
+    // Reads that come together share a statement.
+    let (trace_id, context) = trace();
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !ends.load(Ordering::Relaxed) {
+                    get("/api/affiliates/1", &context);
+                }
+            });
+        }
+        collector.wait_for(&trace_id, &["coalesced read", "reads of affiliates"]);
+        ends.store(true, Ordering::Relaxed);
+    });
+    // A request leads to the statement that it shares with others, and that leads to its requests.
+    wait_until("a shared statement and its requests have arrived", || {
+        let spans = collector.spans();
+        let batches = spans.iter().filter(|(_, span)| span.name.ends_with("reads of affiliates"));
+        batches.into_iter().any(|(_, batch)| {
+            let linked = |(_, of_request): &&(String, Span)| {
+                of_request.name.ends_with("coalesced read")
+                    && has(of_request, "compliance.queue_wait_ms")
+                    && of_request.links.iter().map(|link| &link.span_id).eq([&batch.span_id])
+                    && batch.links.iter().any(|link| link.span_id == of_request.span_id)
+            };
+            let of_statement = spans.iter().find(|(_, span)| span.parent_span_id == batch.span_id);
+            spans.iter().filter(linked).count() == batch.links.len()
+                && of_statement.is_some_and(|(_, span)| {
+                    span.name.ends_with("statement") && has(span, "compliance.connection_wait_ms")
+                })
+        })
+    });
     let untraced = |(_, span): &(String, Span)| span.parent_span_id.is_empty() || span.trace_id.starts_with(&[1, 0x23]);
     assert!(!collector.spans().iter().any(untraced), "{:#?}", collector.spans());
 }

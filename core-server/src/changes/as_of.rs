@@ -111,17 +111,13 @@ pub(crate) async fn get<R: Record>(
     id: i64,
     as_of: Option<String>,
 ) -> Result<Response<R>, Error> {
-    match as_of.filter(|as_of| !as_of.is_empty()) {
-        Some(as_of) => {
-            let second = timestamp(&as_of).unwrap_or_default();
-            // It reads the company's batches, however many there are, so that it must not take the slots of its pages.
-            backend.in_slot(company_id, Work::Heavy, read(backend, reads, company_id, id, second)).await
-        }
-        None => {
-            let (record, memory) = reads.get(company_id, id).await?;
-            Ok(holding(record, memory))
-        }
-    }
+    let Some(as_of) = as_of.filter(|as_of| !as_of.is_empty()) else {
+        let (record, memory) = reads.get(company_id, id).await?;
+        return Ok(holding(record, memory));
+    };
+    let second = timestamp(&as_of).unwrap_or_default();
+    // It reads the company's batches, however many there are, so that it must not take the slots of its pages.
+    backend.in_slot(company_id, Work::Heavy, read(backend, reads, company_id, id, second)).await
 }
 
 async fn read<R: Record>(

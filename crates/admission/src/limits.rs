@@ -21,8 +21,8 @@ pub const WATCH_TIME: Duration = Duration::from_hours(24);
 pub(crate) const AT_THE_SAME_TIME: Duration = Duration::from_secs(1);
 /// Work that takes longer than this does not keep other companies from theirs.
 pub const SLOW_AFTER: Duration = Duration::from_secs(2);
-/// How often work that waits looks for work that has become slow.
-pub(crate) const SLOW_WORK_INTERVAL: Duration = Duration::from_millis(250);
+/// How often work that waits looks for work that has become slow, and whether several companies still call.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Companies without work are looked for when there are so many, and at each doubling.
 pub(crate) const REMEMBERED_COMPANIES: usize = 256;
 

@@ -15,14 +15,14 @@ use std::{
 
 use parking_lot::Mutex;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError},
     time::{Instant, timeout},
 };
 
 use crate::{
     callers::Callers,
     full::Full,
-    limits::{REMEMBERED_COMPANIES, SLOW_WORK_INTERVAL},
+    limits::{CHECK_INTERVAL, REMEMBERED_COMPANIES},
 };
 
 /// How much runs, and how much waits.
@@ -34,10 +34,10 @@ pub struct QueueLimits {
     pub running_per_company: usize,
     /// The same while several companies call, so that processors and database have time for the others.
     pub running_with_others: usize,
-    /// Work that takes longer than this no longer counts in `running`, up to four times as much: it probably waits for something,
-    /// and must not keep others from theirs.
+    /// Work that takes longer than this no longer counts in `running`: it probably waits for something, and must not keep others
+    /// from theirs.
     pub slow_after: Duration,
-    /// Work that waits. More is refused.
+    /// Work that waits. More is refused. As much can be slow.
     pub waiting: usize,
     /// Work of one company that waits.
     pub waiting_per_company: usize,
@@ -68,6 +68,7 @@ struct Company {
 
 #[derive(Debug)]
 struct Running {
+    company: i64,
     since: Instant,
     permit: Mutex<OwnedSemaphorePermit>,
 }
@@ -91,7 +92,7 @@ impl WorkQueue {
             limits,
             callers,
             process: Arc::new(Semaphore::new(limits.running)),
-            slow: Arc::new(Semaphore::new(limits.running * 3)),
+            slow: Arc::new(Semaphore::new(limits.waiting)),
             companies: Mutex::default(),
             running: Mutex::default(),
             waiting: AtomicUsize::new(0),
@@ -101,15 +102,14 @@ impl WorkQueue {
     /// Waits until work of a company may run. Waits as long as it takes: the caller has a deadline.
     pub async fn enter(&self, company: i64) -> Result<WorkPermit, Full> {
         let Self(queue) = self;
-        let company = queue.company(company);
-        let permits = queue.permits_of_one();
+        let id = company;
+        let company = queue.company(id);
         let mut waiting = None;
-        let of_company = if let Ok(permit) = Arc::clone(&company.permits).try_acquire_many_owned(permits) {
+        let of_company = if let Ok(permit) = company.try_permit(queue.permits_of_one()) {
             permit
         } else {
             waiting = Some(queue.wait(&company)?);
-            let permit = Arc::clone(&company.permits).acquire_many_owned(permits).await;
-            permit.map_err(|_| Full::Process)?
+            queue.permit_of(&company).await?
         };
         let permit = if let Ok(permit) = Arc::clone(&queue.process).try_acquire_owned() {
             permit
@@ -120,9 +120,17 @@ impl WorkQueue {
             queue.next().await?
         };
         drop(waiting);
-        let running = Arc::new(Running { since: Instant::now(), permit: Mutex::new(permit) });
+        let running = Arc::new(Running { company: id, since: Instant::now(), permit: Mutex::new(permit) });
         queue.running.lock().push(Arc::clone(&running));
         Ok(WorkPermit { queue: self.clone(), running, company, _of_company: of_company })
+    }
+
+    /// Work of a company that runs waits for something. It no longer counts in what may run, like work that is slow.
+    pub fn waits(&self, company: i64) {
+        let Self(queue) = self;
+        for running in queue.running.lock().iter().filter(|running| running.company == company) {
+            queue.make_room(running);
+        }
     }
 
     /// How much work waits.
@@ -168,6 +176,19 @@ impl SharedQueue {
         if all >= self.limits.waiting { Err(Full::Process) } else { Ok(waiting) }
     }
 
+    /// The next permit of a company. Work takes more or less of it when other companies come or leave.
+    async fn permit_of(&self, company: &Company) -> Result<OwnedSemaphorePermit, Full> {
+        loop {
+            let permits = self.permits_of_one();
+            let mut given_back = pin!(Arc::clone(&company.permits).acquire_many_owned(permits));
+            while permits == self.permits_of_one() {
+                if let Ok(permit) = timeout(CHECK_INTERVAL, &mut given_back).await {
+                    return permit.map_err(|_| Full::Process);
+                }
+            }
+        }
+    }
+
     /// The next permit of the process: one that is given back, or that of work which has become slow.
     async fn next(&self) -> Result<OwnedSemaphorePermit, Full> {
         let mut given_back = pin!(Arc::clone(&self.process).acquire_owned());
@@ -175,21 +196,32 @@ impl SharedQueue {
             if let Some(permit) = self.of_slow_work() {
                 return Ok(permit);
             }
-            if let Ok(permit) = timeout(SLOW_WORK_INTERVAL, &mut given_back).await {
+            if let Ok(permit) = timeout(CHECK_INTERVAL, &mut given_back).await {
                 return permit.map_err(|_| Full::Process);
             }
         }
     }
 
     fn of_slow_work(&self) -> Option<OwnedSemaphorePermit> {
-        for running in &*self.running.lock() {
-            let mut permit = running.permit.lock();
-            if running.since.elapsed() >= self.limits.slow_after && Arc::ptr_eq(permit.semaphore(), &self.process) {
-                let slow = Arc::clone(&self.slow).try_acquire_owned().ok()?;
-                return Some(std::mem::replace(&mut *permit, slow));
-            }
+        let running = self.running.lock();
+        let mut slow = running.iter().filter(|running| running.since.elapsed() >= self.limits.slow_after);
+        slow.find_map(|running| self.make_room(running))
+    }
+
+    /// Takes the permit of the process from work, which gets one of slow work for it.
+    fn make_room(&self, running: &Running) -> Option<OwnedSemaphorePermit> {
+        let mut permit = running.permit.lock();
+        if !Arc::ptr_eq(permit.semaphore(), &self.process) {
+            return None;
         }
-        None
+        let slow = Arc::clone(&self.slow).try_acquire_owned().ok()?;
+        Some(std::mem::replace(&mut *permit, slow))
+    }
+}
+
+impl Company {
+    fn try_permit(&self, permits: u32) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        Arc::clone(&self.permits).try_acquire_many_owned(permits)
     }
 }
 

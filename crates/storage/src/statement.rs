@@ -155,6 +155,7 @@ pub struct Spent {
 
 impl Spent {
     /// With what the statements that run here took, which began then.
+    #[must_use]
     pub fn since(self, start: Instant) -> Self {
         let read = |statement: &Statement| (statement.waited.get(), statement.attempts.get());
         let (waited, attempts) = CURRENT.try_with(read).unwrap_or_default();

@@ -23,7 +23,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-pub use self::queues::{CompanyQueue, Queues, WritePermit};
+pub use self::{
+    lock_waits::OnWait,
+    queues::{CompanyQueue, Queues, WritePermit},
+};
 use crate::{
     database::{Connections, Lease, Session},
     deadline,

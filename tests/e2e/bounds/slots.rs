@@ -169,7 +169,7 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
 /// Companies whose large batches wait in the database leave slots of the gateway to others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stuck_companies_leave_slots_to_others() {
-    // A slot that is kept for so long no longer counts, until four times as many are kept.
+    // Work that takes so long no longer counts in what runs at the same time.
     const LONG: Duration = Duration::from_secs(15);
     let timeouts = Duration::from_mins(5);
     let settings = Settings { request_timeout: timeouts, ..Settings::default() };

@@ -71,7 +71,8 @@ async fn slow_work_makes_room_for_other_work() {
     let recent = [runs(&queue, 2).await.unwrap(), runs(&queue, 3).await.unwrap()];
     assert!(runs(&queue, 4).await.is_none(), "more than the limit runs, and is not slow");
     drop((slow, recent));
-    // Of slow work there is at most four times the limit.
+    // As much is slow as may wait.
+    let queue = WorkQueue::new(QueueLimits { waiting: 6, ..LIMITS }, Callers::default());
     let mut permits = Vec::new();
     for company in 0..8 {
         permits.push(runs(&queue, company).await.unwrap_or_else(|| panic!("{company} waits")));
@@ -79,6 +80,21 @@ async fn slow_work_makes_room_for_other_work() {
     }
     assert!(runs(&queue, 8).await.is_none());
     assert_eq!(queue.running(), 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_waits_for_something_makes_room_at_once() {
+    let queue = WorkQueue::new(LIMITS, Callers::default());
+    let _waiting = (queue.enter(1).await.unwrap(), queue.enter(2).await.unwrap());
+    let order = Arc::default();
+    spawn(&queue, 3, &order);
+    spawn(&queue, 4, &order);
+    sleep(Duration::from_millis(10)).await;
+    queue.waits(2);
+    queue.waits(2);
+    queue.waits(5);
+    sleep(Duration::from_millis(10)).await;
+    assert_eq!(*order.lock().unwrap(), [3]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,6 +213,24 @@ async fn a_company_has_less_while_others_call() {
     assert!(others.iter().all(Option::is_some) && at_once(2).is_none());
     alone.truncate(2);
     assert!(at_once(1).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_waits_has_its_whole_part_when_the_others_have_gone() {
+    let callers = Callers::default();
+    let limits = QueueLimits { running: 4, running_with_others: 1, ..LIMITS };
+    let queue = WorkQueue::new(limits, callers.clone());
+    let first = queue.enter(1).await.unwrap();
+    let order = Arc::default();
+    callers.called(1);
+    callers.called(2);
+    spawn(&queue, 1, &order);
+    sleep(Duration::from_millis(900)).await;
+    assert_eq!(*order.lock().unwrap(), [0; 0], "another company calls");
+    // The other company has left, and then the work looks again.
+    sleep(Duration::from_millis(600)).await;
+    assert_eq!(*order.lock().unwrap(), [1]);
+    drop(first);
 }
 
 #[tokio::test(start_paused = true)]

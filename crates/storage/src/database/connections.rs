@@ -96,6 +96,7 @@ impl Connections {
     }
 
     /// These connections, with those to the replicas of the database for reads.
+    #[must_use]
     pub fn with_replicas(&self, database: &Database) -> Self {
         let replicas = database.replicas.as_ref().map(|target| Arc::new(Replicas::new(&self.pool, target)));
         Self { replicas, ..self.clone() }
@@ -123,21 +124,25 @@ impl Connections {
     }
 
     /// For writes of a call: none begins once its caller has left, and each waits for locks only briefly.
+    #[must_use]
     pub fn of_call(&self) -> Self {
         Self { of_call: true, ..self.with_lock_timeout(FIRST_LOCK_TIMEOUT) }
     }
 
     /// For statements that wait this long for each lock, such as `50ms`.
+    #[must_use]
     pub fn with_lock_timeout(&self, lock_timeout: &'static str) -> Self {
         Self { lock_timeout, ..self.clone() }
     }
 
     /// For statements of one company only.
+    #[must_use]
     pub fn of_company(&self, company_id: i64) -> Self {
         Self { company_id, ..self.clone() }
     }
 
     /// For statements that may create so many records of a kind.
+    #[must_use]
     pub fn creating(&self, new_records: usize) -> Self {
         Self { new_records, ..self.clone() }
     }

@@ -52,8 +52,8 @@ pub(super) async fn probe_other(server: Arc<Pool>, primary: Option<Batcher<AskPr
         let reason = result.err().map(|error| error.map_or_else(|| "silence".to_owned(), |error| error.to_string()));
         let has_changed = server.responds.send_if_modified(|is_used| {
             // A read may have found a reason meanwhile.
-            let serves = reason.is_none() && (!was_used || *is_used);
-            std::mem::replace(is_used, serves) != serves
+            let usable = reason.is_none() && (!was_used || *is_used);
+            std::mem::replace(is_used, usable) != usable
         });
         match &reason {
             None if has_changed => tracing::info!(server = server.current.host(), "{} is used", kind(&server)),

@@ -11,10 +11,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::{FIRST_TURN_LOCK_TIMEOUT, FREE_TURN_LOCK_TIMEOUT, LOCK_TURNS, TURN_LOCK_TIMEOUT};
 
+/// Is told which company's work waits for others, and needs nothing meanwhile that other companies could use.
+pub type OnWait = Arc<dyn Fn(i64) + Send + Sync>;
+
 /// The permits of all companies. They are handed out in the order in which they are requested.
 #[derive(Clone)]
 pub(super) struct Companies {
     pub(super) most: u32,
+    on_wait: OnWait,
     semaphores: Arc<Mutex<HashMap<i64, Arc<Semaphore>>>>,
 }
 
@@ -26,8 +30,8 @@ pub(super) struct CompanyPermit {
 }
 
 impl Companies {
-    pub(super) fn new(most: u32) -> Self {
-        Self { most, semaphores: Arc::default() }
+    pub(super) fn new(most: u32, on_wait: OnWait) -> Self {
+        Self { most, on_wait, semaphores: Arc::default() }
     }
 
     /// All permits of the company, unless it would have to wait.
@@ -44,8 +48,10 @@ impl Companies {
         let semaphore = self.semaphore(company);
         let acquired = match Arc::clone(&semaphore).try_acquire_many_owned(permits) {
             Ok(acquired) => acquired,
-            // What waits for its own company is in nobody else's way.
-            Err(_) => semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())?,
+            Err(_) => {
+                (self.on_wait)(company);
+                semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())?
+            }
         };
         permit.permit = Some(acquired);
         Ok(permit)
@@ -95,15 +101,16 @@ pub struct Turn {
 }
 
 impl LockWaits {
-    pub(super) fn new(connections: u32) -> Self {
+    pub(super) fn new(connections: u32, on_wait: OnWait) -> Self {
         let turns = (connections / 4).clamp(1, LOCK_TURNS) as usize;
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
-        Self { companies: Companies::new(1), turns: semaphore(turns), long: semaphore((turns - 1).max(1)) }
+        Self { companies: Companies::new(1, on_wait), turns: semaphore(turns), long: semaphore((turns - 1).max(1)) }
     }
 
     /// Waits until it is a company's turn. The companies have theirs one after the other; those whose first turn it is do not
     /// wait for all of the others.
     pub(super) async fn turn(&self, company: i64, is_first: bool) -> Result<Turn, Error> {
+        (self.companies.on_wait)(company);
         let company = self.companies.acquire(company, 1).await?;
         let acquire = async |semaphore: &Arc<Semaphore>| {
             Arc::clone(semaphore).acquire_owned().await.map_err(|_| Error::internal())
@@ -132,9 +139,13 @@ mod tests {
 
     use super::*;
 
+    fn nobody() -> OnWait {
+        Arc::new(|_| {})
+    }
+
     #[tokio::test]
     async fn companies_have_turns_one_after_the_other() {
-        let waits = LockWaits::new(12);
+        let waits = LockWaits::new(12, nobody());
         let first = waits.turn(1, false).await.unwrap();
         assert_eq!(first.lock_timeout, TURN_LOCK_TIMEOUT);
         let (mut again, mut other) = (Box::pin(waits.turn(1, false)), Box::pin(waits.turn(3, false)));
@@ -160,7 +171,7 @@ mod tests {
 
     #[tokio::test]
     async fn there_is_one_turn_at_least() {
-        let waits = LockWaits::new(1);
+        let waits = LockWaits::new(1, nobody());
         let only = waits.turn(1, false).await.unwrap();
         let mut first = Box::pin(waits.turn(2, true));
         assert!(poll!(first.as_mut()).is_pending());
@@ -171,7 +182,7 @@ mod tests {
 
     #[tokio::test]
     async fn all_permits_wait_for_those_of_their_company_alone() {
-        let companies = Companies::new(2);
+        let companies = Companies::new(2, nobody());
         let permits = [companies.acquire(1, 1).await.unwrap(), companies.acquire(1, 1).await.unwrap()];
         assert!(companies.try_all(1).is_none() && companies.try_all(2).is_some());
         let waiting = companies.acquire(1, 2);
@@ -188,7 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn companies_are_forgotten() {
-        let companies = Companies::new(2);
+        let companies = Companies::new(2, nobody());
         let permit = companies.acquire(1, 2).await.unwrap();
         {
             // A caller that goes away while it waits.

@@ -8,7 +8,7 @@ use std::{
 use compliance_api::error::Error;
 use tokio::time::Instant;
 
-use super::lock_waits::{Companies, CompanyPermit, LockWaits, Turn};
+use super::lock_waits::{Companies, CompanyPermit, LockWaits, OnWait, Turn};
 use crate::{
     database::Connections,
     error::{from_database, is_lock_timeout_of_write},
@@ -37,15 +37,17 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// The queues of a service with so many connections.
-    pub fn new(connections: u32) -> Self {
-        let lock_waits = LockWaits::new(connections);
+    /// The queues of a service with so many connections. `on_wait` is told of a company whenever its work waits for a lock, or for other
+    /// work of the company.
+    pub fn new(connections: u32, on_wait: OnWait) -> Self {
+        let lock_waits = LockWaits::new(connections, on_wait.clone());
+        let queue = |most| CompanyQueue::new(most, &lock_waits, on_wait.clone());
         Self {
-            created_affiliates: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
-            updated_affiliates: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
-            urls: CompanyQueue::new(BATCHES_OF_A_COMPANY, &lock_waits),
-            monitoring: CompanyQueue::new(MONITORING_WRITES, &lock_waits),
-            webhooks: CompanyQueue::new(1, &lock_waits),
+            created_affiliates: queue(BATCHES_OF_A_COMPANY),
+            updated_affiliates: queue(BATCHES_OF_A_COMPANY),
+            urls: queue(BATCHES_OF_A_COMPANY),
+            monitoring: queue(MONITORING_WRITES),
+            webhooks: queue(1),
         }
     }
 }
@@ -74,8 +76,8 @@ pub struct WritePermit {
 }
 
 impl CompanyQueue {
-    fn new(most: u32, lock_waits: &LockWaits) -> Self {
-        Self { companies: Companies::new(most), lock_waits: lock_waits.clone(), waited: Arc::default() }
+    fn new(most: u32, lock_waits: &LockWaits, on_wait: OnWait) -> Self {
+        Self { companies: Companies::new(most, on_wait), lock_waits: lock_waits.clone(), waited: Arc::default() }
     }
 
     /// Waits until one more batch of the company may run.
@@ -181,13 +183,18 @@ mod tests {
 
     use super::*;
 
+    fn queue(connections: u32) -> CompanyQueue {
+        let nobody: OnWait = Arc::new(|_| {});
+        CompanyQueue::new(2, &LockWaits::new(connections, nobody.clone()), nobody)
+    }
+
     fn permit(queue: &CompanyQueue) -> WritePermit {
         WritePermit { queue: queue.clone(), permit: queue.companies.try_all(1).unwrap() }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_company_that_waits_for_a_lock_is_remembered_until_it_finds_none() {
-        let queue = CompanyQueue::new(2, &LockWaits::new(8));
+        let queue = queue(8);
         let timed_out = |in_turn| permit(&queue).lock_timed_out(in_turn);
         let found_none = || permit(&queue).found_no_lock();
         let is_remembered = || queue.try_all(1).is_none();
@@ -211,7 +218,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_company_has_a_first_turn_until_it_waited_in_one() {
-        let queue = CompanyQueue::new(2, &LockWaits::new(16));
+        let queue = queue(16);
         let permit = permit(&queue);
         let first = async || permit.turn().await.unwrap().lock_timeout;
         let short = first().await;

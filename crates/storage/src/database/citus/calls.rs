@@ -68,6 +68,7 @@ impl<'c> Session<'c> {
     }
 
     /// For a statement that may create so many records of a kind.
+    #[must_use]
     pub fn creating(self, new_records: usize) -> Self {
         Self { scope: Scope { new_records, ..self.scope }, ..self }
     }
