@@ -46,12 +46,11 @@ impl Companies {
         // Dropped if the caller goes away while it waits.
         let mut permit = self.permit(company);
         let semaphore = self.semaphore(company);
-        let acquired = match Arc::clone(&semaphore).try_acquire_many_owned(permits) {
-            Ok(acquired) => acquired,
-            Err(_) => {
-                (self.on_wait)(company);
-                semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())?
-            }
+        let acquired = if let Ok(acquired) = Arc::clone(&semaphore).try_acquire_many_owned(permits) {
+            acquired
+        } else {
+            (self.on_wait)(company);
+            semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())?
         };
         permit.permit = Some(acquired);
         Ok(permit)
