@@ -11,7 +11,7 @@ pub(crate) struct MessageLimits {
 }
 
 // Shares of companies, and work that is not coalesced.
-/// A company may have one in so many of the calls in flight, and at least [`CALLS_AT_LEAST`].
+/// A company may have one in so many of the calls in flight, and at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
 pub(crate) const CALLS_AT_LEAST: usize = 64;
 /// Open streams of all companies: this number of times what one company may have.
