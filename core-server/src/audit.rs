@@ -3,7 +3,7 @@
 mod broken;
 mod kept;
 
-use sqlx::{AssertSqlSafe, PgConnection, PgExecutor};
+use sqlx::{PgConnection, PgExecutor};
 
 pub use self::broken::Broken;
 pub use self::kept::{Drop, Kept, drops, kept};
@@ -25,23 +25,15 @@ pub struct Checkpoint {
 ///
 /// If the database does not respond, or has no record.
 pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
-    // One after the other, by key: reading all changes would take long.
-    let next = TRACES
-        .map(|table| format!("(select company_id from {table} where company_id > $1 order by company_id limit 1)"));
-    let next = format!("select min(company_id) from ({}) next", next.join(" union all "));
     let mut companies = vec![i64::MIN];
     loop {
-        let next = sqlx::query_scalar(AssertSqlSafe(next.clone())).bind(companies.last());
+        let next = sqlx::query_scalar(include_str!("audit/company_after.sql")).bind(companies.last());
         let Some(next) = next.fetch_one(&mut *connection).await? else { break };
         companies.push(next);
     }
     companies.remove(0);
     Ok(companies)
 }
-
-/// The tables by which a company is found: all other records refer to one of these.
-const TRACES: [&str; 6] =
-    ["change_positions", "changes", "change_drops", "affiliates", "compliance_urls", "vocabulary_entries"];
 
 /// The end of a company's record; `None` if it has none.
 ///
@@ -60,11 +52,7 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
 /// If the database does not respond, or has no record.
 pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
     let Checkpoint { company_id, position, ref hash } = *checkpoint;
-    let row = "
-        select encode(coalesce(c.hash, d.hash, case when p.dropped_position = $2 then coalesce(p.dropped_hash, '') end), 'hex'), p.dropped_position
-        from (select dropped_position, dropped_hash from change_positions where company_id = $1) p
-        left join (select hash from changes where company_id = $1 and position = $2) c on true
-        left join (select hash from change_drops where company_id = $1 and position = $2) d on true";
+    let row = include_str!("audit/compare.sql");
     let row: Option<(Option<String>, i64)> =
         sqlx::query_as(row).bind(company_id).bind(position).fetch_optional(&mut *connection).await?;
     let restores = restores(connection, company_id).await?;
@@ -133,7 +121,7 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
         return Ok(Some(removed));
     }
     let broken: Option<(i64, i64, Option<i64>, bool)> =
-        sqlx::query_as(VERIFY).bind(company_id).fetch_optional(&mut *connection).await?;
+        sqlx::query_as(include_str!("audit/verify.sql")).bind(company_id).fetch_optional(&mut *connection).await?;
     let Some((previous, position, entries, is_linked)) = broken else {
         return Ok(is_removed(connection, company_id).await?.then_some(Broken::RemovedAll));
     };
@@ -150,70 +138,5 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
 /// Whether the changes of a company are missing although its records, or what was dropped of them, show that it had some. Records from before
 /// changes were recorded have a drop: that of the first position, which the company got when the record began.
 async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
-    let is_removed = "
-        select not exists (select from changes where company_id = $1) and case
-            when exists (select from change_drops where company_id = $1)
-            then not exists (select from change_positions where company_id = $1)
-            else exists (select from affiliates where company_id = $1)
-                or exists (select from compliance_urls where company_id = $1)
-                or exists (select from vocabulary_entries where company_id = $1)
-            end";
-    sqlx::query_scalar(is_removed).bind(company_id).fetch_one(connection).await
+    sqlx::query_scalar(include_str!("audit/is_removed.sql")).bind(company_id).fetch_one(connection).await
 }
-
-/// The first row that does not follow from the row before, or, if it is erased, is not what the erasure left of it, with the position before it; at last, the end of the record.
-const VERIFY: &str = r#"
-    with erasure as (
-        select distinct on (e.position) e.position, e.digest
-        from (
-            select c.position as erased_at, r.key::bigint as position, decode(r.value, 'hex') as digest
-            from changes c
-            cross join lateral jsonb_each_text(
-                -- Another text was altered, which the chain shows.
-                case when c.records[1] ~ '^\{"\d{1,18}": "[0-9a-f]{64}"(?:, "\d{1,18}": "[0-9a-f]{64}")*\}$' then c.records[1]::jsonb end
-            ) r
-            where c.company_id = $1 and c.operation = 4
-        ) e
-        order by e.position, e.erased_at desc
-    ), chain as (
-        select c.position, c.position - position_before(c.resource, c.operation, c.position, c.ids, c.records) as entries, c.hash, lag(c.position, 1, p.dropped_position) over w as previous,
-            change_hash(lag(c.hash, 1, p.dropped_hash) over w, case
-                when c.is_set_back is null then coalesce(c.erased_digest, d.digest)
-                else placed_digest(coalesce(c.erased_digest, d.digest), c.company_id, c.parents)
-            end, c.position, c.changed_at) as expected,
-            case when c.erased_digest is null then e.digest is null else e.digest = d.digest end as is_as_erased,
-            -- The hash covers the company from one row on, and times go back where a row says so.
-            case
-                when c.is_set_back is null then lag(c.is_set_back) over w is null
-                else c.is_set_back = coalesce(c.changed_at < lag(c.changed_at) over w, c.is_set_back)
-            end as has_its_mark
-        from change_positions p
-        join changes c on c.company_id = $1
-        cross join lateral (
-            select change_digest(c.resource, c.columns, c.operation, c.ids, c.records, c.changed_by, c.key) as digest
-        ) d
-        left join erasure e on e.position = c.position
-        where p.company_id = $1
-        window w as (order by c.position)
-    )
-    select b.previous, b.position, b.entries, b.is_linked
-    from (
-        select c.previous, c.position, c.entries, c.previous = c.position - c.entries as is_linked
-        from chain c
-        where c.previous <> c.position - c.entries or c.hash <> c.expected or c.is_as_erased is not true or not c.has_its_mark
-        union all
-        select e.position, greatest(p.position, e.position), case when e.position >= p.position then e.entries end, true
-        from change_positions p
-        join (
-            select coalesce(l.position, p.dropped_position) as position, l.entries, coalesce(l.hash, p.dropped_hash) as hash
-            from change_positions p
-            left join (
-                select c.position, c.position - position_before(c.resource, c.operation, c.position, c.ids, c.records) as entries, c.hash from changes c
-                where c.company_id = $1 order by c.position desc limit 1
-            ) l on true
-            where p.company_id = $1
-        ) e on e.position <> p.position or e.hash <> p.hash
-        where p.company_id = $1
-    ) b
-    order by b.position
-    limit 1"#;

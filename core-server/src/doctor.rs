@@ -14,7 +14,10 @@ use crate::{
     lists::{Filter, List, Part},
     schema, urls,
 };
-use storage::table::{Inputs, SchemaError};
+use storage::{
+    table::{Inputs, SchemaError},
+    template::fill,
+};
 
 /// Why the counts cannot be checked or repaired.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +74,7 @@ async fn check_list<Q>(
     report: &mut impl FnMut(Difference),
 ) -> Result<i64, sqlx::Error> {
     let mut total = 0;
-    run(connection, &list.create()).await?;
+    sqlx::raw_sql(list.statement(include_str!("doctor/create.sql"))).execute(&mut *connection).await?;
     let mut company_id = i64::MIN;
     while let Some(next) = list.company_after(connection, company_id).await? {
         company_id = next;
@@ -81,17 +84,35 @@ async fn check_list<Q>(
             total += counts;
         }
         while repair && list.repair_some(connection, company_id).await? {}
-        run(connection, "truncate differences").await?;
+        sqlx::raw_sql("truncate differences").execute(&mut *connection).await?;
     }
-    run(connection, "drop table differences").await?;
+    sqlx::raw_sql("drop table differences").execute(&mut *connection).await?;
     Ok(total)
 }
 
-async fn run(connection: &mut PgConnection, statement: &str) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(connection).await.map(drop)
-}
-
 impl<Q> List<Q> {
+    /// A statement of the list.
+    fn statement(&self, file: &str) -> AssertSqlSafe<String> {
+        let Self { table, counts, buckets, date, .. } = self;
+        let parts = [
+            ("table", *table),
+            ("counts", counts),
+            ("constraint", &format!("{counts}_pkey")),
+            ("buckets", buckets),
+            ("date", date),
+            ("split_by", &self.split_by(|filter| filter.column.to_owned())),
+            ("split_by_types", &self.split_by(|filter| format!("{} {}", filter.column, filter.value.sql_type().0))),
+            ("numbers", &self.each(|name, _| name.to_owned())),
+            ("number_types", &self.each(|name, _| format!("{name} bigint"))),
+            ("expected", &self.each(|name, expression| format!("{expression} as {name}"))),
+            ("stored", &self.each(|name, _| format!("-{name}"))),
+            ("missing", &self.each(|name, _| format!("sum({name})"))),
+            ("none", &self.each(|_, _| "0".to_owned())),
+            ("add", &self.each(|name, _| format!("{name} = c.{name} + excluded.{name}"))),
+        ];
+        AssertSqlSafe(fill(file, &parts))
+    }
+
     /// Something for each number of a bucket, as a list: for its name, and for what it is of the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         let mut numbers = vec![make("n", "count(*)")];
@@ -109,88 +130,29 @@ impl<Q> List<Q> {
         self.filters.iter().map(make).collect::<Vec<_>>().join(", ")
     }
 
-    fn create(&self) -> String {
-        let types = self.split_by(|filter| format!("{} {}", filter.column, filter.value.sql_type().0));
-        let missing = self.each(|name, _| format!("{name} bigint"));
-        format!(
-            "drop table if exists pg_temp.differences;
-            create temporary table differences (dimension count_dimension, bucket bigint, {types}, {missing},
-                first_day integer, last_day integer)"
-        )
-    }
-
     async fn company_after(&self, connection: &mut PgConnection, company_id: i64) -> Result<Option<i64>, sqlx::Error> {
-        let Self { table, counts, .. } = self;
-        let statement = format!(
-            "select least(
-                (select company_id from {table} where company_id > $1 order by company_id limit 1),
-                (select company_id from {counts} where company_id > $1 order by company_id limit 1))"
-        );
-        sqlx::query_scalar(AssertSqlSafe(statement)).bind(company_id).fetch_one(connection).await
+        let statement = self.statement(include_str!("doctor/company_after.sql"));
+        sqlx::query_scalar(statement).bind(company_id).fetch_one(connection).await
     }
 
-    /// Stores the differences of a company; returns their number. Days may be too wide, never too narrow.
+    /// Stores the differences of a company; returns their number.
     async fn find(&self, connection: &mut PgConnection, company_id: i64) -> Result<i64, sqlx::Error> {
-        let Self { table, counts, buckets, date, .. } = self;
-        let split_by = self.split_by(|filter| filter.column.to_owned());
-        let expected = self.each(|name, expression| format!("{expression} as {name}"));
-        let stored = self.each(|name, _| format!("-{name}"));
-        let missing = self.each(|name, _| format!("sum({name})"));
-        let none = self.each(|_, _| "0".to_owned());
-        // Grouped instead of joined: a column of a filter may be null, which equals nothing.
-        let statement = format!(
-            "insert into differences
-            select dimension, bucket, {split_by}, {missing}, min(first_day), max(last_day)
-            from (
-                select p.dimension, p.bucket, {split_by}, {expected},
-                    min(utc_day(r.{date})) as first_day, max(utc_day(r.{date})) as last_day,
-                    null::integer as first_stored, null::integer as last_stored
-                from {table} r cross join lateral {buckets} p
-                where r.company_id = $1
-                group by p.dimension, p.bucket, {split_by}
-                union all
-                select dimension, bucket, {split_by}, {stored}, null, null, first_day, last_day
-                from {counts} where company_id = $1
-            ) c
-            group by dimension, bucket, {split_by}
-            having ({missing}) <> ({none}) or min(first_day) < min(first_stored) or max(last_day) > max(last_stored)"
-        );
-        let found = sqlx::query(AssertSqlSafe(statement)).bind(company_id).execute(connection).await?;
+        let statement = self.statement(include_str!("doctor/find.sql"));
+        let found = sqlx::query(statement).bind(company_id).execute(connection).await?;
         Ok(found.rows_affected().cast_signed())
     }
 
     /// Repairs some of the differences. Returns whether there were any.
     async fn repair_some(&self, connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
-        let Self { counts, lock, .. } = self;
-        let split_by = self.split_by(|filter| filter.column.to_owned());
-        let numbers = self.each(|name, _| name.to_owned());
-        let add = self.each(|name, _| format!("{name} = c.{name} + excluded.{name}"));
         let mut transaction = connection.begin().await?;
         // Writers take this lock, too: without it, two of them could wait for each other.
         sqlx::query("select pg_advisory_xact_lock($1 << 2 | $2)")
             .bind(company_id)
-            .bind(lock)
+            .bind(self.lock)
             .execute(&mut *transaction)
             .await?;
-        // A count that has no records any longer exists, so its days are not used.
-        let statement = format!(
-            "with chunk as (
-                delete from differences where ctid = any(array(select ctid from differences limit $2)) returning *
-            )
-            insert into {counts} as c (company_id, dimension, bucket, {split_by}, {numbers}, first_day, last_day)
-            select $1, dimension, bucket, {split_by}, {numbers},
-                coalesce(first_day, 2147483647), coalesce(last_day, -2147483648)
-            from chunk
-            on conflict on constraint {counts}_pkey do update set
-                {add},
-                first_day = least(c.first_day, excluded.first_day),
-                last_day = greatest(c.last_day, excluded.last_day)"
-        );
-        let repaired = sqlx::query(AssertSqlSafe(statement))
-            .bind(company_id)
-            .bind(REPAIRED_COUNTS)
-            .execute(&mut *transaction)
-            .await?;
+        let statement = self.statement(include_str!("doctor/repair.sql"));
+        let repaired = sqlx::query(statement).bind(company_id).bind(REPAIRED_COUNTS).execute(&mut *transaction).await?;
         transaction.commit().await?;
         Ok(repaired.rows_affected() > 0)
     }

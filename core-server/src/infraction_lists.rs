@@ -4,20 +4,12 @@ use compliance_api::catalogue::Vocabulary::{InfractionName, InfractionType};
 use sqlx::{Row as _, postgres::PgRow};
 use storage::vocabulary::{self, own_name};
 
-/// SQL that collects infractions: `columns` of the rows `i`, whose company is given as SQL, and the types and names.
-/// `lists` are aggregates of the columns, `from` is the rest of the query.
-pub(crate) fn query(company: &str, columns: &str, lists: &str, from: &str) -> String {
-    let own_type = own_name(InfractionType, company, "i.infraction_type_id");
-    let own_name = own_name(InfractionName, company, "i.infraction_name_id");
-    format!(
-        "select {lists}, array_agg(type_id) as infraction_types, array_agg(own_type) as own_infraction_types,
-            array_agg(name_id) as infraction_names, array_agg(own_name) as own_infraction_names
-        from (
-            select {columns}, i.infraction_type_id as type_id, {own_type} as own_type,
-                i.infraction_name_id as name_id, {own_name} as own_name
-            from {from} order by i.id
-        ) i"
-    )
+/// SQL for the company's own type and name of the row `i`.
+pub(crate) fn own_names(company: &str) -> [String; 2] {
+    [
+        own_name(InfractionType, company, "i.infraction_type_id"),
+        own_name(InfractionName, company, "i.infraction_name_id"),
+    ]
 }
 
 /// Reads the types and names.

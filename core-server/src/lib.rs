@@ -22,6 +22,7 @@ mod lists;
 mod monitoring;
 mod overview;
 mod record_pages;
+mod record_query;
 mod requests;
 mod roles;
 mod schema;

@@ -46,7 +46,7 @@ pub(crate) static SCHEMA: Schema = Schema {
 fn statements() -> Vec<(&'static str, &'static str)> {
     let pages = crate::list_statements().map(|(_, statement, types)| (statement, &*types.leak()));
     let reads = crate::read_statements().chain(crate::scan_statements());
-    let writes = crate::write_statements().chain(monitoring::SMALL_STATEMENTS).chain(webhooks::STATEMENTS);
+    let writes = crate::write_statements().chain(monitoring::SMALL_STATEMENTS).chain(webhooks::statements());
     pages.chain(reads).chain(writes).collect()
 }
 

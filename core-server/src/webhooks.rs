@@ -15,4 +15,4 @@ mod statements;
 pub(crate) use dispatch::start;
 pub(crate) use send::Sender;
 pub(crate) use service::Webhooks;
-pub(crate) use statements::STATEMENTS;
+pub(crate) use statements::statements;

@@ -22,40 +22,13 @@ use storage::{
     error::{is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write, is_unique_violation},
     statement,
     table::{self, Layouts, Rows},
+    template::fill,
     writes::Write,
 };
 
-/// Inserts affiliates of the companies `$1` in the order of companies and names, so that two statements that cross cannot
-/// deadlock, and of two equal names the first. Returns the ID of each that was, and null for
-/// each that was not, in the order sent. `$3` is who changes records: one element for each affiliate, or one for all.
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
-    format!(
-        "with numbered as materialized (
-            select array_agg(nextval('affiliates_id_seq')) as ids
-            from generate_series(1, cardinality($2::affiliate_input[]))
-        ), inserted as (
-            insert into affiliates (company_id, id, {names})
-            select ($1::bigint[])[input.ordinality], (select ids from numbered)[input.ordinality], {values}
-            from unnest($2) with ordinality as input
-            order by ($1::bigint[])[input.ordinality], input.affiliate_name, input.ordinality
-            on conflict (company_id, affiliate_name) where affiliate_name is not null do nothing
-            returning id
-        )
-        select case when (ids.id in (select id from inserted)) is true then ids.id end as id
-        from numbered
-        cross join unnest(numbered.ids) with ordinality as ids (id, ordinality)
-        cross join set_config('compliance.changed_by', case
-            when cardinality($3::text[]) = 1 then ($3::text[])[1]
-            else (
-                select '{{' || string_agg('\"' || n.id || '\":' || n.writer, ',') || '}}'
-                from unnest((select ids from numbered), $3::text[]) as n (id, writer)
-            )
-        end, true)
-        order by ids.ordinality",
-        names = table::names::<AffiliateInput>(),
-        values = table::values::<AffiliateInput>("input"),
-    )
-    .leak()
+    let (names, values) = (table::names::<AffiliateInput>(), table::values::<AffiliateInput>("input"));
+    fill(include_str!("sql/create.sql"), &[("names", &names), ("values", &values)]).leak()
 });
 
 const NUMBER: &str = "select array(select nextval('affiliates_id_seq') from generate_series(1, $1))";
@@ -185,22 +158,8 @@ fn rows<'i>(
     Rows::new("affiliates", attributes, rows.into_iter())
 }
 
-/// Locks the identifiers of the company $1 against others that create affiliates by their identifiers, until the end of the transaction.
-/// (Its other locks are numbered 1 to 3.)
-const LOCK_IDENTIFIERS: &str = "
-    with alone as materialized (
-        select pg_advisory_xact_lock($1::bigint << 2)
-    )
-    select exists (select from affiliates a where a.company_id = $1 and a.id = 0) from alone";
-
-/// Whether affiliates of the company $1 have one of these identifiers. A statement after the lock sees what others committed before it.
-const ARE_IDENTIFIED: &str = "
-    select exists (
-        select from unnest($2::text[]) as i (identifier)
-        cross join lateral (
-            select from affiliates a where a.company_id = $1 and a.client_affiliate_id = i.identifier limit 1
-        ) a
-    )";
+const LOCK_IDENTIFIERS: &str = include_str!("sql/lock_identifiers.sql");
+const ARE_IDENTIFIED: &str = include_str!("sql/are_identified.sql");
 
 /// Creates affiliates whose identifiers no affiliate has, and returns their IDs: none if another writer has taken an identifier or a name
 /// meanwhile. Then nothing is created.

@@ -12,11 +12,13 @@ use sqlx::postgres::PgRow;
 use storage::{
     reads::{ReadByKey, Reads},
     table::{Reader, read_all, selection},
+    template::fill,
 };
 
 use crate::{
     lists::{self, Records, Source, read_by_ids},
     record_pages::RecordPage,
+    record_query::Place,
 };
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));
@@ -37,12 +39,8 @@ pub(super) fn statements() -> [(&'static str, &'static str); 5] {
 }
 
 fn after(ids: Option<usize>) -> &'static str {
-    let (columns, chosen) = (columns(), lists::chosen("affiliates", "a", ids));
-    format!(
-        "select a.id as last_id, {columns} from {chosen}
-        where a.company_id = $1 and a.id > $2 order by a.id limit $3"
-    )
-    .leak()
+    let (columns, from) = (columns(), lists::chosen("affiliates", "a", ids));
+    fill(include_str!("sql/after.sql"), &[("columns", &columns), ("from", &from)]).leak()
 }
 
 /// What is selected of an affiliate, whose alias is `a`.
@@ -50,9 +48,10 @@ pub(super) fn columns() -> String {
     selection::<Affiliate>("a.company_id", &[("affiliates", "a")], &[])
 }
 
-/// A query for the affiliate of a company and an ID, which are given as SQL.
-pub(crate) fn query(company: &str, id: &str) -> String {
-    format!("select {} from affiliates a where a.company_id = {company} and a.id = {id} limit 1", columns())
+/// A query for an affiliate.
+pub(crate) fn query(place: &Place) -> String {
+    let query = "select :columns from :affiliates a where a.company_id = :company and a.id = :id limit 1";
+    place.fill(query, &[("columns", &columns())])
 }
 
 pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {

@@ -12,18 +12,10 @@ use crate::{
     lists::{Records, Source, read_records},
     search,
 };
-use storage::table::Reader;
+use storage::{table::Reader, template::fill};
 
-static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
-    let columns = columns();
-    format!(
-        "select {columns} from affiliates a
-        where a.company_id = $1 and (a.affiliate_name ~ (select $2) or a.client_affiliate_id ~ (select $2))
-        order by a.id
-        limit (select $3)"
-    )
-    .leak()
-});
+static SEARCH: LazyLock<&'static str> =
+    LazyLock::new(|| fill(include_str!("sql/search.sql"), &[("columns", &columns())]).leak());
 
 /// The statement, with the types of its parameters.
 pub(crate) fn search_statement() -> (&'static str, &'static str) {

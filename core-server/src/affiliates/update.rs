@@ -25,53 +25,24 @@ use storage::{
     limits::MAX_TRIES,
     statement,
     table::{self, Layouts},
+    template::fill,
 };
 
-/// Locks the affiliates in the order of their IDs, so that two statements that cross do not wait for each other, and
-/// changes those of which a value differs and whose new name is free. Returns an [`Outcome`] for each item. `company` is that of item `i`. Nothing is
-/// changed unless `anchored`, or if an item is `dependent` on another one. The parameter `writer` is who changes records.
-///
-/// A row is read by its key for each item, and written as the conflict of an insert: so no plan can join the items with
-/// all affiliates of the company, whatever the statistics say.
+/// Returns an [`Outcome`] for each item. `company` is that of item `i`. Nothing is changed unless `anchored`, or if an item is `dependent` on
+/// another one. The parameter `writer` is who changes records.
 pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
-    format!(
-        "with anchor as materialized (
-            select {anchored} as exists from set_config('compliance.changed_by', {writer}::text, true)
-        ), resolved as materialized (
-            select i.ordinality, {company} as company_id, i.key, i.mask, a.id is not null as found, a.revision,
-                i.revisions is null or a.revision = any(i.revisions) as as_expected, t.id as holder,
-                {differs} as differs, {merged}
-            from (select i.* from unnest($2::affiliate_input[]) with ordinality as i order by {company}, i.key) i
-            left join lateral (
-                select a.* from affiliates a
-                where a.company_id = {company} and a.id = i.key and (select exists from anchor)
-                for no key update
-            ) a on true
-            left join lateral (
-                select t.id from affiliates t
-                where t.company_id = {company} and t.affiliate_name = i.affiliate_name and t.id <> i.key
-                    and i.mask & {name_bit} <> 0
-                limit 1
-            ) t on true
-        ), dependent as materialized (
-            select {dependent} as exists
-        ), written as (
-            insert into affiliates (company_id, id, {names})
-            select r.company_id, r.key, {names} from resolved r
-            where r.found and r.as_expected and r.differs and r.holder is null and not (select exists from dependent)
-            order by r.company_id, r.key
-            on conflict on constraint affiliates_pkey do update set {replacements}, revision = affiliates.revision + 1
-        )
-        select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, as_expected, revision, differs,
-            holder
-        from resolved order by ordinality",
-        names = table::names::<AffiliateInput>(),
-        differs = table::differs::<AffiliateInput>("i.mask", "i", "a"),
-        merged = table::merged::<AffiliateInput>("i.mask", "i", "a"),
-        replacements = table::replacements::<AffiliateInput>(),
-        name_bit = AffiliateInput::field(NAME).map_or(0, RecordField::bit),
-    )
-    .leak()
+    let parts = [
+        ("company", company),
+        ("anchored", anchored),
+        ("dependent", dependent),
+        ("writer", writer),
+        ("names", &table::names::<AffiliateInput>()),
+        ("differs", &table::differs::<AffiliateInput>("i.mask", "i", "a")),
+        ("merged", &table::merged::<AffiliateInput>("i.mask", "i", "a")),
+        ("replacements", &table::replacements::<AffiliateInput>()),
+        ("name_bit", &AffiliateInput::field(NAME).map_or(0, RecordField::bit).to_string()),
+    ];
+    fill(include_str!("sql/update.sql"), &parts).leak()
 }
 
 /// Updates affiliates of one company, `$1`, if it has the anchor `$3`. An item is dependent if it wants the name of another
@@ -85,47 +56,11 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
     )
 });
 
-/// Locks the affiliates of a batch whose items depend on each other, in the order of their IDs. Such a batch takes names
-/// in an order of its own. However often two of them that cross were tried again, they could collide again: so those of
-/// one company run one after the other. (The counts of its lists have locks of their own, numbered 1 and 2.)
-const LOCK: &str = "
-    with alone as materialized (
-        select pg_advisory_xact_lock($1::bigint << 2 | 3)
-    ), anchor as materialized (
-        select $2::bigint is null or exists (select from affiliates where company_id = $1 and id = $2) as exists
-        from alone
-    )
-    select exists as anchored, array(
-        select a.id from (select i.id from unnest($3::bigint[]) as i (id) order by i.id) i
-        cross join lateral (
-            select a.id from affiliates a
-            where a.company_id = $1 and a.id = i.id and (select exists from anchor)
-            for no key update
-        ) a
-    ) as ids
-    from anchor";
-
-/// The names of the affiliates that are locked, and who has the names that the batch wants.
-const NAMES: &str = "
-    select a.id, a.affiliate_name, a.revision, true as is_changed from unnest($2::bigint[]) as i (id)
-    cross join lateral (
-        select a.id, a.affiliate_name, a.revision from affiliates a where a.company_id = $1 and a.id = i.id limit 1
-    ) a
-    union all
-    select a.id, a.affiliate_name, a.revision, false from unnest($3::text[]) as i (name)
-    cross join lateral (
-        select a.id, a.affiliate_name, a.revision from affiliates a where a.company_id = $1 and a.affiliate_name = i.name limit 1
-    ) a";
-
+const LOCK: &str = include_str!("sql/lock.sql");
+const NAMES: &str = include_str!("sql/names.sql");
 /// Gives affiliates names that no caller can give, because they are too long. The transaction gives them others. The function
 /// `published_name` of the database knows them, so that none is recorded.
-const RELEASE_NAMES: &str = "
-    insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
-    select $1, a.id, a.client_affiliate_id, repeat('.', 200) || ':' || a.affiliate_name from unnest($2::bigint[]) as i (id)
-    cross join lateral (
-        select a.id, a.client_affiliate_id, a.affiliate_name from affiliates a where a.company_id = $1 and a.id = i.id limit 1
-    ) a
-    on conflict on constraint affiliates_pkey do update set affiliate_name = excluded.affiliate_name";
+const RELEASE_NAMES: &str = include_str!("sql/release_names.sql");
 
 pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     [

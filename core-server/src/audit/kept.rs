@@ -45,21 +45,7 @@ pub struct Drop {
 ///
 /// If the database does not respond, or has no record.
 pub async fn kept(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Kept>, sqlx::Error> {
-    let kept = "
-        select coalesce(c.after, p.position) as after, p.position as last, shown(c.changed_at) as since,
-            (p.position - coalesce(c.after, p.position) - r.passed_over)::bigint as changes
-        from change_positions p
-        left join (
-            select position_before(c.resource, c.operation, c.position, c.ids, c.records) as after, c.changed_at from changes c
-            where c.company_id = $1 order by c.position limit 1
-        ) c on true
-        cross join (
-            select coalesce(sum(r.position - position_before(r.resource, r.operation, r.position, r.ids, r.records) - 1), 0) as passed_over
-            from changes r
-            where r.company_id = $1 and r.resource = 0 and r.operation = 2 and cardinality(r.ids) = 1 and r.ids[1] = $1
-        ) r
-        where p.company_id = $1";
-    sqlx::query_as(kept).bind(company_id).fetch_optional(executor).await
+    sqlx::query_as(include_str!("kept.sql")).bind(company_id).fetch_optional(executor).await
 }
 
 /// What was dropped of a company's record, the oldest first.
@@ -77,37 +63,7 @@ pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec
 /// Whether each change that is missing at the beginning was dropped by retention: drops follow each other up to where the record begins, and
 /// none of them is of changes that had to be kept.
 pub(super) async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
-    let wrong: Option<(i64, i64)> = sqlx::query_as(WRONG).bind(company_id).fetch_optional(connection).await?;
+    let wrong: Option<(i64, i64)> =
+        sqlx::query_as(include_str!("wrongly_dropped.sql")).bind(company_id).fetch_optional(connection).await?;
     Ok(wrong.map(|(after, last)| Broken::Removed { first: after + 1, last }))
 }
-
-/// The first changes that were not dropped as they should have been: the position before them, and the last one. The record of a company whose
-/// first change follows a restore begins at a multiple of its distance (see `first_position`).
-const WRONG: &str = "
-    with dropped as (
-        select d.after, d.position, d.hash,
-            lag(d.position, 1, case when d.after % restore_distance() = 0 and d.after <= first_position() then d.after else 0 end)
-                over (order by d.position) as previous,
-            coalesce(d.changed_at > d.dropped_at - make_interval(days => d.days), false) as is_early
-        from change_drops d where d.company_id = $1
-    ), beginning as (
-        select p.dropped_position, p.dropped_hash, coalesce(d.position, case
-            when p.dropped_hash is null and p.dropped_position % restore_distance() = 0 and p.dropped_position <= first_position()
-            then p.dropped_position else 0 end) as expected
-        from change_positions p
-        left join (select d.position from dropped d order by d.position desc limit 1) d on true
-        where p.company_id = $1
-    )
-    select w.after, w.last from (
-        select least(d.previous, d.after) as after, case when d.previous = d.after then d.position else greatest(d.previous, d.after) end as last
-        from dropped d where d.previous <> d.after or d.is_early
-        union all
-        select least(b.expected, b.dropped_position), greatest(b.expected, b.dropped_position)
-        from beginning b where b.dropped_position <> b.expected
-        union all
-        select 0, b.dropped_position
-        from beginning b join dropped d on d.position = b.dropped_position
-        where d.hash is distinct from b.dropped_hash
-    ) w
-    order by w.after
-    limit 1";

@@ -7,31 +7,16 @@ use compliance_api::{
 use sqlx::{Row as _, postgres::PgRow};
 use storage::table::{Reader, selection};
 
-use crate::infraction_lists;
+use crate::{infraction_lists, record_query::Place};
 
-/// A query for a form of the case of a company and an ID, which are given as SQL.
-///
-/// A case always has its affiliate, but an inner join would let the planner look the case up in the index on affiliates. The
-/// affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
-pub(crate) fn query<R: Record>(company: &str, id: &str) -> String {
-    let upline_name = format!(
-        "(select up.affiliate_name from affiliates up
-        where up.company_id = {company} and up.client_affiliate_id = a.upline order by up.id limit 1)"
-    );
+/// A query for a form of a case.
+pub(crate) fn query<R: Record>(place: &Place) -> String {
+    let upline_name = place.fill(include_str!("upline_name.sql"), &[]);
     let aliases = [("compliance_cases", "u"), ("affiliates", "a")];
-    let columns = selection::<R>(company, &aliases, &[("upline_name", &upline_name)]);
-    let lists = "array_agg(id) as incident_ids, array_agg(incident_type) as incident_types";
-    let from = format!("incidents i where i.company_id = {company} and i.case_id = u.id");
-    let incidents = infraction_lists::query(company, "i.id, i.incident_type", lists, &from);
-    format!(
-        "select {columns}, i.*
-        from compliance_cases u
-        left join lateral (
-            select a.* from affiliates a where a.company_id = {company} and a.id = u.affiliate_id limit 1
-        ) a on true
-        left join lateral ({incidents}) i on true
-        where u.company_id = {company} and u.id = {id} limit 1"
-    )
+    let columns = selection::<R>(place.company, &aliases, &[("upline_name", &upline_name)]);
+    let [own_type, own_name] = infraction_lists::own_names(place.company);
+    let parts = [("columns", &*columns), ("own_type", &own_type), ("own_name", &own_name)];
+    place.fill(include_str!("record.sql"), &parts)
 }
 
 /// Reads a row of [`query`].

@@ -1,6 +1,6 @@
 //! Records as they were at an earlier time: as they are now, with all later changes undone, the last one first.
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::LazyLock};
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use compliance_api::{
     error::{Error, Reason},
@@ -12,6 +12,7 @@ use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     reads::{ReadByKey, Reads},
     table::Reader,
+    template::fill,
 };
 use tonic::Response;
 
@@ -20,6 +21,7 @@ use crate::{
     backend::Backend,
     cases,
     lists::{Records, read_records},
+    record_query::{Place, RecordQuery},
     requests::holding,
     shares::Work,
     urls,
@@ -28,79 +30,33 @@ use crate::{
 /// The statements, by the number of the table of their records.
 pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
     BTreeMap::from([
-        (1, statement(affiliates::query("$1", "p.id"))),
-        (2, statement(urls::record::query::<ComplianceUrl>("$1", "p.id"))),
-        (4, statement(cases::record::query::<ComplianceCase>("$1", "p.id"))),
+        (1, statement(affiliates::query)),
+        (2, statement(urls::record::query::<ComplianceUrl>)),
+        (4, statement(cases::record::query::<ComplianceCase>)),
     ])
 });
 /// The types of their parameters.
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
-/// The statement for what a query reads by its ID: it reads the same from records as they were.
-fn statement(mut record: String) -> &'static str {
-    let mut tables = String::new();
-    for (number, table) in (1..).zip(["affiliates", "compliance_urls", "infractions", "compliance_cases", "incidents"])
-    {
-        record = record.replace(&format!("from {table} "), &format!("from past_{table} "));
-        let fields = format!("past p cross join lateral jsonb_populate_record(null::recorded_{table}, p.fields) r");
-        let _ = writeln!(tables, ", past_{table} as (select r.* from {fields} where p.resource = {number})");
-    }
-    // The upline is an affiliate of its own, whose name at that time is not read.
-    record = record.replace("= a.upline ", "= null ");
-    let past = include_str!("as_of.sql")
-        .replace("{of_record}", &changes_of("$2", "$3"))
-        .replace("{of_parts}", &later_rows("(select case $2 when 2 then 3 when 4 then 5 end::smallint)", OF_PARTS))
-        .replace("{of_affiliate}", &changes_of("1", "k.id"))
-        .replace("{tables}", &tables)
-        .replace("{record}", &record);
-    [include_str!("state.sql"), &past].concat().leak()
-}
+/// The record among those that `as_of.sql` makes. The upline is an affiliate of its own, whose name at that time is not read.
+const PAST: Place = Place {
+    company: "$1",
+    id: "p.id",
+    tables: [
+        ("affiliates", "past_affiliates"),
+        ("compliance_urls", "past_compliance_urls"),
+        ("infractions", "past_infractions"),
+        ("compliance_cases", "past_compliance_cases"),
+        ("incidents", "past_incidents"),
+        ("upline", "null"),
+    ],
+};
 
-/// Rows of the one part, and rows that may have others: each kind has an index.
-const OF_PARTS: [&str; 2] = [
-    "cardinality(c.parents) = 1 and c.parents[1] = $3",
-    "c.resource in (3, 5) and coalesce(cardinality(c.parents), 0) <> 1 and (c.parents is null or c.parents @> array[$3])",
-];
-
-/// A query for the later changes of a record.
-fn changes_of(resource: &str, id: &str) -> String {
-    let one = format!("cardinality(c.ids) = 1 and c.ids[1] = {id}");
-    let several = format!("cardinality(c.ids) > 1 and c.ids @> array[{id}]");
-    format!(
-        "
-        select c.before + e.number as position, c.resource, c.operation, e.id,
-            case c.operation when 2 then ('{{' || substr(e.record, 2) || '}}')::jsonb
-                else change_fields(c.resource, c.columns, c.operation, e.record) end as fields
-        from ({}
-        ) c
-        cross join lateral unnest(c.ids, c.records) with ordinality e (id, record, number)
-        where e.id = {id} and c.operation <> 4",
-        later_rows(resource, [&one, &several])
-    )
-}
-
-/// A query for the later rows of one kind of records that have either property. The limits are none, which the planner cannot see: it
-/// reads along the indexes. What is said of a row is computed once, and not for each entry: its arrays can be large.
-fn later_rows(resource: &str, properties: [&str; 2]) -> String {
-    properties
-        .map(|property| {
-            format!(
-                "
-            (
-                select c.position, c.resource, c.columns, c.operation, c.ids, c.records, c.position - cardinality(c.ids) as before,
-                    case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
-                    case when cardinality(c.parents) > 1 then c.parents end as parents
-                from changes c
-                where c.company_id = $1 and c.resource = {resource} and c.position >= (select l.position from later l)
-                    and c.changed_at >= (select to_timestamp($4::double precision)) and {property}
-                order by c.position limit (select null::bigint)
-            )"
-            )
-        })
-        .join(
-            "
-            union all",
-        )
+fn statement(record: RecordQuery) -> &'static str {
+    let changes_of = |resource, id| fill(include_str!("changes_of.sql"), &[("resource", resource), ("id", id)]);
+    let (of_record, of_affiliate) = (changes_of("$2", "$3"), changes_of("1", "k.id"));
+    let parts = [("of_record", &*of_record), ("of_affiliate", &of_affiliate), ("record", &record(&PAST))];
+    fill(concat!(include_str!("state.sql"), include_str!("as_of.sql")), &parts).leak()
 }
 
 /// The record as it is now, or as it was at the end of a second if that is given as a text.

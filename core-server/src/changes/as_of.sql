@@ -14,14 +14,40 @@
         (select s.last_position + 1 from state s where to_timestamp($4::double precision) > now()),
         0
     ) as position
-), of_record as materialized ({of_record}
+), of_record as materialized (
+    :of_record
 ), of_parts as materialized (
     select e.position, e.resource, e.operation, e.id, case e.operation when 2 then ('{' || substr(e.record, 2) || '}')::jsonb
         else change_fields(e.resource, e.columns, e.operation, e.record) end as fields
     from (
         select c.before + e.number as position, c.resource, c.columns, c.operation, e.id, e.record,
             coalesce(c.parent, e.parent) as parent
-        from ({of_parts}
+        from (
+            -- Rows of the one part, and rows that may have others: each kind has an index. The limits are those of `changes_of.sql`.
+            (
+                select c.position, c.resource, c.columns, c.operation, c.ids, c.records, c.position - cardinality(c.ids) as before,
+                    case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
+                    case when cardinality(c.parents) > 1 then c.parents end as parents
+                from changes c
+                where c.company_id = $1 and c.resource = (select case $2 when 2 then 3 when 4 then 5 end::smallint)
+                    and c.position >= (select l.position from later l)
+                    and c.changed_at >= (select to_timestamp($4::double precision))
+                    and cardinality(c.parents) = 1 and c.parents[1] = $3
+                order by c.position limit (select null::bigint)
+            )
+            union all
+            (
+                select c.position, c.resource, c.columns, c.operation, c.ids, c.records, c.position - cardinality(c.ids) as before,
+                    case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
+                    case when cardinality(c.parents) > 1 then c.parents end as parents
+                from changes c
+                where c.company_id = $1 and c.resource = (select case $2 when 2 then 3 when 4 then 5 end::smallint)
+                    and c.position >= (select l.position from later l)
+                    and c.changed_at >= (select to_timestamp($4::double precision))
+                    and c.resource in (3, 5) and coalesce(cardinality(c.parents), 0) <> 1
+                    and (c.parents is null or c.parents @> array[$3])
+                order by c.position limit (select null::bigint)
+            )
         ) c
         cross join lateral unnest(c.ids, c.parents, c.records) with ordinality e (id, parent, record, number)
     ) e
@@ -39,8 +65,7 @@
     from of_record e
     where e.resource <> 1
 ), of_affiliates as materialized (
-    select a.* from affiliate_ids k cross join lateral ({of_affiliate}
-    ) a
+    select a.* from affiliate_ids k cross join lateral (:of_affiliate) a
 ), entries as (
     select 9223372036854775807 as position, n.resource, 3 as operation, n.id, n.fields
     from (
@@ -75,8 +100,18 @@
     ) e
     group by e.resource, e.id
     having (array_agg(e.operation order by e.position))[1] <> 1 and bool_or(e.operation = 3)
+), past_affiliates as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::recorded_affiliates, p.fields) r where p.resource = 1
+), past_compliance_urls as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::recorded_compliance_urls, p.fields) r where p.resource = 2
+), past_infractions as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::recorded_infractions, p.fields) r where p.resource = 3
+), past_compliance_cases as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::recorded_compliance_cases, p.fields) r where p.resource = 4
+), past_incidents as (
+    select r.* from past p cross join lateral jsonb_populate_record(null::recorded_incidents, p.fields) r where p.resource = 5
 )
-{tables}select s.last_position, coalesce(s.dropped, nullif(s.last_position, s.lost_position), 0) as dropped_position,
+select s.last_position, coalesce(s.dropped, nullif(s.last_position, s.lost_position), 0) as dropped_position,
     floor(extract(epoch from now()))::bigint as this_second, floor(extract(epoch from nearest_shown(f.changed_at)))::bigint as first_second, r.*
 from state s
 -- What is kept gives every state from its first change on, and from each time that the clock was set back to.
@@ -91,5 +126,5 @@ cross join lateral (
 ) f
 cross join (select $3 as id) p
 left join lateral (
-    select true as is_found, r.* from ({record}) r
+    select true as is_found, r.* from (:record) r
 ) r on true

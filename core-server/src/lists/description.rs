@@ -2,6 +2,8 @@
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
+use crate::record_query::RecordQuery;
+
 /// A list of a company's records, which requests of the type `Q` ask for.
 pub(crate) struct List<Q: 'static> {
     pub(crate) table: &'static str,
@@ -16,8 +18,7 @@ pub(crate) struct List<Q: 'static> {
     pub(crate) buckets: &'static str,
     /// The number of the lock that writers of the counts take.
     pub(crate) lock: i64,
-    /// A query for the record of a company and an ID, which are given as SQL.
-    pub(crate) record: fn(&str, &str) -> String,
+    pub(crate) record: RecordQuery,
 }
 
 /// A filter that compares a column with one value. The counts are split by it, and the filters' indexes lead with it. Never null.

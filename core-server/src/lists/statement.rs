@@ -11,7 +11,10 @@ use super::{
     description::{Filter, List, Part, midnight},
     shape::{Among, Shape},
 };
-use crate::limits::{SORT_DEEP, SORT_NEAR};
+use crate::{
+    limits::{SORT_DEEP, SORT_NEAR},
+    record_query::Place,
+};
 
 /// Types of the parameters that every statement of every list has: the company, the limit, the offset, the first and the last day, and
 /// the affiliate. Those of the filters follow.
@@ -27,7 +30,7 @@ pub(super) struct PageStatement<'l, Q: 'static> {
 impl<Q> PageStatement<'_, Q> {
     pub(super) fn sql(&self) -> String {
         let found = if self.shape.among == Among::Affiliate { self.of_affiliate() } else { self.of_all() };
-        let (record, order) = ((self.list.record)("$1", "p.id"), self.order_of("p."));
+        let (record, order) = ((self.list.record)(&Place::now("$1", "p.id")), self.order_of("p."));
         found + &fill(include_str!("sql/records.sql"), &[("record", &record), ("order", &order)])
     }
 

@@ -17,12 +17,16 @@ use super::{
     shape::{Among, Shape},
     statement::{PageStatement, TYPES},
 };
-use crate::limits::NEAR;
+use crate::{
+    limits::NEAR,
+    record_query::{Place, RecordQuery},
+};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
     limits::COPIES,
     table::{Read, Reader, read_all},
+    template::fill,
 };
 
 pub(crate) struct Statements<Q: 'static> {
@@ -157,47 +161,28 @@ impl Source {
     }
 }
 
-/// What follows `from` for the records of a table, or for those of which the parameter `ids` has the IDs. Each of these is looked up
-/// separately: the planner could read all records of the company instead.
+/// What follows `from` for the records of a table, or for those of which the parameter `ids` has the IDs.
 pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
-    match ids {
-        None => format!("{table} {alias}"),
-        Some(ids) => format!(
-            "unnest(${ids}::bigint[]) k (id)
-            cross join lateral (
-                select {alias}.* from {table} {alias} where {alias}.company_id = $1 and {alias}.id = k.id limit 1
-            ) {alias}"
-        ),
-    }
+    let Some(ids) = ids else { return format!("{table} {alias}") };
+    let ids = format!("${ids}");
+    fill(include_str!("sql/chosen.sql"), &[("table", table), ("alias", alias), ("ids", &ids)])
 }
 
 /// A statement that reads a record by company and ID.
-pub(crate) fn by_key(record: fn(&str, &str) -> String) -> &'static str {
-    record("$1", "$2").leak()
+pub(crate) fn by_key(record: RecordQuery) -> &'static str {
+    record(&Place::now("$1", "$2")).leak()
 }
 
-/// A statement that reads records by company and ID. Each is looked up separately: a join could read all records of a company
-/// instead, if the planner takes them to be few.
-pub(crate) fn by_keys(record: fn(&str, &str) -> String) -> &'static str {
-    format!(
-        "select p.company_id as key_company_id, p.id as key_id, r.*
-        from unnest($1::bigint[], $2::bigint[]) as p (company_id, id)
-        cross join lateral ({}) r",
-        record("p.company_id", "p.id")
-    )
-    .leak()
+/// A statement that reads records by company and ID.
+pub(crate) fn by_keys(record: RecordQuery) -> &'static str {
+    let record = record(&Place::now("p.company_id", "p.id"));
+    fill(include_str!("sql/by_keys.sql"), &[("record", &record)]).leak()
 }
 
 /// A statement that reads the records of a company by ID.
-pub(crate) fn by_ids(record: fn(&str, &str) -> String) -> &'static str {
-    format!(
-        "select r.*
-        from (select distinct id from unnest($2::bigint[]) as p (id)) p
-        cross join lateral ({}) r
-        order by p.id",
-        record("$1", "p.id")
-    )
-    .leak()
+pub(crate) fn by_ids(record: RecordQuery) -> &'static str {
+    let record = record(&Place::now("$1", "p.id"));
+    fill(include_str!("sql/by_ids.sql"), &[("record", &record)]).leak()
 }
 
 /// The records that a statement returns for a company and IDs.

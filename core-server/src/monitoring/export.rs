@@ -17,24 +17,29 @@ use crate::{
     limits::{PAGE_RECORDS, PART},
     lists::{chosen, page},
     record_pages::RecordPage,
+    record_query::Place,
     urls,
 };
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
     table::{Reader, read_all},
+    template::fill,
 };
 
 /// URLs of the company $1 with IDs above $2, at most $3.
 static URLS: LazyLock<[String; 2]> = LazyLock::new(|| [None, Some(4)].map(urls));
 
 fn urls(ids: Option<usize>) -> String {
-    let chosen = chosen("compliance_urls", "u", ids);
+    let from = chosen("compliance_urls", "u", ids);
     let ids = format!(
-        "select u.id, u.transcription_text from {chosen} where u.company_id = $1 and u.id > $2 order by u.id limit $3"
+        "select u.id, u.transcription_text from {from} where u.company_id = $1 and u.id > $2 order by u.id limit $3"
     );
-    page(&ids, Some("transcription_text"), &urls::record::query::<UrlObservation>("$1", "p.id"))
+    page(&ids, Some("transcription_text"), &urls::record::query::<UrlObservation>(&RECORD))
 }
+
+/// The record of a selected ID.
+const RECORD: Place = Place::now("$1", "p.id");
 
 impl RecordPage for ExportUrlsResponse {
     const MAY_BE_SHORT: bool = true;
@@ -60,30 +65,11 @@ fn observation(reader: &Reader<UrlObservation>, row: &PgRow) -> Result<UrlObserv
     Ok(UrlObservation { infractions: infractions.collect(), affiliate_id: None, ..reader.read(row)? })
 }
 
-/// Cases of the company $1 with IDs above $2, at most $3. URLs and references are in the order of the record's incidents.
 static CASES: LazyLock<[String; 2]> = LazyLock::new(|| [None, Some(4)].map(cases));
 
 fn cases(ids: Option<usize>) -> String {
-    let chosen = chosen("compliance_cases", "u", ids);
-    format!(
-        "select p.id as last_id, p.request_id, c.incident_urls, c.incident_references, r.*
-        from (
-            select u.id, u.request_id from {chosen}
-            where u.company_id = $1 and u.id > $2 order by u.id limit $3
-        ) p
-        left join lateral (
-            select array_agg(x.url) as incident_urls, array_agg(x.reference) as incident_references
-            from (
-                select i.reference, (
-                    select u.url from compliance_urls u where u.company_id = $1 and u.id = i.url_id limit 1
-                ) as url
-                from incidents i where i.company_id = $1 and i.case_id = p.id order by i.id
-            ) x
-        ) c on true
-        cross join lateral ({}) r
-        order by p.id",
-        cases::record::query::<CaseInput>("$1", "p.id")
-    )
+    let (from, record) = (chosen("compliance_cases", "u", ids), cases::record::query::<CaseInput>(&RECORD));
+    fill(include_str!("export_cases.sql"), &[("from", &from), ("record", &record)])
 }
 
 impl RecordPage for ExportCasesResponse {

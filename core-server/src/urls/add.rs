@@ -32,12 +32,7 @@ pub(super) struct NewUrl {
     domain: Option<String>,
 }
 
-/// Those of these hashes that URLs of the company $1 have.
-pub(super) const KNOWN: &str = "
-    select u.url_hash from unnest($2::bytea[]) as i (url_hash)
-    cross join lateral (
-        select u.url_hash from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1
-    ) u";
+pub(super) const KNOWN: &str = include_str!("known.sql");
 
 /// Adds URLs that were checked; one result each, in their order.
 pub(super) async fn add(

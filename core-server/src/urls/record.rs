@@ -7,25 +7,14 @@ use compliance_api::{
 use sqlx::{Row as _, postgres::PgRow};
 use storage::table::{Reader, Shown, selection, timestamp};
 
-use crate::infraction_lists;
+use crate::{infraction_lists, record_query::Place};
 
-/// A query for a form of the URL of a company and an ID, which are given as SQL.
-///
-/// The affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
-pub(crate) fn query<R: Record>(company: &str, id: &str) -> String {
-    let columns = selection::<R>(company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
-    let dates = "array_agg(created_date) as infraction_dates";
-    let from = format!("infractions i where i.company_id = {company} and i.url_id = u.id");
-    let infractions = infraction_lists::query(company, "i.created_date", dates, &from);
-    format!(
-        "select {columns}, i.*
-        from compliance_urls u
-        left join lateral (
-            select a.* from affiliates a where a.company_id = {company} and a.id = u.affiliate_id limit 1
-        ) a on true
-        left join lateral ({infractions}) i on true
-        where u.company_id = {company} and u.id = {id} limit 1"
-    )
+/// A query for a form of a URL.
+pub(crate) fn query<R: Record>(place: &Place) -> String {
+    let columns = selection::<R>(place.company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
+    let [own_type, own_name] = infraction_lists::own_names(place.company);
+    let parts = [("columns", &*columns), ("own_type", &own_type), ("own_name", &own_name)];
+    place.fill(include_str!("record.sql"), &parts)
 }
 
 /// Reads a row of [`query`].

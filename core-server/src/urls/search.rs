@@ -6,27 +6,18 @@ use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, SearchComplianceUrlsRequest},
 };
+use storage::template::fill;
 
 use super::record;
 use crate::{
     lists::{Records, Source, read_records},
+    record_query::Place,
     search,
 };
 
 static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
-    format!(
-        r#"select r.*
-        from (
-            select u.id from compliance_urls u
-            where u.company_id = $1 and u.url collate "C" ~ (select $2)
-            order by u.id desc
-            limit (select $3)
-        ) p
-        cross join lateral ({}) r
-        order by p.id desc"#,
-        record::query::<ComplianceUrl>("$1", "p.id")
-    )
-    .leak()
+    let record = record::query::<ComplianceUrl>(&Place::now("$1", "p.id"));
+    fill(include_str!("search.sql"), &[("record", &record)]).leak()
 });
 
 /// The statement, with the types of its parameters.

@@ -105,7 +105,7 @@ impl Delivery {
 
     async fn claim(&self) -> Result<Option<Endpoint>, Error> {
         let message_id = new_id().map_err(|_| Error::internal())?;
-        let claim = query_as(CLAIM).bind(self.company_id).bind(self.id).bind(WEBHOOK_LEASE.as_secs_f64());
+        let claim = query_as(*CLAIM).bind(self.company_id).bind(self.id).bind(WEBHOOK_LEASE.as_secs_f64());
         let claim =
             claim.bind(message_id).bind(WEBHOOK_LONGEST_WAIT.as_secs_f64()).bind(WEBHOOK_LONGEST_LEASE.as_secs_f64());
         claim.fetch_optional(&self.backend.pool).await.map_err(from_database)

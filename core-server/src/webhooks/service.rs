@@ -82,7 +82,7 @@ impl Webhooks {
 
     /// The webhooks, or the one with this ID.
     async fn read(&self, company_id: i64, id: Option<i64>) -> Result<Vec<Endpoint>, Error> {
-        let read = async |pool| query_as(READ).bind(company_id).bind(id).fetch_all(&pool).await;
+        let read = async |pool| query_as(*READ).bind(company_id).bind(id).fetch_all(&pool).await;
         database::read(&self.backend.reads, read).await.map_err(from_database)
     }
 
@@ -122,7 +122,7 @@ impl WebhookService for Webhooks {
         let (url, types, description, secret, status) = (&url, &types, &description, &secret, &status);
         let create = async |connection: &mut PgConnection| {
             let id: i64 = sqlx::query_scalar(NEXT).bind(company_id).fetch_one(&mut *connection).await?;
-            let create = query_as::<_, Created>(CREATE).bind(company_id).bind(url).bind(types).bind(description);
+            let create = query_as::<_, Created>(*CREATE).bind(company_id).bind(url).bind(types).bind(description);
             let create = create.bind(secret).bind(position).bind(MAX_WEBHOOKS).bind(status).bind(DISABLED);
             create.bind(id).bind(digest).bind(WEBHOOK_REPEATS.as_secs_f64()).fetch_optional(connection).await
         };
@@ -156,7 +156,7 @@ impl WebhookService for Webhooks {
         let request = request.into_inner();
         let webhook = self.checked(company_id, &request, request.webhook.as_ref()).await?;
         let (id, WebhookInput { url, types, description, status, position }) = (request.id, webhook);
-        let update = query_as(UPDATE).bind(company_id).bind(id).bind(url).bind(types).bind(description);
+        let update = query_as(*UPDATE).bind(company_id).bind(id).bind(url).bind(types).bind(description);
         let webhook = self.change(id, update.bind(status).bind(position).bind(DISABLED).bind(writer())).await?.into();
         Ok(Response::new(UpdateWebhookResponse { webhook: Some(webhook) }))
     }
@@ -174,7 +174,7 @@ impl WebhookService for Webhooks {
     ) -> Served<RotateWebhookSecretResponse> {
         let (company_id, RotateWebhookSecretRequest { id }) = accept(request)?;
         let secret = new_secret().map_err(|_| Error::internal())?;
-        let rotate = query_as(ROTATE).bind(company_id).bind(id).bind(secret);
+        let rotate = query_as(*ROTATE).bind(company_id).bind(id).bind(secret);
         let rotate = rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64()).bind(WEBHOOK_PREVIOUS_SECRETS).bind(writer());
         let rotated = self.change(id, rotate).await?;
         let (webhook, secret) = rotated.with_secret();
@@ -184,7 +184,7 @@ impl WebhookService for Webhooks {
     async fn test_webhook(&self, request: Request<TestWebhookRequest>) -> Served<TestWebhookResponse> {
         let (company_id, request) = accept(request)?;
         let _sending = self.tests.add(company_id).map_err(Error::from)?;
-        let test = query_as(TEST).bind(company_id).bind(request.id).bind(writer());
+        let test = query_as(*TEST).bind(company_id).bind(request.id).bind(writer());
         let endpoint = self.change(request.id, test).await?;
         let message_id = new_id().map_err(|_| Error::internal())?;
         let message = Message::of_test(message_id.clone(), SystemTime::now().into()).map_err(|_| Error::internal())?;

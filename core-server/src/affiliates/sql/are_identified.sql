@@ -1,0 +1,7 @@
+-- Whether affiliates of the company $1 have one of these identifiers. A statement after the lock sees what others committed before it.
+select exists (
+    select from unnest($2::text[]) as i (identifier)
+    cross join lateral (
+        select from affiliates a where a.company_id = $1 and a.client_affiliate_id = i.identifier limit 1
+    ) a
+)

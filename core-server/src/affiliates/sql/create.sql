@@ -1,0 +1,25 @@
+-- Inserts affiliates of the companies $1 in the order of companies and names, so that two statements that cross cannot deadlock, and of two
+-- equal names the first. Returns the ID of each that was, and null for each that was not, in the order sent. $3 is who changes records: one
+-- element for each affiliate, or one for all.
+with numbered as materialized (
+    select array_agg(nextval('affiliates_id_seq')) as ids
+    from generate_series(1, cardinality($2::affiliate_input[]))
+), inserted as (
+    insert into affiliates (company_id, id, :names)
+    select ($1::bigint[])[input.ordinality], (select ids from numbered)[input.ordinality], :values
+    from unnest($2) with ordinality as input
+    order by ($1::bigint[])[input.ordinality], input.affiliate_name, input.ordinality
+    on conflict (company_id, affiliate_name) where affiliate_name is not null do nothing
+    returning id
+)
+select case when (ids.id in (select id from inserted)) is true then ids.id end as id
+from numbered
+cross join unnest(numbered.ids) with ordinality as ids (id, ordinality)
+cross join set_config('compliance.changed_by', case
+    when cardinality($3::text[]) = 1 then ($3::text[])[1]
+    else (
+        select '{' || string_agg('"' || n.id || '":' || n.writer, ',') || '}'
+        from unnest((select ids from numbered), $3::text[]) as n (id, writer)
+    )
+end, true)
+order by ids.ordinality

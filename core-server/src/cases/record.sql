@@ -1,0 +1,18 @@
+-- A case with its incidents. It always has its affiliate, but an inner join would let the planner look the case up in the index on
+-- affiliates. The affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
+select :columns, i.*
+from :compliance_cases u
+left join lateral (
+    select a.* from :affiliates a where a.company_id = :company and a.id = u.affiliate_id limit 1
+) a on true
+left join lateral (
+    select array_agg(id) as incident_ids, array_agg(incident_type) as incident_types,
+        array_agg(type_id) as infraction_types, array_agg(own_type) as own_infraction_types,
+        array_agg(name_id) as infraction_names, array_agg(own_name) as own_infraction_names
+    from (
+        select i.id, i.incident_type, i.infraction_type_id as type_id, :own_type as own_type,
+            i.infraction_name_id as name_id, :own_name as own_name
+        from :incidents i where i.company_id = :company and i.case_id = u.id order by i.id
+    ) i
+) i on true
+where u.company_id = :company and u.id = :id limit 1

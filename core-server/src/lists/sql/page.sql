@@ -1,0 +1,5 @@
+-- The records that a statement selects.
+select p.id as last_id, r.*
+from (select u.id from (:ids) u) p
+cross join lateral (:record) r
+order by p.id

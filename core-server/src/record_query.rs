@@ -1,0 +1,37 @@
+//! The queries for one record: files with placeholders for the record's key and for the tables that they read.
+
+use storage::template::fill;
+
+/// A query for one record.
+pub(crate) type RecordQuery = fn(&Place) -> String;
+
+/// Where a query finds its record.
+pub(crate) struct Place {
+    /// The company, as SQL.
+    pub(crate) company: &'static str,
+    /// The ID, as SQL.
+    pub(crate) id: &'static str,
+    /// What each placeholder of a table becomes. `upline` is the client identifier of the affiliate's upline.
+    pub(crate) tables: [(&'static str, &'static str); 6],
+}
+
+impl Place {
+    /// The record as it is now.
+    pub(crate) const fn now(company: &'static str, id: &'static str) -> Self {
+        let tables = [
+            ("affiliates", "affiliates"),
+            ("compliance_urls", "compliance_urls"),
+            ("infractions", "infractions"),
+            ("compliance_cases", "compliance_cases"),
+            ("incidents", "incidents"),
+            ("upline", "a.upline"),
+        ];
+        Self { company, id, tables }
+    }
+
+    /// Fills in the key, the tables and other parts of a query.
+    pub(crate) fn fill(&self, query: &str, parts: &[(&str, &str)]) -> String {
+        let key = [("company", self.company), ("id", self.id)];
+        fill(query, &[&key, &self.tables[..], parts].concat())
+    }
+}

@@ -1,0 +1,28 @@
+-- Records an attempt to deliver the message $4 up to the position $5, whether it succeeded ($6), and what is next. After a message that
+-- was too large ($18), which had $19 bytes, another one of at most half as many follows. A webhook that was changed meanwhile has no
+-- message, so nothing but its lease and `is_slow` ($17) changes. The log keeps the last $16 attempts.
+with finished as (
+    update webhooks w set
+        position = case when w.message_id = $4 and $6 then $5 else w.position end,
+        message_after = case when w.message_id = $4 and $6 then $5 else w.message_after end,
+        message_id = case when $6 or $18 then null else w.message_id end,
+        message_to = case when $6 or $18 then null else w.message_to end,
+        attempts = case when w.message_id = $4 and not $6 and not $18 then w.attempts + 1 else 0 end,
+        failing_since = case when w.message_id = $4 and not $6 then least(w.failing_since, $12) end,
+        next_attempt_at = now() + make_interval(secs => case when w.message_id = $4 then $7 else 0 end),
+        disabled_reason = case when w.message_id = $4 then $8 else w.disabled_reason end,
+        body_limit = case
+            when w.message_id = $4 and $18 then $19 / 2
+            when w.message_id = $4 and $6 and w.body_limit < $19 then $19
+            else w.body_limit end,
+        is_slow = $17, leased_until = 'epoch'
+    where w.company_id = $1 and w.id = $2 and w.leased_until = $3
+    returning w.id
+), pruned as (
+    delete from webhook_deliveries d where d.company_id = $1 and d.webhook_id = $2 and d.number <= $9 - $16
+), logged as (
+    insert into webhook_deliveries
+        (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms, http_status, error)
+    select $1, $2, $9, $4, $10, $5, $11, $12, $13, $14, $15 from webhooks w where w.company_id = $1 and w.id = $2
+)
+select id from finished

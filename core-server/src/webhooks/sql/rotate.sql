@@ -1,0 +1,9 @@
+-- Replaces the secret by $3. The one before is valid for $4 more seconds, and so are those before it, as said then: who repeats a
+-- rotation does not end the secret that the endpoint has. The last $5 are kept.
+update webhooks w set
+    previous_secrets = (array_prepend(w.secret, w.previous_secrets))[:$5],
+    previous_secret_until = (array_prepend(now() + make_interval(secs => $4), shown(w.previous_secret_until)))[:$5],
+    secret = $3, secret_rotated_at = now()
+from set_config('compliance.changed_by', $6, true)
+where w.company_id = $1 and w.id = $2
+returning :columns

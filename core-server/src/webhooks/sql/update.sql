@@ -1,0 +1,17 @@
+-- Changes what is given, and lets the next attempt follow at once, with a message of any size. A message that is being delivered is not
+-- sent again.
+with last as (
+    select coalesce((select p.position from change_positions p where p.company_id = $1), first_position()) as position
+)
+update webhooks w set
+    url = coalesce($3, w.url),
+    types = case when cardinality($4) > 0 then $4 else w.types end,
+    description = case when $5::text is null then w.description else nullif($5, '') end,
+    disabled_reason = case $6 when 'enabled' then null when 'disabled' then $8 else w.disabled_reason end,
+    position = case when $7::bigint is null then w.position else least($7, l.position) end,
+    message_after = case when $7::bigint is null then w.message_after else least($7, l.position) end,
+    moves = w.moves + coalesce(least($7, l.position) <> w.position, false)::int,
+    message_id = null, message_to = null, attempts = 0, failing_since = null, next_attempt_at = now(), body_limit = null
+from last l cross join set_config('compliance.changed_by', $9, true)
+where w.company_id = $1 and w.id = $2
+returning :columns
