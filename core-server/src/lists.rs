@@ -3,6 +3,7 @@
 //! A list is cut into buckets whose sizes are kept in a table of counts. Totals are sums of counts, and a late page is found
 //! by adding up counts.
 
+mod conditions;
 mod counts;
 mod description;
 mod page;

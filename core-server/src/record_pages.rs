@@ -1,16 +1,13 @@
 //! All records of a company, in pages that are read by key: lists without page numbers, and exports.
 
+mod page;
+
 use std::{sync::Arc, time::Duration};
 
 use admission::{Count, MEMORY_WAIT, Reservation, WorkPermit};
 use compliance_api::error::Error;
 use futures::{StreamExt as _, stream};
-use prost::Message;
-use sqlx::{
-    Postgres, Row as _,
-    postgres::{PgArguments, PgRow},
-    query::Query,
-};
+use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
@@ -23,6 +20,7 @@ use tokio::{
 };
 use tonic::{Response, Status, codegen::BoxStream};
 
+pub(crate) use self::page::{PageOfRecords, RecordPage};
 use crate::{
     backend::Backend,
     changes::Changed,
@@ -31,31 +29,7 @@ use crate::{
     shares::Work,
 };
 
-/// A message of the stream: a page of records, or a part of one.
-pub(crate) trait RecordPage: Message + Sized + Send + 'static {
-    /// Whether a page may have fewer records than it is requested although more follow.
-    const MAY_BE_SHORT: bool = false;
-
-    /// Which records are read; `()` if all are.
-    type Filters: Send + Sync + 'static;
-
-    /// The statement for a page. Its first parameters are the company, the ID that the page follows, and the number of records;
-    /// its column `last_id` is the ID of a record. Of `changed` records, it has their IDs as its last parameter.
-    fn statement(filters: &Self::Filters, changed: bool) -> &'static str;
-
-    /// Binds the other parameters.
-    fn bind(query: PageOfRecords, _: &Self::Filters) -> PageOfRecords {
-        query
-    }
-
-    /// Reads records, of which the last one has the ID `last_id`.
-    fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
-}
-
 pub(crate) type RecordPages<T> = BoxStream<T>;
-
-/// A statement for a page, with its parameters.
-pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
 /// Reads every record of the company that the filters let through, that has a higher ID than `after`, and that is one of `changed`, until the timeout. A page is read while the one before is
 /// sent. A reader that stops to read holds no connection and, after a short while, no page.

@@ -3,7 +3,11 @@
 use compliance_api::v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl};
 use storage::{Schema, table::Expected};
 
-use crate::{affiliates, monitoring, webhooks};
+use crate::{
+    affiliates, monitoring,
+    statements::{list_statements, read_statements, scan_statements, write_statements},
+    webhooks,
+};
 
 /// The tables, and the statements that use them.
 pub(crate) static SCHEMA: Schema = Schema {
@@ -44,9 +48,9 @@ pub(crate) static SCHEMA: Schema = Schema {
 };
 
 fn statements() -> Vec<(&'static str, &'static str)> {
-    let pages = crate::list_statements().map(|(_, statement, types)| (statement, &*types.leak()));
-    let reads = crate::read_statements().chain(crate::scan_statements());
-    let writes = crate::write_statements().chain(monitoring::SMALL_STATEMENTS).chain(webhooks::statements());
+    let pages = list_statements().map(|(_, statement, types)| (statement, &*types.leak()));
+    let reads = read_statements().chain(scan_statements());
+    let writes = write_statements().chain(monitoring::SMALL_STATEMENTS).chain(webhooks::statements());
     pages.chain(reads).chain(writes).collect()
 }
 

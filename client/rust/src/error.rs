@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use tonic::Status;
+use tonic_types::StatusExt as _;
 
-use crate::{status, v1::Reason};
+use crate::v1::Reason;
+
+/// The `domain` of the service's `ErrorInfo`.
+const DOMAIN: &str = "compliance.v1";
 
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -97,7 +101,7 @@ impl Error {
             | Self::NotFound { reason, .. }
             | Self::AlreadyExists { reason, .. }
             | Self::Unavailable { reason, .. } => (*reason != Reason::Unspecified).then_some(*reason),
-            Self::Other(status) => status::reason(status),
+            Self::Other(status) => reason(status),
             Self::Token(_) | Self::Settings(_) => None,
         }
     }
@@ -122,4 +126,10 @@ impl Error {
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded)
     }
+}
+
+/// The reason that the service gave; `None` if the status has none, or one of a later release.
+pub(crate) fn reason(status: &Status) -> Option<Reason> {
+    let details = status.get_details_error_info().filter(|info| info.domain == DOMAIN)?;
+    Reason::from_str_name(&format!("REASON_{}", details.reason))
 }

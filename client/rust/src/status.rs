@@ -5,10 +5,11 @@ use std::{error::Error as StdError, time::Duration};
 use tonic::{Code, Status, TimeoutExpired};
 use tonic_types::StatusExt as _;
 
-use crate::{Error, Violation, v1::Reason};
+use crate::{
+    error::{Error, Violation, reason},
+    v1::Reason,
+};
 
-/// The `domain` of the service's `ErrorInfo`.
-const DOMAIN: &str = "compliance.v1";
 /// The metadata with the number of violations, if not all of them were sent.
 const VIOLATIONS_TOTAL: &str = "violations_total";
 /// How long to wait where nothing says it.
@@ -29,12 +30,6 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
         }
     }
     text
-}
-
-/// The reason that the service gave; `None` if the status has none, or one of a later release.
-pub(crate) fn reason(status: &Status) -> Option<Reason> {
-    let details = status.get_details_error_info().filter(|info| info.domain == DOMAIN)?;
-    Reason::from_str_name(&format!("REASON_{}", details.reason))
 }
 
 /// The reason of a status for which the service gave none: it comes from a proxy, or from this side.

@@ -16,7 +16,7 @@ use sqlx::{
     query::Query,
 };
 
-use super::{STATEMENT, kept::Kept};
+use super::kept::Kept;
 use crate::{
     limits::{CHANGE_ROWS, DEFAULT_CHANGES},
     lists::Source,
@@ -26,6 +26,12 @@ use storage::{
     error::from_database,
     table::{Shown, shown_date, timestamp},
 };
+
+/// The statement that reads changes, with the types of its parameters.
+pub(crate) const STATEMENT: (&str, &str) = (
+    concat!(include_str!("state.sql"), include_str!("list.sql"), include_str!("entries.sql")),
+    "bigint, bigint, smallint[], bigint, bigint",
+);
 
 /// The kinds of records, by the numbers of their tables.
 const RESOURCES: [&str; 7] = ["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry", WEBHOOK];

@@ -25,7 +25,7 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{POSITIONS, feed};
+use super::feed;
 use crate::{
     backend::Backend,
     limits::{FIRST_PAGES, LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, PART, WATCH_INTERVAL, WATCH_PAGE},
@@ -36,6 +36,9 @@ use storage::{
     database::{self, Connections},
     statement::Purpose,
 };
+
+/// The last positions of companies, for the service itself: it reads several companies, but no records. On Citus they are of one node.
+const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
 
 /// Changes that follow a position.
 pub(super) struct Page {

@@ -2,7 +2,10 @@
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::{COMMAND, Entries, ErasureError, Patience, begin, delete, redact};
+use super::{
+    patience::{ErasureError, Patience},
+    step::{COMMAND, Entries, begin, delete, redact},
+};
 use crate::limits::{ERASED_CHANGES, ERASED_RECORDS};
 
 /// The tables with records, each before those that it refers to, with the column by which they are deleted.

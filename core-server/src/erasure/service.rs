@@ -9,7 +9,7 @@ use compliance_api::{
 use sqlx::PgConnection;
 use tonic::{Request, Response};
 
-use super::{Step, step};
+use super::step::{Step, step};
 use crate::{
     backend::Backend,
     etag,

@@ -3,8 +3,8 @@
 use storage::template::fill;
 
 use super::{
+    conditions::{PageStatement, unindexed},
     description::Part,
-    statement::{PageStatement, unindexed},
 };
 
 impl<Q> PageStatement<'_, Q> {

@@ -8,8 +8,9 @@
 use storage::template::fill;
 
 use super::{
-    description::{Filter, List, Part, midnight},
-    shape::{Among, Shape},
+    conditions::{PageStatement, unindexed},
+    description::{Filter, Part},
+    shape::Among,
 };
 use crate::{
     limits::{SORT_DEEP, SORT_NEAR},
@@ -19,13 +20,6 @@ use crate::{
 /// Types of the parameters that every statement of every list has: the company, the limit, the offset, the first and the last day, and
 /// the affiliate. Those of the filters follow.
 pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
-/// Number of the first filter's parameter.
-const FIRST_FILTER: usize = 7;
-
-pub(super) struct PageStatement<'l, Q: 'static> {
-    pub(super) list: &'l List<Q>,
-    pub(super) shape: Shape,
-}
 
 impl<Q> PageStatement<'_, Q> {
     pub(super) fn sql(&self) -> String {
@@ -177,37 +171,6 @@ impl<Q> PageStatement<'_, Q> {
         self.list.filters.iter().map(column).collect()
     }
 
-    /// Compares the columns of the counts with the filters. A filter that is not requested is null. The condition is a range, so that
-    /// the counts' index decides it.
-    pub(super) fn equal_counts(&self, alias: &str) -> String {
-        self.each_filter(|number, Filter { column, value }| {
-            let (_, lowest, highest) = value.sql_type();
-            format!(" and {alias}.{column} between coalesce(${number}, {lowest}) and coalesce(${number}, {highest})")
-        })
-    }
-
-    /// Compares the columns of `u` with the filters. The planner takes this for half of the records; a column that is compared with
-    /// itself would be taken for a few.
-    pub(super) fn equal(&self) -> String {
-        self.each_filter(|number, Filter { column, .. }| format!(" and coalesce(u.{column} = ${number}, true)"))
-    }
-
-    /// A condition for each filter, with the number of its parameter, if any is requested.
-    fn each_filter(&self, condition: impl Fn(usize, &Filter<Q>) -> String) -> String {
-        let filters = if self.shape.filtered { self.list.filters } else { &[] };
-        (FIRST_FILTER..).zip(filters).map(|(number, filter)| condition(number, filter)).collect()
-    }
-
-    /// Compares the date of `u` with the range. As subqueries the bounds are computed once a statement.
-    pub(super) fn in_range(&self) -> String {
-        let (date, from, to) = (self.list.date, midnight("$4"), midnight("$5 + 1"));
-        if self.shape.ranged {
-            format!(" and u.{date} >= (select {from}) and u.{date} < (select {to})")
-        } else {
-            String::new()
-        }
-    }
-
     /// Whether each combination of the filters' values is scanned by itself. Far from the beginning, unless the counts say
     /// where the page begins, sorting what all of them read would cost more than passing over what does not match.
     fn grouped(&self) -> bool {
@@ -227,17 +190,8 @@ impl<Q> PageStatement<'_, Q> {
         self.shape.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
     }
 
-    pub(super) fn direction(&self) -> &'static str {
-        if self.shape.descending { "desc" } else { "asc" }
-    }
-
     fn order_of(&self, alias: &str) -> String {
         let direction = self.direction();
         format!("{alias}k {direction} nulls last, {alias}id {direction}")
     }
-}
-
-/// The same conditions in a form that the planner cannot use for a choice of an index.
-pub(super) fn unindexed(conditions: &str) -> String {
-    if conditions.is_empty() { String::new() } else { format!(" and (true {conditions}) is true") }
 }

@@ -12,10 +12,11 @@ use sqlx::{
 };
 
 use super::{
+    conditions::PageStatement,
     description::List,
     page::Asked,
     shape::{Among, Shape},
-    statement::{PageStatement, TYPES},
+    statement::TYPES,
 };
 use crate::{
     limits::NEAR,

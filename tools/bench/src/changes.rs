@@ -26,7 +26,7 @@ use crate::{
     contender::{Contender, Way},
     dataset::MIDDLE,
     lists::ours,
-    measure::load,
+    load::load,
     results::Results,
     stage::Stage,
     tables::Table,

@@ -11,7 +11,8 @@ use load_test::{
 use crate::{
     contender::Contender,
     dataset::{self, CROWD, MANY},
-    measure::{Sample, load},
+    load::load,
+    measure::Sample,
     results::Results,
     stage::{LIMIT, Stage},
 };

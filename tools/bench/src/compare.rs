@@ -11,8 +11,10 @@ use crate::{
     args::{CompareArgs, Effort, Part},
     batch, changes, companies,
     dataset::{MANY, MIDDLE},
-    demo_data, experiments, goals, listing, lists,
-    measure::load,
+    demo_data, experiments,
+    goals::{self, POINT_READS},
+    listing, lists,
+    load::load,
     peers::install,
     report,
     results::{Machine, Results},
@@ -20,8 +22,6 @@ use crate::{
     url_page,
 };
 
-/// The work of point reads in results.
-pub(crate) const POINT_READS: &str = "point reads";
 /// Parts whose rounds take minutes have at most this many.
 const FEW_ROUNDS: u64 = 3;
 

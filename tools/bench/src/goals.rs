@@ -2,7 +2,6 @@
 
 use crate::{
     companies,
-    compare::POINT_READS,
     dataset::CROWD,
     experiments,
     measure::Sample,
@@ -11,6 +10,9 @@ use crate::{
     tables::Table,
     url_page,
 };
+
+/// The work of point reads in results.
+pub(crate) const POINT_READS: &str = "point reads";
 
 /// The goals whose figures were measured.
 pub(crate) fn of(results: &Results) -> Vec<Goal> {

@@ -17,6 +17,7 @@ mod experiments;
 mod goals;
 mod listing;
 mod lists;
+mod load;
 mod measure;
 mod peers;
 mod pgbench;

@@ -1,18 +1,9 @@
-//! One contender under load for some seconds.
+//! What one contender does under load for some seconds.
 
-use load_test::{
-    load::Load,
-    measure::{Worker, measure},
-    workload::{Scenario, Universe},
-};
+use load_test::measure::{Worker, measure};
 use serde::Serialize;
 
-use crate::{
-    contender::{Contender, PeerWorker, Way},
-    cpu::cpu_seconds,
-    pgbench,
-    stage::Stage,
-};
+use crate::cpu::cpu_seconds;
 
 /// The result of one measurement.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -51,38 +42,4 @@ impl Sample {
             database_cpu: per_request(after.1 - before.1),
         })
     }
-}
-
-/// Puts one contender under load by these companies in turn.
-pub(crate) async fn load(
-    stage: &Stage<'_>,
-    contender: &Contender,
-    scenario: Scenario,
-    companies: &[Universe],
-    connections: u32,
-    seconds: f64,
-) -> anyhow::Result<Sample> {
-    let load = Load { scenario, batch: 1, companies, connections };
-    let tokens =
-        || companies.iter().map(|universe| contender.token(universe.company)).collect::<anyhow::Result<Vec<_>>>();
-    let (own, database) = (&contender.processes, stage.database.pid()?);
-    let measured = async {
-        match &contender.way {
-            Way::Rest { target, .. } => Sample::of(load.rest(target, &tokens()?).await?, seconds, own, database).await,
-            Way::Grpc { target } => {
-                let tokens: Vec<String> = tokens()?.into_iter().flatten().collect();
-                Sample::of(load.grpc(target, &tokens).await?, seconds, own, database).await
-            }
-            Way::Tables { .. } => {
-                let mut workers = Vec::new();
-                for number in 0..connections {
-                    workers.push(PeerWorker::open(contender, scenario, &companies[0], number).await?);
-                }
-                Sample::of(workers, seconds, own, database).await
-            }
-            Way::Pgbench => pgbench::measure(stage.database, &companies[0], stage.folder, connections, seconds).await,
-        }
-    };
-    let sample = measured.await;
-    sample.map_err(|error| error.context(format!("({}) {} cannot be measured", contender.key, contender.name)))
 }

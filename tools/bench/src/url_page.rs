@@ -4,7 +4,7 @@ use anyhow::{Context as _, ensure};
 use load_test::workload::{LoadRequest, Scenario};
 use serde_json::Value;
 
-use crate::{contender::Contender, measure::load, results::Results, stage::Stage};
+use crate::{contender::Contender, load::load, results::Results, stage::Stage};
 
 /// The work in results.
 pub(crate) const PAGES: &str = "pages of 100 URLs with infractions";

@@ -8,7 +8,10 @@ use compliance_api::{
     v1::{OpenCaseRequest, OpenCaseResponse, ResultCode},
 };
 
-use super::{Change, INPUT, opened_with::OpenedWith};
+use super::{
+    change::{Change, INPUT},
+    opened_with::OpenedWith,
+};
 use crate::monitoring::{
     changes::AFFILIATE_NOT_FOUND,
     context::{Company, write_all},

@@ -12,7 +12,7 @@ use compliance_api::{
     },
 };
 
-use super::{CLOSED, Change, INPUT, OPEN, RESOLVED};
+use super::change::{CLOSED, Change, INPUT, OPEN, RESOLVED};
 use crate::{
     etag,
     monitoring::{changes::AFFILIATE_NOT_FOUND, context::Company, names::CompanyNames},

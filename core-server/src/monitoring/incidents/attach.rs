@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use compliance_api::{error::Error, rules::Violations, v1::AttachIncidentsRequest};
 
-use super::{INPUT, Incident, are_known};
+use super::incident::{INPUT, Incident, are_known};
 use crate::{
     limits::MAX_INCIDENTS,
     monitoring::{

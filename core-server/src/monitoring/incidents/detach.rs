@@ -8,7 +8,7 @@ use compliance_api::{
     v1::{DetachIncidentsRequest, IncidentKey, IncidentType},
 };
 
-use super::Content;
+use super::incident::Content;
 use crate::monitoring::{
     context::Company,
     items::{Outcome, check_all},

@@ -10,11 +10,11 @@ use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{
-    error::DatabaseError,
+    error::{DatabaseError, name},
     open::Database,
     pooler::{self, PROTOCOL_VIOLATION, Sessions},
     session,
-    target::{History, Target, latest_of, log_unread, name},
+    target::{History, Target, latest_of, log_unread},
 };
 use crate::{
     error::Unavailable,

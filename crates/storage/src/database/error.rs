@@ -1,6 +1,6 @@
 //! Why the database cannot be used.
 
-use sqlx::migrate::MigrateError;
+use sqlx::{migrate::MigrateError, postgres::PgConnectOptions};
 
 /// Why the database cannot be used. The messages are for operators and hold no password.
 #[derive(Debug, thiserror::Error)]
@@ -135,5 +135,15 @@ impl DatabaseError {
                 | Self::NotCoordinator
                 | Self::LateCitus
         )
+    }
+}
+
+/// A host and its port, as messages name them.
+pub(super) fn name(host: &PgConnectOptions) -> String {
+    let port = host.get_port();
+    match (host.get_socket(), host.get_host()) {
+        (Some(path), _) => format!("{}:{port}", path.display()),
+        (None, address) if address.contains(':') => format!("[{address}]:{port}"),
+        (None, name) => format!("{name}:{port}"),
     }
 }

@@ -8,10 +8,10 @@ use tokio::time::timeout;
 
 use super::{
     citus,
-    error::DatabaseError,
+    error::{DatabaseError, name},
     pooler::{self, Sessions},
     session,
-    target::{ReadTarget, Target, name},
+    target::{ReadTarget, Target},
 };
 use crate::limits::{ACQUIRE_TIMEOUT, POOLER_CHECK_TIMEOUT, START_TIMEOUT};
 

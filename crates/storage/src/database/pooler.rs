@@ -3,7 +3,10 @@
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
-use super::{error::DatabaseError, session, target::name};
+use super::{
+    error::{DatabaseError, name},
+    session,
+};
 use crate::limits::{POOLER_CHECK_TIMEOUT, POOLER_CHECKS};
 
 /// `protocol_violation`: `PgBouncer` has no other code, whether it refuses a parameter of the start-up, a password, or a transaction

@@ -16,13 +16,13 @@ use tokio::time::timeout;
 
 use super::{
     current::check_session,
-    error::DatabaseError,
+    error::{DatabaseError, name},
     lease::fetch_one,
     open::Database,
     pool::Pool,
     pooler::Sessions,
     replay::{Position, WRITTEN, wait_for_replay},
-    target::{ReadTarget, Target, name},
+    target::{ReadTarget, Target},
 };
 use crate::{
     limits::{CHECK_TIMEOUT, MAX_QUEUED_COALESCED},

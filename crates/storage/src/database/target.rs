@@ -6,7 +6,10 @@ use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
-use super::{error::DatabaseError, pooler, session};
+use super::{
+    error::{DatabaseError, name},
+    pooler, session,
+};
 use crate::{
     error::{Unavailable, is_disconnected},
     limits::{CHECK_TIMEOUT, START_TIMEOUT},
@@ -256,14 +259,4 @@ fn silence() -> sqlx::Error {
 
 pub(super) fn log_unread(reason: &str) {
     tracing::warn!(reason, "the database URL cannot be read again; the previous one stays in use");
-}
-
-/// A host and its port.
-pub(super) fn name(host: &PgConnectOptions) -> String {
-    let port = host.get_port();
-    match (host.get_socket(), host.get_host()) {
-        (Some(path), _) => format!("{}:{port}", path.display()),
-        (None, address) if address.contains(':') => format!("[{address}]:{port}"),
-        (None, name) => format!("{name}:{port}"),
-    }
 }

@@ -178,7 +178,7 @@ mod tests {
 
     /// The hosts of a URL with their ports.
     fn hosts(url: &str) -> Vec<String> {
-        target(url).unwrap().hosts().map(super::super::target::name).collect()
+        target(url).unwrap().hosts().map(super::super::error::name).collect()
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         let latest = |url: &'static str| {
             let again = move || target(url).map_err(|error| error.to_string());
             let latest = target("postgres://u:p@before/d").unwrap().reread_by(again).latest();
-            latest.hosts().map(super::super::target::name).collect::<Vec<_>>()
+            latest.hosts().map(super::super::error::name).collect::<Vec<_>>()
         };
         assert_eq!(latest("postgres://u:p@after/d"), ["after:5432"]);
         assert_eq!(latest(""), ["before:5432"]);

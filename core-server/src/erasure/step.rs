@@ -1,0 +1,116 @@
+//! What one transaction erases of an affiliate.
+
+use compliance_api::v1::EraseAffiliateResponse;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
+
+use crate::limits::{ERASED_RECORDS, ERASURE_LOCK_TIMEOUT};
+
+const FIND: &str = include_str!("find.sql");
+/// A function of the schema's owner, since the service changes no row of the record itself (`migrations/20261128000032_erase_changes.sql`).
+/// It is called where the company's position is, so that it runs there on Citus.
+const REDACT: &str = "
+    select erase_changes(p.company_id, $2, $3, $4, $5, $6, $7, $8, $9::jsonb) from change_positions p where p.company_id = $1";
+
+/// Who makes the changes of the command, as the record of changes keeps it.
+pub(super) const COMMAND: &str = r#"[null, "compliance erase"]"#;
+
+/// What one transaction has erased of an affiliate.
+pub(super) struct Step {
+    pub(super) erased: EraseAffiliateResponse,
+    /// Whether nothing is left of it.
+    pub(super) is_whole: bool,
+}
+
+/// The entries of the record of changes that are erased: some in rows at positions and after the last one, or all in rows at positions.
+#[derive(Default, sqlx::FromRow)]
+pub(super) struct Entries {
+    /// The kind of the record of each entry, as `record_changes_of` has it.
+    pub(super) resources: Option<Vec<i16>>,
+    pub(super) ids: Option<Vec<i64>>,
+    pub(super) last_position: Option<i64>,
+    pub(super) positions: Vec<i64>,
+}
+
+/// Begins a transaction of the command. Citus sends settings to its nodes if it is asked to.
+pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
+    let begin = format!(
+        "begin; set local citus.propagate_set_commands = 'local'; set local lock_timeout = '{ERASURE_LOCK_TIMEOUT}';
+        set local compliance.changed_by = '{COMMAND}'"
+    );
+    connection.begin_with(AssertSqlSafe(begin)).await
+}
+
+/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if it has no others; nothing if it has more rows of changes
+/// than `most_rows`. These are looked for before positions are locked, so that other writers of the company wait for the rest only. `None` if
+/// the company has no such affiliate.
+pub(super) async fn step(
+    connection: &mut PgConnection,
+    company_id: i64,
+    affiliate_id: i64,
+    most_rows: i64,
+    by: &str,
+) -> Result<Option<Step>, sqlx::Error> {
+    // While they are locked, no record that refers to them can be added.
+    let affiliate = "select from affiliates where company_id = $1 and id = $2 for update";
+    if sqlx::query(affiliate).bind(company_id).bind(affiliate_id).fetch_optional(&mut *connection).await?.is_none() {
+        return Ok(None);
+    }
+    let [urls, cases] = [
+        "select id from compliance_urls where company_id = $1 and affiliate_id = $2 order by id limit (select $3::bigint) for update",
+        "select id from compliance_cases where company_id = $1 and affiliate_id = $2 order by id limit (select $3::bigint) for update",
+    ]
+    .map(|records| sqlx::query_scalar::<_, i64>(records).bind(company_id).bind(affiliate_id).bind(ERASED_RECORDS));
+    let (urls, cases) = (urls.fetch_all(&mut *connection).await?, cases.fetch_all(&mut *connection).await?);
+    let is_whole = [&urls, &cases].iter().all(|ids| (ids.len() as i64) < ERASED_RECORDS);
+    if !is_whole && most_rows < i64::MAX {
+        return Ok(Some(Step { erased: EraseAffiliateResponse::default(), is_whole }));
+    }
+    let find = sqlx::query_as(FIND).bind(company_id).bind(is_whole.then_some(affiliate_id)).bind(&urls).bind(&cases);
+    let entries: Entries = find.bind(most_rows.saturating_add(1)).fetch_one(&mut *connection).await?;
+    if entries.positions.len() as i64 > most_rows {
+        return Ok(Some(Step { erased: EraseAffiliateResponse::default(), is_whole: false }));
+    }
+    let deleted = delete(connection, company_id, is_whole.then_some(affiliate_id).as_slice(), &urls, &cases).await?;
+    redact(connection, company_id, Some(affiliate_id), by, &entries).await?;
+    Ok(Some(Step { erased: deleted, is_whole }))
+}
+
+/// Deletes records, and what refers to them. They must be locked, so that no other record can refer to them.
+pub(super) async fn delete(
+    connection: &mut PgConnection,
+    company_id: i64,
+    affiliates: &[i64],
+    urls: &[i64],
+    cases: &[i64],
+) -> Result<EraseAffiliateResponse, sqlx::Error> {
+    let mut counts = [0; 7];
+    for (count, (delete, ids)) in counts.iter_mut().zip([
+        ("delete from incidents where company_id = $1 and case_id = any($2)", cases),
+        ("delete from incidents where company_id = $1 and url_id = any($2)", urls),
+        ("delete from infractions where company_id = $1 and url_id = any($2)", urls),
+        // Another affiliate's URL that has the case without an incident.
+        ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", cases),
+        ("delete from compliance_urls where company_id = $1 and id = any($2)", urls),
+        ("delete from compliance_cases where company_id = $1 and id = any($2)", cases),
+        ("delete from affiliates where company_id = $1 and id = any($2)", affiliates),
+    ]) {
+        let deleted = sqlx::query(delete).bind(company_id).bind(ids).execute(&mut *connection).await?;
+        *count = deleted.rows_affected().cast_signed();
+    }
+    let [of_cases, of_urls, infractions, _, urls, cases, _] = counts;
+    Ok(EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions })
+}
+
+/// Erases entries, and adds the erasure of the affiliate, or of the company, to the record of changes.
+pub(super) async fn redact(
+    connection: &mut PgConnection,
+    company_id: i64,
+    affiliate_id: Option<i64>,
+    by: &str,
+    Entries { resources, ids, last_position, positions }: &Entries,
+) -> Result<(), sqlx::Error> {
+    let (resource, id) = affiliate_id.map_or((0_i16, company_id), |id| (1, id));
+    let query = sqlx::query(REDACT).bind(company_id).bind(resource).bind(id).bind(positions).bind(last_position);
+    let query = query.bind(resources).bind(ids).bind(rand::random::<[u8; 16]>()).bind(by);
+    query.execute(connection).await.map(drop)
+}
