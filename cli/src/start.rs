@@ -52,6 +52,7 @@ impl ServicePort {
             return Ok(self);
         }
         let (tcp, port) = self.port.open()?;
+        #[allow(clippy::disallowed_methods, reason = "it ends when the service is ready")]
         let serving = tokio::spawn((self.unready)(Listener { tcp, tls: self.tls.clone() }));
         Ok(Self { port, unready_server: Some(AbortOnDropHandle::new(serving)), ..self })
     }

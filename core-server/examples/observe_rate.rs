@@ -1,6 +1,7 @@
 //! How many observations a second `StreamUrlObservations` saves, on this machine, into a durable database of its own:
 //! `cargo run --release -p core-server --example observe_rate -- --urls 200000 --chunk 1000 --streams 2`
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on ends")]
+#![allow(clippy::disallowed_methods, reason = "its tasks end with it")]
 
 use std::{
     sync::Arc,

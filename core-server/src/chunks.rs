@@ -53,6 +53,7 @@ pub(crate) fn serve<C: Chunks>(
     let deadline = Instant::now() + timeout;
     let (acknowledgements, receiver) = mpsc::channel(1);
     let stream = Stream { backend: Arc::clone(backend), caller, deadline, acknowledgements };
+    #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
     tokio::spawn(statement::inherit(stream.run(chunks, requests, open)));
     Ok(streamed(ReceiverStream::new(receiver), deadline))
 }

@@ -2,6 +2,7 @@
 //!
 //! A request passes the pipeline (overload, [`access`], deadline, panics), the service of its resource (rules) and one SQL
 //! statement. [`Core::serve`] serves the network, [`Core::clients`] are clients in the same process.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 pub mod access;
 mod affiliates;

@@ -56,6 +56,7 @@ pub(crate) fn all<T: RecordPage>(
         is_wanted: false,
         messages,
     };
+    #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
     tokio::spawn(trace::inherit(statement::inherit(producer.run(open))));
     Ok(streamed(self::messages(want, received), deadline))
 }

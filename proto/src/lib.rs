@@ -1,5 +1,6 @@
 //! The contract of the Affiliate Compliance Service, shared by both layers: messages and services compiled from
 //! `proto/`, the rules that stand beside the fields, the one table of errors, tokens, and the vocabularies.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 #[cfg(feature = "service")]
 pub mod batch_read;

@@ -2,6 +2,7 @@
 //!
 //! `docs/testing.md` describes the modules, and how to add a case.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 #![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables are as long and as wide as what they list")]
 
 mod batch_read;

@@ -72,12 +72,14 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
     let response = match tls {
         None => {
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+            #[allow(clippy::disallowed_methods, reason = "it ends with the command")]
             tokio::spawn(connection);
             sender.send_request(request.body(Empty::<Bytes>::new())?).await
         }
         Some(tls) => {
             let stream = tls.connect(host, stream).await.context("the connection cannot be made secure")?;
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+            #[allow(clippy::disallowed_methods, reason = "it ends with the command")]
             tokio::spawn(connection);
             let request = request.uri(format!("https://{authority}/readyz"));
             sender.send_request(request.body(Empty::<Bytes>::new())?).await

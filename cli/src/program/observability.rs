@@ -14,8 +14,7 @@ use flags::listen_address;
 use http::{StatusCode, Uri, header::CONTENT_TYPE};
 use http_server::{App, ConnectionLimits};
 use telemetry::{
-    background::supervise,
-    metrics,
+    background, metrics,
     trace::{self, Sender},
 };
 use tokio::time::timeout;
@@ -101,13 +100,14 @@ fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Resu
     };
     let limits = ConnectionLimits { max_connections: MAX_CONNECTIONS, ..ConnectionLimits::default() };
     // They are served to the end of the shutdown.
+    #[allow(clippy::disallowed_methods, reason = "each connection is a task of its own")]
     let served = tokio::spawn(async move {
         if let Err(error) = http_server::serve(listener, app, limits, CancellationToken::new()).await {
             tracing::warn!(%error, "metrics cannot be served any longer");
         }
     });
-    let upkeep = supervise("metrics upkeep", metrics::upkeep);
-    Ok([served, tokio::spawn(upkeep)].map(AbortOnDropHandle::new))
+    let upkeep = background::spawn("metrics upkeep", metrics::upkeep);
+    Ok([served, upkeep].map(AbortOnDropHandle::new))
 }
 
 async fn answer() -> Response {

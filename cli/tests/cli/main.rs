@@ -1,5 +1,6 @@
 //! The `compliance` program as a process. These tests are one program, so that it is linked once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 
 mod alerts;
 mod audit;

@@ -1,7 +1,6 @@
 //! Reads: one by ID (coalesced), many by ID, and the whole list as a stream.
 
 use std::sync::LazyLock;
-use storage::database::Connections;
 
 use admission::Memory;
 use compliance_api::{
@@ -10,6 +9,7 @@ use compliance_api::{
 };
 use sqlx::postgres::PgRow;
 use storage::{
+    database::Connections,
     reads::{ReadByKey, Reads},
     table::{Reader, read_all, selection},
     template::fill,

@@ -17,7 +17,7 @@ use compliance_api::{
     error::Error,
     v1::{ListChangesRequest, ListChangesResponse},
 };
-use telemetry::background::{Task, supervise};
+use telemetry::background::{self, Task};
 use tokio::{
     sync::{self, watch},
     task::JoinHandle,
@@ -98,7 +98,7 @@ impl Hub {
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
             let hub = Arc::clone(self);
             let poll = move |task| Purpose::of("positions of changes").run(Arc::clone(&hub).poll(task));
-            watched.poll = Some(tokio::spawn(supervise("watch", poll)));
+            watched.poll = Some(background::spawn("watch", poll));
         }
         let known = watched.companies.get(&id).and_then(Weak::upgrade);
         known.unwrap_or_else(|| {
@@ -130,6 +130,7 @@ impl Hub {
                 if !part.iter().any(|id| reads.iter().any(|(companies, _)| companies.contains(id))) {
                     let companies = part.iter().copied().collect();
                     let read = Purpose::of("positions of changes").run(Arc::clone(&self).read_positions(part));
+                    #[allow(clippy::disallowed_methods, reason = "it is one read, whose failure its readers see")]
                     reads.push((companies, AbortOnDropHandle::new(tokio::spawn(read))));
                 }
             }
@@ -169,6 +170,7 @@ impl Hub {
             let before = company.noticed.swap(position, Ordering::Relaxed);
             if before != position {
                 let publish = Arc::clone(self).publish(company, before, position);
+                #[allow(clippy::disallowed_methods, reason = "it is one read, whose failure its readers see")]
                 tokio::spawn(Purpose::of("changes for watchers").run(publish));
             }
         }

@@ -69,6 +69,7 @@ pub(super) async fn watch(
             () = shutdown.cancelled() => Error::core_unavailable(),
         }
     };
+    #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
     tokio::spawn(trace::inherit(statement::inherit(watcher.run(open, first, ended))));
     Ok(streamed(holding(record_pages::messages(want, received)), deadline.min(expiry)))
 }

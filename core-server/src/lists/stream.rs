@@ -71,6 +71,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         let mut arriving = self.backend.shares.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
         let (sender, received) = mpsc::unbounded_channel();
+        #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
         tokio::spawn(trace::inherit(statement::inherit(async move {
             let ended = tokio::select! {
                 () = sender.closed() => return,

@@ -1,6 +1,7 @@
 //! Admission control: what one company, and all of them together, may use of the process at the same time: [`Memory`],
 //! [`Counts`] of calls and streams, and work in a [`WorkQueue`]. [`off_thread`] keeps long computations away from the threads
 //! that serve everybody. Nothing here knows what the work is.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 mod body;
 mod callers;

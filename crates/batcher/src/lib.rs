@@ -3,6 +3,7 @@
 //! If fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a batch, together with what other tasks
 //! send in the meantime. Otherwise it waits in a bounded queue and joins the next batch. A panic in a batch reaches the
 //! callers of that batch alone. A request whose caller has gone away is dropped before its batch starts.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 use std::{
     future::pending,
@@ -126,6 +127,7 @@ impl<B: RunBatch> Batcher<B> {
     pub fn new(run: B, limits: BatchLimits) -> Self {
         let (queue, receiver) = mpsc::unbounded_channel();
         let waiting = Arc::default();
+        #[allow(clippy::disallowed_methods, reason = "it catches the panics of batches, and ends with the batcher")]
         tokio::spawn(dispatch(Arc::new(run), limits, receiver, Arc::clone(&waiting)));
         Self { queue, waiting, max_queue: limits.max_queue.max(1) }
     }
@@ -206,7 +208,9 @@ async fn dispatch<B: RunBatch>(
         let batch = async move { AssertUnwindSafe(run.run(batch)).catch_unwind().await.unwrap_or_default() };
         starts.push(start);
         running.push(if runs_here {
-            Either::Left(tokio::spawn(batch).map(move |_| (start, false)))
+            #[allow(clippy::disallowed_methods, reason = "it is one batch, whose end is waited for")]
+            let elsewhere = tokio::spawn(batch);
+            Either::Left(elsewhere.map(move |_| (start, false)))
         } else {
             runs_here = true;
             Either::Right(batch.map(move |()| (start, true)))

@@ -54,7 +54,9 @@ impl Cluster {
         };
         server.launch(&cluster.context).await?;
         let supervised = server.supervise(Arc::clone(&cluster.context), options.supervise);
-        cluster.supervisor = Some(tokio::spawn(supervised));
+        #[allow(clippy::disallowed_methods, reason = "it is the supervisor of PostgreSQL")]
+        let supervisor = tokio::spawn(supervised);
+        cluster.supervisor = Some(supervisor);
         Ok(cluster)
     }
 

@@ -10,7 +10,10 @@ use std::{
 use ::metrics::{counter, describe_counter, describe_gauge, gauge};
 use futures::FutureExt as _;
 use parking_lot::Mutex;
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
 
 const RESTARTS: &str = "compliance_background_restarts_total";
 const FAILING: &str = "compliance_background_failing";
@@ -76,6 +79,15 @@ impl Task {
         *failure = Some(Failure { reason, since, logged: logged.unwrap_or(now) });
         gauge!(FAILING, "task" => self.name).set(1.0);
     }
+}
+
+/// Starts a task that is [supervised](supervise).
+pub fn spawn<F: Future<Output = ()> + Send + 'static>(
+    name: &'static str,
+    run: impl Fn(Arc<Task>) -> F + Send + Sync + 'static,
+) -> JoinHandle<()> {
+    #[allow(clippy::disallowed_methods, reason = "it is supervised")]
+    tokio::spawn(supervise(name, run))
 }
 
 /// Runs a task until it ends, and starts it again after each panic. `run` makes the task, which reports to what it is given.

@@ -14,7 +14,7 @@ use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderValue, request::Parts};
 use http_body_util::{BodyExt as _, Full};
 use telemetry::{
-    background::supervise,
+    background,
     metrics::{count, describe},
 };
 use tokio::time::Instant;
@@ -40,7 +40,7 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
     let weak = Arc::downgrade(&cores);
     discovery::report(&weak, &addresses);
     let keep = move |task| discovery::keep_up_to_date(Weak::clone(&weak), addresses.clone(), task);
-    tokio::spawn(supervise("core discovery", keep));
+    background::spawn("core discovery", keep);
     Ok(CoreChannel { cores })
 }
 

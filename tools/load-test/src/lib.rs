@@ -1,5 +1,6 @@
 //! Clients, workloads and checks for putting load on either layer of the service, and the service itself as child
 //! processes over a database with made data.
+#![allow(clippy::disallowed_methods, reason = "tasks end with the load")]
 
 pub mod affiliate_list;
 pub mod check;

@@ -2,6 +2,7 @@
 //!
 //! Everything here panics when it cannot do its work: that fails the test that asked for it.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 
 #[cfg(feature = "core")]
 mod citus;

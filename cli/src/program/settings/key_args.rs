@@ -14,7 +14,7 @@ use compliance_api::{
 };
 use flags::duration;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
-use telemetry::background::{Task, supervise};
+use telemetry::background::{self, Task};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -172,7 +172,7 @@ impl KeyArgs {
                 }
             }
         };
-        Some(AbortOnDropHandle::new(tokio::spawn(supervise("key refresh", refresh))))
+        Some(AbortOnDropHandle::new(background::spawn("key refresh", refresh)))
     }
 
     /// The time that the server of the key set reports, and how long its response took. `None` without a server.

@@ -10,7 +10,7 @@ use clap::Args;
 use flags::duration;
 use metrics::{describe_gauge, gauge};
 use telemetry::{
-    background::{Task, supervise},
+    background::{self, Task},
     metrics::{count, describe, on_render},
 };
 use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls, TlsError};
@@ -79,7 +79,7 @@ impl TlsRefreshArgs {
                 }
             }
         };
-        Some(AbortOnDropHandle::new(tokio::spawn(supervise("certificate refresh", refresh))))
+        Some(AbortOnDropHandle::new(background::spawn("certificate refresh", refresh)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The client against a real core over real sockets, with networks that break.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 
 mod calls;
 mod certificates;

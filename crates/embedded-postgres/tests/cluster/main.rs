@@ -1,5 +1,6 @@
 //! The private database: started, used, killed, recovered, and run as another user.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 
 mod life;
 mod privilege;

@@ -86,6 +86,7 @@ pub(super) fn suspect(pool: &Arc<Pool>, others_have_responses: bool) {
     let pool = Arc::clone(pool);
     let suspected = if others_have_responses { pool.generation() } else { pool.suspect() };
     let responses = suspected.responses();
+    #[allow(clippy::disallowed_methods, reason = "it ends soon")]
     tokio::spawn(async move {
         sleep(SUSPECTED_SILENCE).await;
         if suspected.responses() != responses {

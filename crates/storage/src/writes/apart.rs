@@ -43,6 +43,7 @@ impl<W: Write> Apart<W> {
         for pending in items {
             let company = company_of::<W>(&pending);
             let start = || {
+                #[allow(clippy::disallowed_methods, reason = "it ends with the writes, also by a panic")]
                 tokio::spawn(Arc::clone(self).write(company));
                 Vec::new()
             };
