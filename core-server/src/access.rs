@@ -3,13 +3,13 @@
 use compliance_api::v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService};
 use tonic::{Request, Response, Status};
 
-mod limit;
 mod policy;
+mod rate_limit;
 
-pub(crate) use limit::Limiter;
-pub use limit::RateLimit;
 pub use policy::Identity;
 pub(crate) use policy::{AccessPolicy, Verified, is_expired, time_left};
+pub(crate) use rate_limit::Limiter;
+pub use rate_limit::RateLimit;
 
 /// `AccessService`: what a token may do, asked without doing it. Responds once the pipeline has let a call through.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use storage::{database::Connections, reads::Reads, writes::Queues};
 use crate::{
     CoreSettings, affiliates, cases,
     lists::Source,
-    shares::{Shares, Work},
+    shares::{QueueClass, Shares},
     urls,
 };
 
@@ -54,7 +54,7 @@ impl Backend {
     pub(crate) async fn in_slot<T>(
         &self,
         company_id: i64,
-        work: Work,
+        work: QueueClass,
         reading: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let _permit = self.shares.enter(company_id, work).await?;

@@ -16,5 +16,5 @@ pub(crate) use changed::{Changed, STATEMENT as CHANGED};
 pub(crate) use feed::{STATEMENT, read};
 pub(crate) use keep::{keep, kept_days};
 pub(crate) use search::STATEMENT as SEARCH;
-pub(crate) use service::Changes;
+pub(crate) use service::ChangesService;
 pub(crate) use writers::hide_writer;

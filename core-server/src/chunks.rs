@@ -15,7 +15,7 @@ use crate::{
     backend::Backend,
     limits::STREAM_IDLE_TIMEOUT,
     requests::{streamed, valid},
-    shares::Work,
+    shares::QueueClass,
 };
 
 /// What is done with the chunks of a stream.
@@ -87,7 +87,7 @@ impl<R: Send + 'static> Stream<R> {
         mut requests: Streaming<C::Request>,
     ) -> Result<(), Status> {
         while let Some(request) = self.bound(STREAM_IDLE_TIMEOUT, requests.message()).await?? {
-            let work = Work::of_items(request.items());
+            let work = QueueClass::of_items(request.items());
             let save = async {
                 valid(&request)?;
                 chunks.save(request).await
@@ -96,7 +96,7 @@ impl<R: Send + 'static> Stream<R> {
             self.acknowledge(response).await?;
         }
         while chunks.has_more()
-            && let Some(response) = self.work(Work::Statement, chunks.after_last()).await?
+            && let Some(response) = self.work(QueueClass::Statement, chunks.after_last()).await?
         {
             self.acknowledge(response).await?;
         }
@@ -104,7 +104,7 @@ impl<R: Send + 'static> Stream<R> {
     }
 
     /// Does work in its slot. What is not done in time is not done at all: its statement is cancelled.
-    async fn work<T>(&self, work: Work, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    async fn work<T>(&self, work: QueueClass, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let Self { backend, caller, .. } = self;
         let working = async {
             let _permit = backend.shares.enter(caller.company_id, work).await?;

@@ -4,9 +4,9 @@
 //! resolved first; an invalid item is rejected alone.
 
 mod cases;
-mod changes;
 mod context;
 mod export;
+mod field_updates;
 mod incidents;
 mod infractions;
 mod items;

@@ -26,7 +26,7 @@ use crate::{
     changes::Changed,
     limits::{MESSAGE_BYTES, MESSAGE_RECORDS, MESSAGE_STALLED, PAGE_RECORDS, PART, SLOT_KEPT},
     requests::streamed,
-    shares::Work,
+    shares::QueueClass,
 };
 
 pub(crate) type RecordPages<T> = BoxStream<T>;
@@ -152,7 +152,7 @@ impl<T: RecordPage> Producer<T> {
     }
 
     async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<WorkPermit>), Error> {
-        let permit = self.backend.shares.enter(self.company_id, Work::Statement).await?;
+        let permit = self.backend.shares.enter(self.company_id, QueueClass::Statement).await?;
         let query = || {
             let statement = T::statement(&self.filters, self.changed.is_some());
             let query = sqlx::query(statement).bind(self.company_id).bind(self.after);

@@ -51,7 +51,7 @@ use crate::{
     affiliates::{Affiliates, Syncs},
     backend::Backend,
     cases::ComplianceCases,
-    changes::{self, Changes},
+    changes::{self, ChangesService},
     erasure::Erasures,
     gauges, health,
     limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
@@ -153,7 +153,7 @@ impl Core {
         let urls = Arc::new(ComplianceUrls::new(&backend));
         let cases = Arc::new(ComplianceCases(Arc::clone(&backend)));
         let overview = Arc::new(Overviews(Arc::clone(&backend)));
-        let changes = Arc::new(Changes::new(&backend));
+        let changes = Arc::new(ChangesService::new(&backend));
         let monitoring = Arc::new(Monitoring::new(&backend));
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
         let webhooks = Arc::new(Webhooks::new(&backend, &sender));

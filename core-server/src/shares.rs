@@ -46,7 +46,7 @@ pub(crate) struct Shares {
 
 /// What a call makes the service do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
+pub(crate) enum QueueClass {
     /// Nothing, or a part of a coalesced statement.
     Coalesced,
     /// A statement of its own.
@@ -55,7 +55,7 @@ pub(crate) enum Work {
     Heavy,
 }
 
-impl Work {
+impl QueueClass {
     pub(crate) fn of_items(items: usize) -> Self {
         if items > HEAVY_ITEMS { Self::Heavy } else { Self::Statement }
     }
@@ -110,13 +110,13 @@ impl Shares {
     }
 
     /// Waits until a company's work may run; it runs until the permit is dropped.
-    pub(crate) async fn enter(&self, company_id: i64, work: Work) -> Result<Option<WorkPermit>, Error> {
+    pub(crate) async fn enter(&self, company_id: i64, work: QueueClass) -> Result<Option<WorkPermit>, Error> {
         // A stream's pages and chunks are work like calls.
         self.callers.called(company_id);
         match work {
-            Work::Coalesced => Ok(None),
-            Work::Statement => Ok(Some(self.statements.enter(company_id).await?)),
-            Work::Heavy => Ok(Some(self.heavy.enter(company_id).await?)),
+            QueueClass::Coalesced => Ok(None),
+            QueueClass::Statement => Ok(Some(self.statements.enter(company_id).await?)),
+            QueueClass::Heavy => Ok(Some(self.heavy.enter(company_id).await?)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reads of single records have a path of their own from the network to the service. It answers like the general one.
+//! Reads of single records: alone, and in a batch with others.
 
 use std::time::Duration;
 

@@ -24,9 +24,9 @@ use tonic::{Request, Response, Status, metadata::MetadataMap};
 use crate::{
     envelope::RateLimit,
     error::Refusal,
-    exchange::{Exchange, REQUEST_ID},
     gateway::Gateway,
     limits::CORE_DEADLINE_SLACK,
+    request_record::{REQUEST_ID, RequestRecord},
     tags,
 };
 
@@ -75,8 +75,8 @@ impl Caller {
             verified => verified,
         }?;
         gateway.callers.called(token.company_id);
-        if let Some(exchange) = parts.extensions.get::<Arc<Exchange>>() {
-            let _ = exchange.token.set(token.clone());
+        if let Some(record) = parts.extensions.get::<Arc<RequestRecord>>() {
+            let _ = record.token.set(token.clone());
         }
         Ok(Self {
             gateway: Arc::clone(gateway),

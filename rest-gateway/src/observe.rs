@@ -30,8 +30,8 @@ use tower::{Service as _, layer::layer_fn, service_fn};
 use crate::{
     compression::{accepted_encodings, compress},
     error::Refusal,
-    exchange::{Exchange, REQUEST_ID},
     ignored::{IGNORED_FIELDS, IGNORED_PARAMETERS},
+    request_record::{REQUEST_ID, RequestRecord},
     route::Route,
     stream::Endless,
 };
@@ -52,11 +52,11 @@ pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
         let shared = Arc::clone(&shared);
         service_fn(move |mut request: Request| {
             let id = name(&mut request);
-            let exchange = Exchange::begin(&request, declared, id);
-            request.extensions_mut().insert(Arc::clone(&exchange));
+            let record = RequestRecord::begin(&request, declared, id);
+            request.extensions_mut().insert(Arc::clone(&record));
             let accepted = accepted_encodings(&request);
             let response = check_head(&request).map(|()| route.call(request));
-            respond(Arc::clone(&shared), exchange, accepted, response)
+            respond(Arc::clone(&shared), record, accepted, response)
         })
     }))
 }
@@ -104,7 +104,7 @@ fn check_head(request: &Request) -> Result<(), Error> {
 
 async fn respond(
     shared: Arc<Shared>,
-    exchange: Arc<Exchange>,
+    record: Arc<RequestRecord>,
     accepted: Option<HeaderValue>,
     response: Result<RouteFuture<Infallible>, Error>,
 ) -> Result<Response, Infallible> {
@@ -112,31 +112,31 @@ async fn respond(
         match response {
             Ok(response) => {
                 let Ok(response) = response.await;
-                compress(&shared.memory, exchange.company(), accepted, response).await
+                compress(&shared.memory, record.company(), accepted, response).await
             }
             Err(error) => refuse(error),
         }
     };
-    let respond = AssertUnwindSafe(exchange.span.run(respond)).catch_unwind();
+    let respond = AssertUnwindSafe(record.span.run(respond)).catch_unwind();
     // The panic's own text is on the standard error already; it is not for callers.
     let mut response = respond.await.unwrap_or_else(|_| Refusal::from(Error::internal()).into_response());
 
-    response.headers_mut().insert(REQUEST_ID, exchange.request_id.clone());
+    response.headers_mut().insert(REQUEST_ID, record.request_id.clone());
     let ignored =
-        [(IGNORED_PARAMETERS, exchange.ignored_parameters.as_ref()), (IGNORED_FIELDS, exchange.ignored_fields.get())];
+        [(IGNORED_PARAMETERS, record.ignored_parameters.as_ref()), (IGNORED_FIELDS, record.ignored_fields.get())];
     for (name, value) in ignored {
         response.headers_mut().extend(value.map(|value| (name, value.clone())));
     }
-    exchange.status.store(response.status().as_u16(), Ordering::Relaxed);
+    record.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
-        shared.refusals.delay(exchange.company()).await;
+        shared.refusals.delay(record.company()).await;
     }
     // A body of a known size is complete already, and so is its request. Any other is written as it is read.
     let is_endless = response.extensions().get::<Endless>().is_some();
     Ok(response.map(|body| match body.size_hint().exact() {
         _ if is_endless => body,
         Some(_) => body,
-        None => Body::new(HoldingBody::new(body, false, exchange)),
+        None => Body::new(HoldingBody::new(body, false, record)),
     }))
 }
 

@@ -29,11 +29,11 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::{
     error::Refusal,
-    exchange::REQUEST_ID,
     gateway::Gateway,
     ignored::{IGNORED_FIELDS, IGNORED_PARAMETERS},
     limits::PREFLIGHT_MAX_AGE,
     observe::observe,
+    request_record::REQUEST_ID,
     route::Route,
     routes::{
         about, affiliates, cases, changes, health, overview, pages, unknown_path, urls, vocabularies, webhooks,

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     envelope::{Detail, Envelope},
     error::Refusal,
-    exchange::is_health_check,
     observe::new_id,
+    request_record::is_health_check,
     settings::Settings,
 };
 

@@ -1,7 +1,7 @@
 //! A list of any length, or a page of any size, as one document, written as its records arrive.
 
-mod document;
 mod events;
+mod list_format;
 
 use admission::compute;
 use axum::{
@@ -17,8 +17,8 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use self::{
-    document::Document,
     events::{Endless, respond_events},
+    list_format::ListFormat,
 };
 use crate::{
     caller::Opened,
@@ -28,7 +28,7 @@ use crate::{
 
 /// The response with all records of `messages`. `held` is dropped at its end.
 pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
-    document: Document,
+    document: ListFormat,
     messages: Messages<M>,
     records: fn(&M) -> &[R],
     rate_limit: RateLimit,
@@ -49,7 +49,7 @@ pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
 
 /// The response with all records of a stream that was opened.
 pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
-    document: Document,
+    document: ListFormat,
     Opened { first, rest, rate_limit, held }: Opened<M>,
     records: fn(&M) -> &[R],
     deadline: Instant,
@@ -60,7 +60,7 @@ pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
 
 /// Makes each chunk when the connection asks for it, so at most one message is held in memory.
 fn chunks<M, R: Serialize>(
-    mut document: Document,
+    mut document: ListFormat,
     mut messages: Messages<M>,
     records: fn(&M) -> &[R],
     deadline: Instant,

@@ -14,7 +14,7 @@ use compliance_api::{
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use tonic::Status;
 
-use super::limit::{self, Limiter};
+use super::rate_limit::{self, Limiter};
 
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
@@ -71,7 +71,7 @@ impl AccessPolicy {
             Err(error) => return (None, None, Err(error.into())),
         };
         let company_id = claims.company_id;
-        let counted = self.limiter.as_ref().map(|limiter| limiter.count(company_id, limit::cores(headers)));
+        let counted = self.limiter.as_ref().map(|limiter| limiter.count(company_id, rate_limit::cores(headers)));
         let rate_limit = match counted.transpose() {
             Ok(rate_limit) => rate_limit,
             Err((rate_limit, error)) => return (Some(claims), Some(rate_limit), Err(error)),

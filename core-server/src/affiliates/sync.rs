@@ -19,7 +19,7 @@ pub(crate) use self::service::Syncs;
 pub(super) use self::{absent::PAGE, compare::COMPARE};
 use self::{
     compare::compare,
-    item::{Change, Item},
+    item::{Item, RosterUpdate},
     roster::Roster,
 };
 use super::{create::create_identified, in_order::Applied, input::Input, update::update_known};
@@ -49,7 +49,7 @@ impl Roster {
                     [] if input.new_name().is_none() => results[index] = Some(result::without_name(input)),
                     [id] if found.changed == 0 => results[index] = Some(result::unchanged(input, id)),
                     [_, _, ..] => results[index] = Some(result::ambiguous(input, found.ids)),
-                    _ => changes.push(Change { index, position: self.first + index as i64, input, found }),
+                    _ => changes.push(RosterUpdate { index, position: self.first + index as i64, input, found }),
                 }
             }
             let taken = self.names.taken(&changes);
@@ -75,8 +75,12 @@ impl Roster {
     }
 
     /// Writes what differs. An item without a result afterwards has lost against another writer, and is compared again.
-    async fn write(&self, changes: &[Change<'_>], results: &mut [Option<AffiliateSyncResult>]) -> Result<(), Error> {
-        let (known, new): (Vec<&Change<'_>>, Vec<_>) = changes.iter().partition(|change| change.id().is_some());
+    async fn write(
+        &self,
+        changes: &[RosterUpdate<'_>],
+        results: &mut [Option<AffiliateSyncResult>],
+    ) -> Result<(), Error> {
+        let (known, new): (Vec<&RosterUpdate<'_>>, Vec<_>) = changes.iter().partition(|change| change.id().is_some());
         // New affiliates may get the names that others leave.
         let updates: Vec<Input> = known.iter().map(|change| change.update()).collect();
         for (change, applied) in known.iter().zip(update_known(&self.backend, self.company_id, &updates).await?) {

@@ -23,7 +23,7 @@ use crate::{
     lists::{Records, read_records},
     record_query::{Place, RecordQuery},
     requests::holding,
-    shares::Work,
+    shares::QueueClass,
     urls,
 };
 
@@ -73,7 +73,7 @@ pub(crate) async fn get<R: Record>(
     };
     let second = timestamp(&as_of).unwrap_or_default();
     // It reads the company's batches, however many there are, so that it must not take the slots of its pages.
-    backend.in_slot(company_id, Work::Heavy, read(backend, reads, company_id, id, second)).await
+    backend.in_slot(company_id, QueueClass::Heavy, read(backend, reads, company_id, id, second)).await
 }
 
 async fn read<R: Record>(

@@ -11,7 +11,7 @@ use crate::{
     backend::Backend,
     limits::{CHANGED_ENTRIES, CHANGED_ROWS, CHANGED_WINDOW},
     lists::Source,
-    shares::Work,
+    shares::QueueClass,
 };
 use storage::{
     database::{self, Connections},
@@ -46,7 +46,9 @@ impl Changed {
             Ok::<(Kept, bool, Vec<i64>), _>((Kept::of(&row)?, row.try_get("is_complete")?, row.try_get("ids")?))
         };
         let (kept, is_complete, ids) = backend
-            .in_slot(company_id, Work::Statement, async { database::read(&pool, read).await.map_err(from_database) })
+            .in_slot(company_id, QueueClass::Statement, async {
+                database::read(&pool, read).await.map_err(from_database)
+            })
             .await?;
         kept.check(position)?;
         memory.shrink_to(size_of_val(&*ids));

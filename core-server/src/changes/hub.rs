@@ -30,25 +30,25 @@ use crate::{
     backend::Backend,
     limits::{FIRST_PAGES, LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, PART, WATCH_INTERVAL, WATCH_PAGE},
     lists::Source,
-    shares::Work,
+    shares::QueueClass,
 };
 use storage::{
     database::{self, Connections},
-    statement::Purpose,
+    statement::StatementContext,
 };
 
 /// The last positions of companies, for the service itself: it reads several companies, but no records. On Citus they are of one node.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
 
 /// Changes that follow a position.
-pub(super) struct Page {
+pub(super) struct ChangePage {
     pub(super) after: i64,
     pub(super) changes: ListChangesResponse,
     /// What they take until nobody has them.
     _memory: Reservation,
 }
 
-impl Page {
+impl ChangePage {
     /// Whether no changes followed it when it was read.
     pub(super) fn is_last(&self) -> bool {
         self.changes.position >= self.changes.last_position
@@ -62,13 +62,13 @@ pub(super) struct Hub {
 
 #[derive(Default)]
 struct Watched {
-    companies: HashMap<i64, Weak<Company>>,
+    companies: HashMap<i64, Weak<WatchedCompany>>,
     /// Has positions read, while somebody watches.
     poll: Option<JoinHandle<()>>,
 }
 
 /// A company, while it is watched.
-pub(super) struct Company {
+pub(super) struct WatchedCompany {
     pub(super) id: i64,
     /// The last position that was noticed; -1 before the first one.
     noticed: AtomicI64,
@@ -81,7 +81,7 @@ pub(super) struct Company {
 }
 
 /// A page that watchers share.
-type Shared = Result<Arc<Page>, Error>;
+type Shared = Result<Arc<ChangePage>, Error>;
 
 impl Hub {
     pub(super) fn new(backend: &Arc<Backend>) -> Arc<Self> {
@@ -93,18 +93,18 @@ impl Hub {
     }
 
     /// The company, whose positions are read as long as somebody has it.
-    pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<Company> {
+    pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<WatchedCompany> {
         let watched = &mut *self.watched();
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
             let hub = Arc::clone(self);
-            let poll = move |task| Purpose::of("positions of changes").run(Arc::clone(&hub).poll(task));
+            let poll = move |task| StatementContext::of("positions of changes").run(Arc::clone(&hub).poll(task));
             watched.poll = Some(background::spawn("watch", poll));
         }
         let known = watched.companies.get(&id).and_then(Weak::upgrade);
         known.unwrap_or_else(|| {
             let (position, page) = (watch::Sender::new(None), sync::Mutex::default());
             let beginning = sync::Semaphore::new(FIRST_PAGES);
-            let company = Arc::new(Company { id, noticed: AtomicI64::new(-1), position, page, beginning });
+            let company = Arc::new(WatchedCompany { id, noticed: AtomicI64::new(-1), position, page, beginning });
             watched.companies.insert(id, Arc::downgrade(&company));
             company
         })
@@ -129,7 +129,7 @@ impl Hub {
             for part in self.backend.pool.divided(companies, |id| *id).await {
                 if !part.iter().any(|id| reads.iter().any(|(companies, _)| companies.contains(id))) {
                     let companies = part.iter().copied().collect();
-                    let read = Purpose::of("positions of changes").run(Arc::clone(&self).read_positions(part));
+                    let read = StatementContext::of("positions of changes").run(Arc::clone(&self).read_positions(part));
                     #[allow(clippy::disallowed_methods, reason = "it is one read, whose failure its readers see")]
                     reads.push((companies, AbortOnDropHandle::new(tokio::spawn(read))));
                 }
@@ -171,13 +171,13 @@ impl Hub {
             if before != position {
                 let publish = Arc::clone(self).publish(company, before, position);
                 #[allow(clippy::disallowed_methods, reason = "it is one read, whose failure its readers see")]
-                tokio::spawn(Purpose::of("changes for watchers").run(publish));
+                tokio::spawn(StatementContext::of("changes for watchers").run(publish));
             }
         }
     }
 
     /// Reads the changes between two positions, and then wakes all watchers of the company.
-    async fn publish(self: Arc<Self>, company: Arc<Company>, before: i64, position: i64) {
+    async fn publish(self: Arc<Self>, company: Arc<WatchedCompany>, before: i64, position: i64) {
         if (0..position).contains(&before) {
             // Those who watch find an error, too.
             let _ = self.shared(&company, before).await;
@@ -188,7 +188,7 @@ impl Hub {
 
     /// A page with the changes after a position, of all types: the one that was read last, or the next one. If it cannot be read now,
     /// other watchers do not try again at once.
-    pub(super) async fn shared(&self, company: &Company, after: i64) -> Shared {
+    pub(super) async fn shared(&self, company: &WatchedCompany, after: i64) -> Shared {
         let mut last = company.page.lock().await;
         match &*last {
             Some((_, Ok(page))) if page.after <= after && after < page.changes.position => return Ok(Arc::clone(page)),
@@ -203,28 +203,34 @@ impl Hub {
     }
 
     /// The first page of a watch. Without a position, it has no changes, and the last position.
-    pub(super) async fn first(&self, company: &Company, after: Option<i64>, types: &[String]) -> Result<Page, Error> {
+    pub(super) async fn first(
+        &self,
+        company: &WatchedCompany,
+        after: Option<i64>,
+        types: &[String],
+    ) -> Result<ChangePage, Error> {
         let _permit = company.beginning.acquire().await.map_err(|_| Error::internal())?;
-        self.backend.in_slot(company.id, Work::Statement, self.page(company.id, after, types)).await
+        self.backend.in_slot(company.id, QueueClass::Statement, self.page(company.id, after, types)).await
     }
 
     /// A page of changes of some types, read in a slot of the company.
-    pub(super) async fn read(&self, company_id: i64, after: i64, types: &[String]) -> Result<Page, Error> {
-        let reading = self.backend.in_slot(company_id, Work::Statement, self.page(company_id, Some(after), types));
+    pub(super) async fn read(&self, company_id: i64, after: i64, types: &[String]) -> Result<ChangePage, Error> {
+        let reading =
+            self.backend.in_slot(company_id, QueueClass::Statement, self.page(company_id, Some(after), types));
         let read = timeout(self.backend.settings.call_timeout, reading).await;
         read.map_err(|_| Error::deadline_exceeded())?
     }
 
     /// The same for a reader that has a slot.
-    async fn page(&self, company_id: i64, after: Option<i64>, types: &[String]) -> Result<Page, Error> {
+    async fn page(&self, company_id: i64, after: Option<i64>, types: &[String]) -> Result<ChangePage, Error> {
         let source = Source { most: PART, ..self.backend.source(company_id) };
         let request = ListChangesRequest { after, types: types.to_vec(), limit: Some(WATCH_PAGE) };
         let (changes, memory) = feed::list(source, &request).await?;
-        Ok(Page { after: after.unwrap_or(changes.position), changes, _memory: memory })
+        Ok(ChangePage { after: after.unwrap_or(changes.position), changes, _memory: memory })
     }
 }
 
-impl Company {
+impl WatchedCompany {
     /// Drops a page that all watchers who keep up have sent by now.
     fn drop_old_page(&self) {
         if let Ok(mut page) = self.page.try_lock() {

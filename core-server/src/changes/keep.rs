@@ -3,7 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use storage::{database::Connections, error::is_lock_timeout, limits::SHARED_LOCK_TIMEOUT, statement::Purpose};
+use storage::{
+    database::Connections, error::is_lock_timeout, limits::SHARED_LOCK_TIMEOUT, statement::StatementContext,
+};
 use telemetry::background::Task;
 
 use crate::limits::{UPKEEP_PATIENCE, UPKEEP_RETRIES};
@@ -18,7 +20,7 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
     loop {
         tokio::time::sleep(wait).await;
         shorter = warn_if_shorter(&pool, expected, shorter).await;
-        let kept = Purpose::of("upkeep of changes").run(keep_once(&pool)).await;
+        let kept = StatementContext::of("upkeep of changes").run(keep_once(&pool)).await;
         wait = interval;
         match kept {
             Ok(()) => {

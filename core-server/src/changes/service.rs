@@ -20,19 +20,19 @@ use crate::{
     requests::{Served, accept, holding},
 };
 
-pub(crate) struct Changes {
+pub(crate) struct ChangesService {
     backend: Arc<Backend>,
     hub: Arc<Hub>,
 }
 
-impl Changes {
+impl ChangesService {
     pub(crate) fn new(backend: &Arc<Backend>) -> Self {
         Self { backend: Arc::clone(backend), hub: Hub::new(backend) }
     }
 }
 
 #[tonic::async_trait]
-impl ChangeService for Changes {
+impl ChangeService for ChangesService {
     type WatchChangesStream = BoxStream<WatchChangesResponse>;
 
     async fn list_changes(&self, request: Request<ListChangesRequest>) -> Served<ListChangesResponse> {
@@ -51,7 +51,7 @@ impl ChangeService for Changes {
 }
 
 #[tonic::async_trait]
-impl AuditService for Changes {
+impl AuditService for ChangesService {
     async fn search_changes(&self, request: Request<SearchChangesRequest>) -> Served<SearchChangesResponse> {
         let (company_id, request) = accept(request)?;
         let (changes, memory) = search::search(self.backend.source(company_id), &request).await?;

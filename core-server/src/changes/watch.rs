@@ -19,7 +19,7 @@ use tokio::{
 use tonic::{Request, Response, Status, codegen::BoxStream};
 
 use super::{
-    hub::{Company, Hub, Page},
+    hub::{ChangePage, Hub, WatchedCompany},
     writers::{hide_writer, sees_writers},
 };
 use crate::{
@@ -90,7 +90,7 @@ fn holding(messages: BoxStream<Counted>) -> BoxStream<WatchChangesResponse> {
 
 struct Watcher {
     hub: Arc<Hub>,
-    company: Arc<Company>,
+    company: Arc<WatchedCompany>,
     positions: watch::Receiver<Option<i64>>,
     /// The one that was received last.
     known: Option<i64>,
@@ -110,7 +110,7 @@ struct Watcher {
 
 impl Watcher {
     /// Sends changes until the reader leaves, or this ends with an error. `open` counts the watcher.
-    async fn run(mut self, open: Count, first: Page, ended: impl Future<Output = Error>) {
+    async fn run(mut self, open: Count, first: ChangePage, ended: impl Future<Output = Error>) {
         let messages = self.messages.clone();
         let error = tokio::select! {
             () = messages.closed() => return,
@@ -121,7 +121,7 @@ impl Watcher {
         let _ = messages.send(Some(Err(error.into()))).await;
     }
 
-    async fn watch(&mut self, first: Page) -> Error {
+    async fn watch(&mut self, first: ChangePage) -> Error {
         let (mut page, mut is_up_to_date) = (Some(Arc::new(first)), false);
         loop {
             let mut is_sent = match &page {

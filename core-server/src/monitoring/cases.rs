@@ -1,12 +1,12 @@
 //! Cases: opened, updated, resolved, closed and reopened.
 
-mod change;
+mod case_update;
 mod open;
 mod opened_with;
 mod update;
 
 pub(super) use self::{
-    change::INPUT,
+    case_update::INPUT,
     open::{open, open_one},
     update::{close, reopen, resolve, update},
 };

@@ -34,12 +34,12 @@ impl Context {
 
 /// A company whose records are written.
 #[derive(Clone, Copy)]
-pub(super) struct Company<'c> {
+pub(super) struct CompanyWriter<'c> {
     pub(super) id: i64,
     pub(super) context: &'c Context,
 }
 
-impl Company<'_> {
+impl CompanyWriter<'_> {
     /// Runs a statement that sends a batch, and retries it where that helps: nearly every write of internal services is idempotent.
     pub(super) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,

@@ -11,7 +11,7 @@ use compliance_api::{
 };
 use sqlx::{Row as _, postgres::PgRow};
 
-use super::context::Company;
+use super::context::CompanyWriter;
 use crate::{
     cases,
     limits::{PAGE_RECORDS, PART},
@@ -97,7 +97,7 @@ pub(super) fn case_of(request_id: &str) -> Option<i64> {
 
 /// Passes each of the company's cases with these IDs to `take`, as it would be exported now.
 pub(super) async fn each_case(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     ids: &[i64],
     mut take: impl FnMut(i64, OpenCaseRequest),
 ) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use compliance_api::{
 use time::OffsetDateTime;
 
 use super::{
-    context::Company,
+    context::CompanyWriter,
     items::{Outcome, check_all},
     names::{CompanyNames, InfractionIds},
 };
@@ -62,7 +62,7 @@ struct Applied {
 }
 
 pub(super) async fn apply(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     action: Action,
     infractions: Vec<UrlInfraction>,
 ) -> Result<Vec<Outcome>, Error> {

@@ -9,11 +9,11 @@ use compliance_api::error::Error;
 use storage::{database, error::from_database};
 
 use super::{
-    context::{Company, Context},
+    context::{CompanyWriter, Context},
     names::{CompanyNames, OwnName},
 };
 
-impl Company<'_> {
+impl CompanyWriter<'_> {
     /// The company's names: the cached ones, if they are `enough`, otherwise read now.
     pub(super) async fn names(self, enough: impl Fn(&CompanyNames) -> bool) -> Result<Arc<CompanyNames>, Error> {
         let cached = self.context.names.get(&self.id).unwrap_or_default();

@@ -16,8 +16,8 @@ use compliance_api::{
 pub(super) use self::row::INPUT;
 use self::row::Row;
 use super::{
-    changes::AFFILIATE_NOT_FOUND,
-    context::{Company, Context, write_all},
+    context::{CompanyWriter, Context, write_all},
+    field_updates::AFFILIATE_NOT_FOUND,
     infractions,
     items::{Checked, Outcome, check_all, messages},
     names::CompanyNames,
@@ -46,7 +46,7 @@ type Affiliates = HashSet<(&'static str, String)>;
 
 impl Chunk {
     /// Checks observations and merges those of the same URL.
-    async fn prepare(company: Company<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
+    async fn prepare(company: CompanyWriter<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
         let is_known = |names: &CompanyNames, observation: &UrlObservation| {
             names.knows_record(observation) && infractions::are_known(names, observation.infractions.iter())
         };
@@ -82,7 +82,7 @@ impl Chunk {
     }
 
     /// Saves the valid items.
-    async fn save(self, company: Company<'_>) -> Result<Vec<Outcome>, Error> {
+    async fn save(self, company: CompanyWriter<'_>) -> Result<Vec<Outcome>, Error> {
         let Self { checked, mut rows, mut outcomes } = self;
         // Every statement locks URLs in this order, so that two that cross do not deadlock.
         rows.sort_unstable_by_key(|row| row.hash);
@@ -107,13 +107,16 @@ impl Chunks for Observations {
     type Response = StreamUrlObservationsResponse;
 
     async fn save(&mut self, request: Self::Request) -> Result<Self::Response, Error> {
-        let company = Company { id: self.company_id, context: &self.context };
+        let company = CompanyWriter { id: self.company_id, context: &self.context };
         Ok(StreamUrlObservationsResponse { results: messages(observe(company, request.observations).await?) })
     }
 }
 
 /// Saves observations. Returns one outcome an item, in the order sent.
-pub(super) async fn observe(company: Company<'_>, observations: Vec<UrlObservation>) -> Result<Vec<Outcome>, Error> {
+pub(super) async fn observe(
+    company: CompanyWriter<'_>,
+    observations: Vec<UrlObservation>,
+) -> Result<Vec<Outcome>, Error> {
     Chunk::prepare(company, observations).await?.save(company).await
 }
 
@@ -122,7 +125,7 @@ fn check(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, 
 }
 
 /// The affiliates that rows name, as far as the company has them.
-async fn find_affiliates(company: Company<'_>, rows: &[Row]) -> Result<Affiliates, Error> {
+async fn find_affiliates(company: CompanyWriter<'_>, rows: &[Row]) -> Result<Affiliates, Error> {
     struct Affiliate {
         affiliate_id: Option<i64>,
         client_affiliate_id: Option<String>,
@@ -145,7 +148,7 @@ async fn find_affiliates(company: Company<'_>, rows: &[Row]) -> Result<Affiliate
 }
 
 /// Saves rows of which no two are of the same URL.
-async fn save(company: Company<'_>, rows: Vec<&Row>) -> Result<Vec<Option<Saved>>, Error> {
+async fn save(company: CompanyWriter<'_>, rows: Vec<&Row>) -> Result<Vec<Option<Saved>>, Error> {
     let saved = company.write_in(&company.context.backend.queues.urls, |pool, layouts| {
         let batch = INPUT.batch(&layouts, &rows);
         let save = sqlx::query_file_as!(

@@ -20,7 +20,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::{
     cases,
-    context::{Company, Context},
+    context::{CompanyWriter, Context},
     incidents,
     infractions::{self, Action},
     items::messages,
@@ -44,14 +44,14 @@ impl Monitoring {
     }
 
     /// The caller's company and the message of a request. Refuses a message that breaks a rule.
-    fn accept<M: Check>(&self, request: Request<M>) -> Result<(Company<'_>, M), Status> {
+    fn accept<M: Check>(&self, request: Request<M>) -> Result<(CompanyWriter<'_>, M), Status> {
         let (id, message) = accept(request)?;
-        Ok((Company { id, context: &self.0 }, message))
+        Ok((CompanyWriter { id, context: &self.0 }, message))
     }
 
     /// Every vocabulary of the caller's company.
     async fn vocabularies<M>(&self, request: &Request<M>) -> Result<Vec<VocabularyNames>, Status> {
-        let company = Company { id: Identity::of(request)?.company_id, context: &self.0 };
+        let company = CompanyWriter { id: Identity::of(request)?.company_id, context: &self.0 };
         Ok(vocabularies::list(&*company.read_names().await?))
     }
 }
@@ -105,7 +105,7 @@ impl MonitoringService for Monitoring {
     }
 
     async fn open_case(&self, request: Request<OpenCaseRequest>) -> Served<OpenCaseResponse> {
-        let company = Company { id: Identity::of(&request)?.company_id, context: &self.0 };
+        let company = CompanyWriter { id: Identity::of(&request)?.company_id, context: &self.0 };
         Ok(Response::new(cases::open_one(company, request.into_inner()).await?))
     }
 

@@ -10,7 +10,7 @@ use compliance_api::{
 };
 
 use super::{
-    context::{Company, write_all},
+    context::{CompanyWriter, write_all},
     items::{Outcome, check_all},
     names::CompanyNames,
 };
@@ -48,7 +48,7 @@ struct Added {
     type_found: bool,
 }
 
-pub(super) async fn add(company: Company<'_>, entries: Vec<VocabularyEntryInput>) -> Result<Vec<Outcome>, Error> {
+pub(super) async fn add(company: CompanyWriter<'_>, entries: Vec<VocabularyEntryInput>) -> Result<Vec<Outcome>, Error> {
     let (valid, checked) = check_all(entries, NewName::new);
     let add = async |names: Vec<&NewName>| {
         let added = company.write(|pool, layouts| {

@@ -49,7 +49,7 @@ pub(super) struct BatchReads {
 
 struct Accepted {
     index: u32,
-    request: statement::Request,
+    request: statement::RequestContext,
     key: Key,
     call: Call,
 }
@@ -185,7 +185,7 @@ impl BatchReads {
             match self.pipeline.check(arrival).map(|call| (call.company_id, call)) {
                 Ok((Some(company_id), call)) => {
                     let span = call.record.span.statement(COALESCED_READ);
-                    let request = statement::Request::new(call.record.request_id.clone(), span);
+                    let request = statement::RequestContext::new(call.record.request_id.clone(), span);
                     accepted.push(Accepted { index, request, key: (company_id, id), call });
                 }
                 Ok((None, _)) => refused.push(response(index, None, Err(Error::internal().into()))),

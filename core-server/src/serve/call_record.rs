@@ -28,7 +28,7 @@ use super::{
     operations::Called,
     protocol::{code, describe},
 };
-use storage::statement::{Purpose, shown};
+use storage::statement::{StatementContext, shown};
 
 const REQUEST_ID: &str = "x-request-id";
 
@@ -80,8 +80,8 @@ impl CallRecord {
     }
 
     /// What its statements are for.
-    pub(super) fn purpose(&self) -> Purpose {
-        Purpose { name: self.called.name(), request_id: self.request_id.clone(), token: self.token.clone() }
+    pub(super) fn purpose(&self) -> StatementContext {
+        StatementContext { name: self.called.name(), request_id: self.request_id.clone(), token: self.token.clone() }
     }
 
     pub(super) fn refuse(&mut self, error: &Error) {

@@ -21,7 +21,7 @@ use super::{
     protocol,
     receive::receive,
 };
-use crate::{limits::HEAVY_BYTES, shares::Work};
+use crate::{limits::HEAVY_BYTES, shares::QueueClass};
 
 /// Services on a network, behind the pipeline.
 #[derive(Clone)]
@@ -132,14 +132,14 @@ where
             let shares = pipeline.shares();
             let stream = called.is_open_to_all().then(|| shares.open_to_all(http_server::peer())).transpose()?;
             let content = (Body::new(body), Held { memory: shares.memory.reservation(None), stream }, false);
-            return Ok(MeasuredMessage { content, work: Work::Coalesced, is_long: false });
+            return Ok(MeasuredMessage { content, work: QueueClass::Coalesced, is_long: false });
         }
         Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
     };
     let (body, measure, memory) = receive(pipeline, operation, body, company_id).await?;
     let work = match called.work(measure.items) {
         // One item can be long, too. A batch of reads has no company, and its own limits.
-        Work::Coalesced if memory.bytes() > HEAVY_BYTES => Work::Heavy,
+        QueueClass::Coalesced if memory.bytes() > HEAVY_BYTES => QueueClass::Heavy,
         work => work,
     };
     let is_long = work.is_heavy() || is_long(memory.bytes());

@@ -2,7 +2,7 @@
 
 use compliance_api::wire::{self, Authorization, Operation};
 
-use crate::shares::Work;
+use crate::shares::QueueClass;
 
 /// The health check, which has a response even when all connections or calls are in use.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
@@ -72,15 +72,15 @@ impl Called {
     }
 
     /// What a call with so many items makes the service do. Pages of a stream are counted by themselves.
-    pub(super) fn work(self, items: usize) -> Work {
-        let Self::Operation(operation) = self else { return Work::Coalesced };
+    pub(super) fn work(self, items: usize) -> QueueClass {
+        let Self::Operation(operation) = self else { return QueueClass::Coalesced };
         match operation.work {
-            wire::Work::SingleRead => Work::Coalesced,
+            wire::Work::SingleRead => QueueClass::Coalesced,
             // Its first page waits with those of the company's other watches.
-            _ if self.is_watch() => Work::Coalesced,
-            wire::Work::Page => Work::Statement,
-            wire::Work::Unspecified if items <= 1 => Work::Coalesced,
-            wire::Work::Unspecified => Work::of_items(items),
+            _ if self.is_watch() => QueueClass::Coalesced,
+            wire::Work::Page => QueueClass::Statement,
+            wire::Work::Unspecified if items <= 1 => QueueClass::Coalesced,
+            wire::Work::Unspecified => QueueClass::of_items(items),
         }
     }
 }
@@ -90,21 +90,21 @@ mod tests {
     use compliance_api::wire::{Authorization, Operation};
 
     use super::{Called, HEALTH_CHECK};
-    use crate::shares::Work;
+    use crate::shares::QueueClass;
 
     #[test]
     fn long_batches_are_heavy() {
         let work = |items| Called::Operation(&Operation::ADD_COMPLIANCE_URLS).work(items);
-        assert_eq!([0, 1].map(work), [Work::Coalesced; 2]);
+        assert_eq!([0, 1].map(work), [QueueClass::Coalesced; 2]);
         assert_eq!([2, 100, 101].map(|items| work(items).is_heavy()), [false, false, true]);
     }
 
     #[test]
     fn pages_are_statements_and_single_reads_are_coalesced() {
         let work = |operation, items| Called::Operation(operation).work(items);
-        assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), Work::Statement);
-        assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), Work::Statement);
-        assert_eq!(work(&Operation::GET_AFFILIATE, 0), Work::Coalesced);
+        assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), QueueClass::Statement);
+        assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), QueueClass::Statement);
+        assert_eq!(work(&Operation::GET_AFFILIATE, 0), QueueClass::Coalesced);
     }
 
     #[test]

@@ -44,7 +44,7 @@ use crate::{
     CoreSettings,
     access::{AccessPolicy, Identity, Verified},
     limits::MessageLimits,
-    shares::{Shares, Work},
+    shares::{QueueClass, Shares},
 };
 use storage::{deadline, statement::milliseconds};
 
@@ -85,7 +85,7 @@ pub(super) struct RefusedCall {
 
 pub(super) struct MeasuredMessage<M> {
     pub(super) content: M,
-    pub(super) work: Work,
+    pub(super) work: QueueClass,
     /// Whether each step of that may take long.
     pub(super) is_long: bool,
 }

@@ -21,7 +21,7 @@ use crate::{
     backend::Backend,
     limits::{WEBHOOK_CANDIDATES, WEBHOOK_DUE, WEBHOOK_INTERVAL, WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT},
 };
-use storage::statement::Purpose;
+use storage::statement::StatementContext;
 
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 
@@ -43,14 +43,14 @@ async fn deliver(backend: Arc<Backend>, sender: Sender, permits: Arc<Permits>, a
     loop {
         tokio::time::sleep(WEBHOOK_INTERVAL).await;
         while running.try_join_next().is_some() {}
-        let due = Purpose::of("due webhooks").run(due(&backend, &mut companies, are_slow, &task)).await;
+        let due = StatementContext::of("due webhooks").run(due(&backend, &mut companies, are_slow, &task)).await;
         for (company_id, id) in in_rounds(due) {
             let permit = if are_slow { permits.slow(company_id) } else { permits.fast(company_id).await };
             match permit {
                 Ok(permit) => {
                     let (backend, sender) = (Arc::clone(&backend), sender.clone());
                     let delivery = Delivery { backend, sender, company_id, id };
-                    running.spawn(Purpose::of("webhook").run(delivery.run(permit)));
+                    running.spawn(StatementContext::of("webhook").run(delivery.run(permit)));
                 }
                 Err(Full::Company) => {}
                 Err(Full::Process) => break,

@@ -54,14 +54,14 @@ struct SharedQueue {
     process: Arc<Semaphore>,
     /// What slow work has in place of a permit of the process.
     slow: Arc<Semaphore>,
-    companies: Mutex<HashMap<i64, Weak<Company>>>,
+    companies: Mutex<HashMap<i64, Weak<CompanyPermits>>>,
     /// At most a few dozen.
     running: Mutex<Vec<Arc<Running>>>,
     waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Company {
+struct CompanyPermits {
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
@@ -78,7 +78,7 @@ struct Running {
 pub struct WorkPermit {
     queue: WorkQueue,
     running: Arc<Running>,
-    company: Arc<Company>,
+    company: Arc<CompanyPermits>,
     _of_company: OwnedSemaphorePermit,
 }
 
@@ -145,7 +145,7 @@ impl WorkQueue {
 }
 
 impl SharedQueue {
-    fn company(&self, id: i64) -> Arc<Company> {
+    fn company(&self, id: i64) -> Arc<CompanyPermits> {
         let mut companies = self.companies.lock();
         if let Some(company) = companies.get(&id).and_then(Weak::upgrade) {
             return company;
@@ -154,7 +154,7 @@ impl SharedQueue {
             companies.retain(|_, company| company.strong_count() > 0);
         }
         let permits = Arc::new(Semaphore::new(self.limits.running_per_company));
-        let company = Arc::new(Company { permits, waiting: AtomicUsize::new(0) });
+        let company = Arc::new(CompanyPermits { permits, waiting: AtomicUsize::new(0) });
         companies.insert(id, Arc::downgrade(&company));
         company
     }
@@ -166,7 +166,7 @@ impl SharedQueue {
     }
 
     /// Counts work that waits, unless too much does.
-    fn wait<'q>(&'q self, company: &'q Company) -> Result<Waiting<'q>, Full> {
+    fn wait<'q>(&'q self, company: &'q CompanyPermits) -> Result<Waiting<'q>, Full> {
         let all = self.waiting.fetch_add(1, Ordering::Relaxed);
         let of_company = company.waiting.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting(&self.waiting, &company.waiting);
@@ -177,7 +177,7 @@ impl SharedQueue {
     }
 
     /// The next permit of a company. Work takes more or less of it when other companies come or leave.
-    async fn permit_of(&self, company: &Company) -> Result<OwnedSemaphorePermit, Full> {
+    async fn permit_of(&self, company: &CompanyPermits) -> Result<OwnedSemaphorePermit, Full> {
         loop {
             let permits = self.permits_of_one();
             let mut given_back = pin!(Arc::clone(&company.permits).acquire_many_owned(permits));
@@ -219,7 +219,7 @@ impl SharedQueue {
     }
 }
 
-impl Company {
+impl CompanyPermits {
     fn try_permit(&self, permits: u32) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         Arc::clone(&self.permits).try_acquire_many_owned(permits)
     }

@@ -17,7 +17,7 @@ use tower::Service;
 use crate::{
     backlog::refuse_new_connections,
     connection::{App, Server},
-    limits::ConnectionLimits,
+    connection_limits::ConnectionLimits,
     peer::serving,
     permits::{Permit, Permits},
     traffic::Traffic,

@@ -14,7 +14,7 @@ use futures::task::AtomicWaker;
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
-use crate::limits::{ConnectionLimits, EARLY, MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED};
+use crate::connection_limits::{ConnectionLimits, EARLY, MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED};
 
 /// The activity of a connection.
 pub(crate) struct Activity {
@@ -213,7 +213,7 @@ mod tests {
     use super::{Activity, State};
     use crate::{
         ConnectionLimits,
-        limits::{MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED},
+        connection_limits::{MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED},
     };
 
     const SECOND: Duration = Duration::from_secs(1);

@@ -84,7 +84,7 @@ mod tests {
     use crate::{
         ConnectionLimits,
         activity::{Activity, State},
-        limits::MAX_CANCELLED,
+        connection_limits::MAX_CANCELLED,
     };
 
     /// A server asks for no frame after trailers, and drops the body.

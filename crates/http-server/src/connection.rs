@@ -22,7 +22,7 @@ use crate::{
     activity::{Activity, InFlight, State},
     body::Tracked,
     coalesce::Coalesced,
-    limits::{ConnectionLimits, HEALTH_CONNECTION_TIME},
+    connection_limits::{ConnectionLimits, HEALTH_CONNECTION_TIME},
     peer::serving,
     permits::ConnectionPermit,
     refusal::{RefusalWriter, Refuse},

@@ -9,7 +9,7 @@ mod backlog;
 mod body;
 mod coalesce;
 mod connection;
-mod limits;
+mod connection_limits;
 mod peer;
 mod permits;
 mod refusal;
@@ -19,7 +19,7 @@ mod unready;
 
 pub use accept::{Listener, serve};
 pub use connection::{App, FinishBy};
-pub use limits::{ConnectionLimits, HEALTH_CONNECTIONS};
+pub use connection_limits::{ConnectionLimits, HEALTH_CONNECTIONS};
 pub use peer::{peer, shutdown};
 pub use permits::network;
 pub use refusal::Refuse;

@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::limits::{ConnectionLimits, HEALTH_CONNECTIONS, HEALTH_CONNECTIONS_PER_PEER, PERMIT_WAIT};
+use crate::connection_limits::{ConnectionLimits, HEALTH_CONNECTIONS, HEALTH_CONNECTIONS_PER_PEER, PERMIT_WAIT};
 
 /// The permits of a port.
 pub(crate) struct Permits {

@@ -16,7 +16,7 @@ use tower::{Service, ServiceExt as _};
 
 use crate::{
     accept::{ACCEPT_PAUSE, Listener},
-    limits::ConnectionLimits,
+    connection_limits::ConnectionLimits,
 };
 
 /// Connections that are open at once: health checks, and clients that are asked to come back.

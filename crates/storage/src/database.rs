@@ -1,12 +1,12 @@
 //! Connections to PostgreSQL, and the schema.
 
+mod borrowed;
 mod citus;
 mod connection;
 mod connections;
 mod current;
 mod error;
 mod executor;
-mod lease;
 mod measure;
 mod migrate;
 mod open;
@@ -24,10 +24,10 @@ mod steps;
 mod target;
 mod url;
 
+pub use borrowed::BorrowedConnection;
 pub use citus::{Nodes, Session, check_nodes, statements_on_shards};
 pub use connections::{Connections, End, Fetched, copy_within, size};
 pub use error::DatabaseError;
-pub use lease::Lease;
 pub use measure::measure;
 pub use migrate::{check_migrated, migrate};
 pub use open::{Database, connect, open};

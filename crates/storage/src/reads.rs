@@ -24,7 +24,7 @@ use crate::{
     error::{from_batcher, from_database, is_moved},
     limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED, READS_WHEN_SLOW},
     metrics,
-    statement::{self, Purpose, Request, Spent, Watch},
+    statement::{self, RequestContext, Spent, StatementContext, Watch},
     table::{Read, Reader},
 };
 
@@ -131,7 +131,7 @@ impl<T: Record> Reads<T> {
             return self.get_alone(key).await;
         }
         // The statement runs in a task of its own, for many callers.
-        let found = self.coalesced.call((key, Request::current(COALESCED_READ))).await;
+        let found = self.coalesced.call((key, RequestContext::current(COALESCED_READ))).await;
         match found.map_err(from_batcher)?? {
             FoundRecord::Row(rows, index, memory) => Ok((rows.record(index)?, memory)),
             FoundRecord::TooLarge(bytes) => self.large(key, bytes).await,
@@ -171,7 +171,7 @@ impl<T: Record> Reads<T> {
             let _watch = Watch::start();
             database::short_read(pool, read).await
         };
-        let purpose = Purpose { name, ..Purpose::current() };
+        let purpose = StatementContext { name, ..StatementContext::current() };
         let row = tokio::time::timeout(COALESCED_TIMEOUT, purpose.run(watched)).await;
         let row = row.map_err(|_| Error::deadline_exceeded())?.map_err(from_database)?;
         row.ok_or_else(|| not_found(key.1))
@@ -185,7 +185,7 @@ impl<T: Record> Reads<T> {
     pub async fn get_all<'r>(
         &self,
         keys: &[Key],
-        requests: impl Iterator<Item = &'r Request> + Clone + Send,
+        requests: impl Iterator<Item = &'r RequestContext> + Clone + Send,
     ) -> Vec<Result<FoundRecord<T>, Error>> {
         AssertUnwindSafe(self.statement.find(keys, requests)).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a batch of reads panicked");
@@ -195,10 +195,10 @@ impl<T: Record> Reads<T> {
 }
 
 impl<T: Record> RunBatch for ReadByKey<T> {
-    type Request = (Key, Request);
+    type Request = (Key, RequestContext);
     type Response = Result<FoundRecord<T>, Error>;
 
-    async fn run(&self, batch: Vec<Pending<(Key, Request), Self::Response>>) {
+    async fn run(&self, batch: Vec<Pending<(Key, RequestContext), Self::Response>>) {
         let keys: Vec<Key> = batch.iter().map(|pending| pending.request.0).collect();
         let found = self.find(&keys, batch.iter().map(|pending| &pending.request.1)).await;
         for (pending, result) in batch.into_iter().zip(found) {
@@ -211,7 +211,7 @@ impl<T: Record> ReadByKey<T> {
     async fn find<'r>(
         &self,
         keys: &[Key],
-        requests: impl Iterator<Item = &'r Request> + Clone + Send,
+        requests: impl Iterator<Item = &'r RequestContext> + Clone + Send,
     ) -> Vec<Result<FoundRecord<T>, Error>> {
         // Each key once: the statement would return a record as often as it is named.
         let mut unique = keys.to_vec();
@@ -225,10 +225,10 @@ impl<T: Record> ReadByKey<T> {
                 self.pool.forget_locations(unique.iter().map(|key| key.0));
                 fetched = self.fetch_divided(unique).await;
             }
-            statement::log_if_slow(self.name, Spent::default().since(start), requests.map(Request::id));
+            statement::log_if_slow(self.name, Spent::default().since(start), requests.map(RequestContext::id));
             fetched
         });
-        let fetched = Purpose::of(self.name).run(fetched).await;
+        let fetched = StatementContext::of(self.name).run(fetched).await;
         // Of companies that are not in the first part.
         let others = fetched.iter().enumerate().skip(1);
         let others: HashMap<i64, usize> =

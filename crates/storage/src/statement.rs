@@ -18,7 +18,7 @@ tokio::task_local! {
 
 /// The name and the request of statements.
 #[derive(Clone, Debug)]
-pub struct Purpose {
+pub struct StatementContext {
     /// The operation, or what a batch does.
     pub name: &'static str,
     /// Of a call.
@@ -28,13 +28,13 @@ pub struct Purpose {
 }
 
 struct Statement {
-    purpose: Purpose,
+    purpose: StatementContext,
     /// How long connections were waited for, and how many were borrowed, since a [`Watch`] began.
     waited: Cell<Duration>,
     attempts: Cell<u32>,
 }
 
-impl Purpose {
+impl StatementContext {
     /// That of a batch, or of work that no request waits for.
     pub fn of(name: &'static str) -> Self {
         Self { name, request_id: None, token: None }
@@ -54,7 +54,7 @@ impl Purpose {
 
 /// Runs work in a task of its own for what runs here.
 pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    Purpose::current().run(work)
+    StatementContext::current().run(work)
 }
 
 /// The name of the statements that run here.
@@ -91,7 +91,7 @@ impl Drop for ConnectionWait {
 
 /// A request that waits for a batch.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RequestContext {
     id: Option<HeaderValue>,
     token: Option<VerifiedToken>,
     /// From its call to its result.
@@ -99,7 +99,7 @@ pub struct Request {
     since: Instant,
 }
 
-impl Request {
+impl RequestContext {
     /// A request with this ID, whose wait begins now.
     pub fn new(id: Option<HeaderValue>, span: Span) -> Self {
         Self { id, token: None, span, since: Instant::now() }
@@ -107,7 +107,7 @@ impl Request {
 
     /// That of the call that runs here, with a span of this name.
     pub fn current(span: &'static str) -> Self {
-        let Purpose { request_id, token, .. } = Purpose::current();
+        let StatementContext { request_id, token, .. } = StatementContext::current();
         Self { token, ..Self::new(request_id, Span::of_statement(span)) }
     }
 
@@ -125,7 +125,7 @@ impl Request {
 /// Who changes records by the statements that run here, as the record of changes keeps it: the ID of the request and the subject of
 /// its token, as JSON.
 pub fn writer() -> String {
-    let Purpose { request_id, token, .. } = Purpose::current();
+    let StatementContext { request_id, token, .. } = StatementContext::current();
     encode_writer(shown(request_id.as_ref()), token.as_ref())
 }
 
@@ -136,7 +136,7 @@ fn encode_writer(request_id: Option<&str>, token: Option<&VerifiedToken>) -> Str
 }
 
 /// The span of a batch that begins now, linked with those of the requests that it serves.
-pub fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r Request> + Clone) -> Span {
+pub fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r RequestContext> + Clone) -> Span {
     let span = Span::shared(name, requests.clone().map(|request| &request.span));
     for request in requests {
         request.span.set("compliance.queue_wait_ms", milliseconds(request.since.elapsed()));
@@ -184,7 +184,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if self.0.elapsed() >= SLOW_STATEMENT {
-            let request_id = Purpose::current().request_id;
+            let request_id = StatementContext::current().request_id;
             log_if_slow(name(), Spent::default().since(self.0), [shown(request_id.as_ref())].into_iter());
         }
     }
@@ -231,18 +231,18 @@ mod tests {
 
     use tokio::time::timeout;
 
-    use super::{CURRENT, ConnectionWait, Purpose};
+    use super::{CURRENT, ConnectionWait, StatementContext};
 
     #[tokio::test]
     async fn a_wait_without_a_connection_is_not_time_of_the_statement() {
         let statement = async {
-            let lease = async {
+            let borrowed = async {
                 let _wait = ConnectionWait::start();
                 pending::<()>().await;
             };
-            assert!(timeout(Duration::from_millis(1), lease).await.is_err());
+            assert!(timeout(Duration::from_millis(1), borrowed).await.is_err());
             CURRENT.with(|statement| (statement.waited.get() > Duration::ZERO, statement.attempts.get()))
         };
-        assert_eq!(Purpose::of("test").run(statement).await, (true, 0));
+        assert_eq!(StatementContext::of("test").run(statement).await, (true, 0));
     }
 }

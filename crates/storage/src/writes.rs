@@ -18,7 +18,7 @@ use futures::future::join_all;
 use self::{
     apart::Apart,
     conflicts::without_conflicts,
-    send::{Failure, Request, SharedWrites, Waiting, company_of, count_failure, keys_of, respond_failed},
+    send::{Failure, PendingWrite, SharedWrites, WaitingWrite, company_of, count_failure, keys_of, respond_failed},
 };
 pub use self::{
     lock_waits::OnWait,
@@ -56,15 +56,15 @@ impl<W: Write> Writes<W> {
     /// Writes an item. If the caller goes away before the statement begins, nothing is written.
     pub async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
         // The statement runs in a task of its own, for many callers.
-        self.0.call(Request::current(item)).await.map_err(from_batcher)?
+        self.0.call(PendingWrite::current(item)).await.map_err(from_batcher)?
     }
 }
 
 impl<W: Write> RunBatch for Writer<W> {
-    type Request = Request<W::Item>;
+    type Request = PendingWrite<W::Item>;
     type Response = Result<W::Written, Error>;
 
-    async fn run(&self, batch: Vec<Waiting<W>>) {
+    async fn run(&self, batch: Vec<WaitingWrite<W>>) {
         let Self { shared, queue, apart } = self;
         // Until the statement has ended, the companies' batches wait. A company that is busy has no permit.
         let mut permits = HashMap::new();
@@ -73,7 +73,7 @@ impl<W: Write> RunBatch for Writer<W> {
             let permit = || queue.try_all(company).filter(|_| !apart.contains(company));
             permits.entry(company).or_insert_with(permit);
         }
-        let is_free = |pending: &Waiting<W>| permits.get(&company_of::<W>(pending)).is_some_and(Option::is_some);
+        let is_free = |pending: &WaitingWrite<W>| permits.get(&company_of::<W>(pending)).is_some_and(Option::is_some);
         let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_free);
         let (now, later) = without_conflicts(free, MAX_BATCH, keys_of::<W>);
         apart.add(later.into_iter().chain(busy));
@@ -84,7 +84,7 @@ impl<W: Write> RunBatch for Writer<W> {
 
 impl<W: Write> Writer<W> {
     /// Writes items of companies by one statement, and company by company what it could not write.
-    async fn write_shared(&self, items: Vec<Waiting<W>>, permits: &HashMap<i64, Option<WritePermit>>) {
+    async fn write_shared(&self, items: Vec<WaitingWrite<W>>, permits: &HashMap<i64, Option<WritePermit>>) {
         match self.shared.write(&self.shared.pool, items).await {
             Ok(()) => {}
             Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),

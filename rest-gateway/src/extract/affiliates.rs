@@ -12,7 +12,7 @@ use compliance_api::{
 
 use super::{
     checked::accept,
-    document::{FromObject, document},
+    json_body::{FromObject, document},
     object::{At, Object},
     path::PathId,
 };

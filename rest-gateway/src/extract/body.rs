@@ -28,10 +28,10 @@ use crate::{
     compression::body_is_gzip,
     envelope::RateLimit,
     error::Refusal,
-    exchange::Exchange,
     gateway::Gateway,
     ignored::Ignored,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
+    request_record::RequestRecord,
     tags,
 };
 
@@ -43,7 +43,7 @@ pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
     bytes: Bytes,
     memory: Reservation,
-    exchange: Option<Arc<Exchange>>,
+    record: Option<Arc<RequestRecord>>,
 }
 
 impl FromRequest<Arc<Gateway>> for RequestBody {
@@ -73,8 +73,8 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
-        let exchange = parts.extensions.get().cloned();
-        Ok(Self { caller, bytes, memory, exchange })
+        let record = parts.extensions.get().cloned();
+        Ok(Self { caller, bytes, memory, record })
     }
 }
 
@@ -97,9 +97,9 @@ impl RequestBody {
         };
         let mut ignored = Ignored::default();
         let form = self.parsed(|body, memory| parse(body, memory, &mut ignored));
-        if let (Some(exchange), Some(ignored)) = (&self.exchange, ignored.header()) {
+        if let (Some(record), Some(ignored)) = (&self.record, ignored.header()) {
             // A body is read once.
-            let _ = exchange.ignored_fields.set(ignored);
+            let _ = record.ignored_fields.set(ignored);
         }
         form
     }

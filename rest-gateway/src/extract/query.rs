@@ -15,7 +15,7 @@ use url::form_urlencoded;
 
 use super::{checked::accept, json::Value, object::Object};
 use crate::{
-    exchange::Exchange,
+    request_record::RequestRecord,
     route::{Route, is_parameter},
 };
 
@@ -82,7 +82,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let operation = parts.extensions.get::<Arc<Exchange>>().and_then(|exchange| exchange.operation);
+        let operation = parts.extensions.get::<Arc<RequestRecord>>().and_then(|record| record.operation);
         Ok(Self { text: parts.uri.query().map(str::to_owned), operation })
     }
 }

@@ -7,7 +7,7 @@ use compliance_api::{
 };
 
 use super::{
-    document::{FromObject, document},
+    json_body::{FromObject, document},
     object::Object,
 };
 use crate::ignored::Ignored;

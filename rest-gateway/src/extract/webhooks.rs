@@ -8,7 +8,7 @@ use compliance_api::{
 
 use super::{
     checked::accept,
-    document::one,
+    json_body::one,
     object::{At, Object},
 };
 use crate::ignored::Ignored;

@@ -28,7 +28,7 @@ const WATCH: &str = Operation::WATCH_CHANGES.path;
 
 #[derive(Debug)]
 pub(super) struct Cores {
-    list: RwLock<Arc<[Arc<Core>]>>,
+    list: RwLock<Arc<[Arc<RemoteCore>]>>,
     /// Where the search for the next core begins, so that equally busy ones take turns.
     next: AtomicUsize,
     /// Connections to each.
@@ -38,7 +38,7 @@ pub(super) struct Cores {
 }
 
 #[derive(Debug)]
-pub(super) struct Core {
+pub(super) struct RemoteCore {
     pub(super) name: String,
     connections: Box<[Channel]>,
     /// The connection of lists. Those that nobody reads must not use up the window of the others.
@@ -57,11 +57,11 @@ impl Cores {
     /// The cores at these addresses. Of a name it connects to one address until all are known.
     pub(super) fn new(addresses: &[Address], settings: &Settings) -> Self {
         let connections = settings.core_connections.max(1);
-        let cores = addresses.iter().map(|address| Core::new(address.name(), address, connections));
+        let cores = addresses.iter().map(|address| RemoteCore::new(address.name(), address, connections));
         Self { list: RwLock::new(cores.collect()), next: AtomicUsize::new(0), connections, failure: Arc::default() }
     }
 
-    pub(super) fn all(&self) -> Arc<[Arc<Core>]> {
+    pub(super) fn all(&self) -> Arc<[Arc<RemoteCore>]> {
         Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -70,9 +70,9 @@ impl Cores {
         let known = self.all();
         let cores = addresses.into_iter().map(|(name, address)| {
             let known = known.iter().find(|core| core.name == name).cloned();
-            known.unwrap_or_else(|| Core::new(name, &address, self.connections))
+            known.unwrap_or_else(|| RemoteCore::new(name, &address, self.connections))
         });
-        let cores: Arc<[Arc<Core>]> = cores.collect();
+        let cores: Arc<[Arc<RemoteCore>]> = cores.collect();
         *self.list.write().unwrap_or_else(PoisonError::into_inner) = cores;
     }
 
@@ -86,13 +86,13 @@ impl Cores {
     }
 
     /// Notes that a call to a core failed. It gets no calls until it reports that it serves, if there are others.
-    pub(super) fn failed(&self, core: &Core) {
+    pub(super) fn failed(&self, core: &RemoteCore) {
         core.serves.store(false, Ordering::Relaxed);
         self.failure.notify_one();
     }
 
     /// The least busy core that serves; if none does, the least busy one. Never one of `unreachable`.
-    pub(super) fn pick(&self, unreachable: &[Arc<Core>]) -> Option<Arc<Core>> {
+    pub(super) fn pick(&self, unreachable: &[Arc<RemoteCore>]) -> Option<Arc<RemoteCore>> {
         let cores = self.all();
         let start = self.next.fetch_add(1, Ordering::Relaxed);
         let (before, after) = cores.split_at(start % cores.len().max(1));
@@ -103,7 +103,7 @@ impl Cores {
     }
 }
 
-impl Core {
+impl RemoteCore {
     fn new(name: String, address: &Address, connections: usize) -> Arc<Self> {
         Arc::new(Self {
             name,
@@ -175,7 +175,7 @@ impl Core {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Core, Cores};
+    use super::{Cores, RemoteCore};
     use crate::{remote::address::Address, settings::Settings};
 
     fn cores(urls: &str) -> Cores {
@@ -183,7 +183,7 @@ mod tests {
         Cores::new(&Address::parse_all(urls, &settings).unwrap(), &settings)
     }
 
-    fn names(picked: impl IntoIterator<Item = Option<Arc<Core>>>) -> Vec<String> {
+    fn names(picked: impl IntoIterator<Item = Option<Arc<RemoteCore>>>) -> Vec<String> {
         let mut names: Vec<_> = picked.into_iter().map(|core| core.unwrap().name.clone()).collect();
         names.sort();
         names

@@ -27,7 +27,7 @@ use crate::{
     },
     found::{respond_found, respond_holding},
     ignored::Ignored,
-    stream::{Document, respond_opened},
+    stream::{ListFormat, respond_opened},
     tags::{self, IfMatch, IfNoneMatch},
 };
 
@@ -48,7 +48,7 @@ pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result
     let request = caller.accept(query.request()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request));
-    let document = Document::of(format, FOUND, "Affiliate");
+    let document = ListFormat::of(format, FOUND, "Affiliate");
     Ok(varied(respond_opened(document, list.await?, |message| &message.affiliates, deadline)))
 }
 

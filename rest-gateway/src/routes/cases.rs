@@ -10,7 +10,7 @@ use crate::{
     error::Refusal,
     extract::{checked::id_with, path::PathId, query::Query},
     found::{respond_found, respond_holding},
-    stream::{Document, respond_opened},
+    stream::{ListFormat, respond_opened},
     tags::IfNoneMatch,
 };
 
@@ -41,7 +41,7 @@ async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Respo
     let request = caller.accept(query.whole_list()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.cases.list_all_compliance_cases(request)).await?;
-    Ok(respond_opened(Document::of(format, FOUND, "ComplianceCase"), list, |message| &message.cases, deadline))
+    Ok(respond_opened(ListFormat::of(format, FOUND, "ComplianceCase"), list, |message| &message.cases, deadline))
 }
 
 async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {

@@ -16,7 +16,7 @@ use crate::{
     extract::{body::RequestBody, checked::id_with, path::PathId, query::Query, urls},
     found::respond_found,
     limits::PAGE_MEMORY,
-    stream::{Document, respond_list, respond_opened},
+    stream::{ListFormat, respond_list, respond_opened},
 };
 
 /// The message of a page, however it is sent.
@@ -46,7 +46,7 @@ async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Respo
     let request = caller.accept(query.whole_list()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.urls.list_all_compliance_urls(request)).await?;
-    Ok(respond_opened(Document::of(format, FOUND, "ComplianceUrl"), list, |message| &message.urls, deadline))
+    Ok(respond_opened(ListFormat::of(format, FOUND, "ComplianceUrl"), list, |message| &message.urls, deadline))
 }
 
 async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
@@ -67,7 +67,7 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
     if let Err(full) = own.grow(PAGE_MEMORY) {
         return Err(Refusal { error: full.into(), rate_limit });
     }
-    let document = Document::envelope(FOUND, page.meta);
+    let document = ListFormat::envelope(FOUND, page.meta);
     let messages = stream::iter([Ok(page), Ok(next)]).chain(rest).boxed();
     Ok(respond_list(document, messages, |message| &message.urls, rate_limit, (held.memory, own), deadline))
 }

@@ -66,21 +66,21 @@ pub(super) async fn check(cores: &[PrivateUrl], tls: &CoreTlsArgs, token: Option
             }
         };
         for address in addresses {
-            let core = Core { name: format!("{name} ({address})"), host: host.clone(), address, is_secure };
+            let core = CheckedCore { name: format!("{name} ({address})"), host: host.clone(), address, is_secure };
             findings.extend(core.check(tls, token).await);
         }
     }
     findings
 }
 
-struct Core {
+struct CheckedCore {
     name: String,
     host: String,
     address: SocketAddr,
     is_secure: bool,
 }
 
-impl Core {
+impl CheckedCore {
     async fn check(&self, tls: &CoreTlsArgs, token: Option<&str>) -> Vec<Finding> {
         let ended = Ended::default();
         let channel = match self.connect(tls, &ended).await {

@@ -34,7 +34,7 @@ impl Item {
 }
 
 /// An item that is to be written, and what was found for it.
-pub(super) struct Change<'i> {
+pub(super) struct RosterUpdate<'i> {
     /// Its index in the batch, and its position in the roster.
     pub(super) index: usize,
     pub(super) position: i64,
@@ -42,7 +42,7 @@ pub(super) struct Change<'i> {
     pub(super) found: Found,
 }
 
-impl Change<'_> {
+impl RosterUpdate<'_> {
     /// The affiliate that is changed; `None` if one is created.
     pub(super) fn id(&self) -> Option<i64> {
         self.found.ids.first().copied()

@@ -5,7 +5,7 @@ use std::{
     hash::BuildHasher as _,
 };
 
-use super::item::Change;
+use super::item::RosterUpdate;
 
 /// A text, of which only a digest is kept: the texts of a million items would take much more memory.
 pub(super) type Digest = [u64; 2];
@@ -36,12 +36,12 @@ impl Names {
 
     /// The positions of the items that do not get their names. An affiliate whose item is refused keeps its name, which others may have
     /// counted on. The work is linear in the number of items.
-    pub(super) fn taken(&self, changes: &[Change<'_>]) -> HashMap<i64, Taken> {
+    pub(super) fn taken(&self, changes: &[RosterUpdate<'_>]) -> HashMap<i64, Taken> {
         let named: Vec<_> = changes.iter().filter_map(|change| Some((change, change.name()?))).collect();
         let leaving: HashSet<i64> = named.iter().filter_map(|(change, _)| change.id()).collect();
         let (mut refused, mut getting, mut newly) = (HashMap::new(), HashMap::new(), Vec::new());
         // Those who count on the name of an affiliate that leaves it.
-        let mut counting: HashMap<i64, Vec<&Change<'_>>> = HashMap::new();
+        let mut counting: HashMap<i64, Vec<&RosterUpdate<'_>>> = HashMap::new();
         for (change, name) in named {
             let digest = self.digest(name);
             let holder = change.found.holder.filter(|_| !self.left.contains(&digest));
@@ -72,7 +72,7 @@ impl Names {
     }
 
     /// Takes note of the names that affiliates get and leave.
-    pub(super) fn keep(&mut self, changes: &[Change<'_>]) {
+    pub(super) fn keep(&mut self, changes: &[RosterUpdate<'_>]) {
         for change in changes {
             let left = change.found.old_name.as_deref().map(|name| self.digest(name));
             let got = change.name().map(|name| (self.digest(name), change.position));
@@ -96,7 +96,7 @@ mod tests {
     use crate::affiliates::{
         in_order::NAME,
         input::Input,
-        sync::{compare::Found, item::Change},
+        sync::{compare::Found, item::RosterUpdate},
     };
 
     /// Items of affiliates (0 is a new one), the name that each gets (if any), and who has it (0 is nobody).
@@ -107,7 +107,7 @@ mod tests {
             Input::new(1, 0, fields, FieldSet::ALL)
         };
         let inputs: Vec<Input> = items.iter().map(|(_, name, _)| input(name)).collect();
-        let changes: Vec<Change<'_>> = items
+        let changes: Vec<RosterUpdate<'_>> = items
             .iter()
             .zip(&inputs)
             .enumerate()
@@ -115,7 +115,7 @@ mod tests {
                 let (ids, holder) = (some(*id).into_iter().collect(), some(*holder));
                 let changed = if name.is_empty() { 0 } else { AffiliateInput::field(NAME).unwrap().bit() };
                 let found = Found { ids, revision: 1, changed, old_name: None, holder };
-                Change { index, position: index as i64, input, found }
+                RosterUpdate { index, position: index as i64, input, found }
             })
             .collect();
         let mut refused: Vec<_> = Names::default().taken(&changes).into_iter().collect();

@@ -6,7 +6,7 @@ use compliance_api::{
     v1::{AffiliateSyncResult, FieldViolation, SyncOutcome},
 };
 
-use super::{item::Change, names::Taken};
+use super::{item::RosterUpdate, names::Taken};
 use crate::affiliates::{in_order::NAME, input::Input};
 
 fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg: &str) -> AffiliateSyncResult {
@@ -21,7 +21,7 @@ fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg:
 }
 
 /// What differs is saved. `id` is that of a new affiliate.
-pub(super) fn saved(change: &Change<'_>, id: Option<i64>) -> AffiliateSyncResult {
+pub(super) fn saved(change: &RosterUpdate<'_>, id: Option<i64>) -> AffiliateSyncResult {
     if change.id().is_none() {
         return saved_as(change.input, SyncOutcome::Created, id, "Affiliate created.");
     }
@@ -68,7 +68,7 @@ fn listed(numbers: &[i64]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn name_taken(Change { input, position, .. }: &Change<'_>, taken: Taken) -> AffiliateSyncResult {
+pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>, taken: Taken) -> AffiliateSyncResult {
     let (conflicting_ids, conflicting_positions, msg) = match taken {
         Taken::ByAffiliate(id) => (vec![id], Vec::new(), format!("{NAME_EXISTS} It is that of the affiliate {id}.")),
         Taken::ByItem(first) => {

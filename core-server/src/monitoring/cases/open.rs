@@ -9,13 +9,13 @@ use compliance_api::{
 };
 
 use super::{
-    change::{Change, INPUT},
+    case_update::{CaseUpdate, INPUT},
     opened_with::OpenedWith,
 };
 use crate::monitoring::{
-    changes::AFFILIATE_NOT_FOUND,
-    context::{Company, write_all},
+    context::{CompanyWriter, write_all},
     export,
+    field_updates::AFFILIATE_NOT_FOUND,
     incidents::{self, Incident},
     infractions::URL_NOT_FOUND,
     items::{Outcome, check_all},
@@ -39,7 +39,7 @@ struct CaseRow {
 }
 
 pub(in crate::monitoring) async fn open_one(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     request: OpenCaseRequest,
 ) -> Result<OpenCaseResponse, Error> {
     let Outcome { code, id, changed: created, violations, msg } =
@@ -61,7 +61,7 @@ pub(in crate::monitoring) async fn open_one(
 }
 
 pub(in crate::monitoring) async fn open(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     requests: Vec<OpenCaseRequest>,
 ) -> Result<Vec<Outcome>, Error> {
     let is_known = |names: &CompanyNames, request: &OpenCaseRequest| {
@@ -75,7 +75,7 @@ pub(in crate::monitoring) async fn open(
         let change = read(&names, violations, request);
         // Of two with the same request ID the first is opened.
         if violations.is_empty() && request_ids.insert(request_id.clone()) {
-            changes.push(Change { opened_with: opened_with.clone(), ..change });
+            changes.push(CaseUpdate { opened_with: opened_with.clone(), ..change });
         }
         (request_id, opened_with)
     });
@@ -144,9 +144,9 @@ fn existing(id: i64, created: bool, compared: &str, differences: &[String]) -> O
     Outcome { code: ResultCode::Duplicate, id: Some(id), changed: false, violations, msg: REQUEST_ID_REUSED.to_owned() }
 }
 
-fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequest) -> Change {
+fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequest) -> CaseUpdate {
     let case = request.case.unwrap_or_default();
-    let mut change = Change::new(names, violations, "case.", case, None);
+    let mut change = CaseUpdate::new(names, violations, "case.", case, None);
     let is_reported = |path: &str| violations.iter().any(|violation| violation.path == path);
     if change.case.affiliate_field().is_none() && !is_reported("case.affiliate_id") && !is_reported("case") {
         violations.required("case.client_affiliate_id");
@@ -164,7 +164,7 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
     change
 }
 
-fn not_found(change: &Change, opened: &CaseRow) -> Outcome {
+fn not_found(change: &CaseUpdate, opened: &CaseRow) -> Outcome {
     let mut violations = Violations::new();
     if !opened.affiliate_found {
         let field = change.case.affiliate_field().unwrap_or("client_affiliate_id");

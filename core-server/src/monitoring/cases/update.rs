@@ -12,10 +12,10 @@ use compliance_api::{
     },
 };
 
-use super::change::{CLOSED, Change, INPUT, OPEN, RESOLVED};
+use super::case_update::{CLOSED, CaseUpdate, INPUT, OPEN, RESOLVED};
 use crate::{
     etag,
-    monitoring::{changes::AFFILIATE_NOT_FOUND, context::Company, names::CompanyNames},
+    monitoring::{context::CompanyWriter, field_updates::AFFILIATE_NOT_FOUND, names::CompanyNames},
 };
 use storage::{database::Connections, statement, table::Layouts};
 
@@ -35,13 +35,13 @@ struct Applied {
 }
 
 pub(in crate::monitoring) async fn update(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     request: UpdateCaseRequest,
 ) -> Result<UpdateCaseResponse, Error> {
     let case = request.case.unwrap_or_default();
     let names = company.names(|names| names.knows_record(&case)).await?;
     let mut violations = Violations::new();
-    let change = Change::new(&names, &mut violations, "", case, request.update_mask.as_ref());
+    let change = CaseUpdate::new(&names, &mut violations, "", case, request.update_mask.as_ref());
     if !violations.is_empty() {
         return Err(Error::invalid(violations));
     }
@@ -51,9 +51,9 @@ pub(in crate::monitoring) async fn update(
 
 /// Applies a change to a case whose status is among `only`, if given, and not among `not`.
 async fn apply(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     case_id: i64,
-    change: Change,
+    change: CaseUpdate,
     etag: &str,
     only: Option<&[i32]>,
     not: Option<&[i32]>,
@@ -88,10 +88,10 @@ async fn apply(
 }
 
 pub(in crate::monitoring) async fn resolve(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     request: ResolveCaseRequest,
 ) -> Result<ResolveCaseResponse, Error> {
-    let mut change = Change::status(RESOLVED);
+    let mut change = CaseUpdate::status(RESOLVED);
     change.case.record.resolved_date = request.resolved_date;
     let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, Some(&[RESOLVED])).await?;
     Ok(ResolveCaseResponse { case_id: request.id, changed, etag })
@@ -99,12 +99,12 @@ pub(in crate::monitoring) async fn resolve(
 
 /// Closes a case, or gives a closed case another status that closes it.
 pub(in crate::monitoring) async fn close(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     request: CloseCaseRequest,
 ) -> Result<CloseCaseResponse, Error> {
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
     let status = name.and_then(|name| Vocabulary::CaseStatus.default_id(name));
-    let mut change = Change::status(status.unwrap_or(*CLOSED.start()));
+    let mut change = CaseUpdate::status(status.unwrap_or(*CLOSED.start()));
     change.case.record.closed_date = request.closed_date;
     let not: Vec<i32> = status.map_or_else(|| CLOSED.collect(), |status| vec![status]);
     let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, Some(&not)).await?;
@@ -113,7 +113,7 @@ pub(in crate::monitoring) async fn close(
 
 /// Reopens a case that is resolved or closed.
 pub(in crate::monitoring) async fn reopen(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     request: ReopenCaseRequest,
 ) -> Result<ReopenCaseResponse, Error> {
     let ended = RESOLVED..=*CLOSED.end();
@@ -128,7 +128,7 @@ pub(in crate::monitoring) async fn reopen(
     if !violations.is_empty() {
         return Err(Error::invalid(violations));
     }
-    let change = Change::status(status.unwrap_or(OPEN));
+    let change = CaseUpdate::status(status.unwrap_or(OPEN));
     let ended: Vec<i32> = ended.collect();
     let Applied { changed, etag } = apply(company, request.id, change, &request.etag, Some(&ended), None).await?;
     Ok(ReopenCaseResponse { case_id: request.id, changed, etag })

@@ -8,7 +8,7 @@ use super::incident::{INPUT, Incident, are_known};
 use crate::{
     limits::MAX_INCIDENTS,
     monitoring::{
-        context::{Company, write_all},
+        context::{CompanyWriter, write_all},
         infractions::URL_NOT_FOUND,
         items::{Outcome, check_all},
     },
@@ -24,7 +24,7 @@ struct Attached {
 }
 
 pub(in crate::monitoring) async fn attach(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     request: AttachIncidentsRequest,
 ) -> Result<Vec<Outcome>, Error> {
     let AttachIncidentsRequest { id: case_id, incidents } = request;

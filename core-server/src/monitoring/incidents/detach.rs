@@ -10,7 +10,7 @@ use compliance_api::{
 
 use super::incident::Content;
 use crate::monitoring::{
-    context::Company,
+    context::CompanyWriter,
     items::{Outcome, check_all},
 };
 use storage::{
@@ -36,7 +36,7 @@ struct Detached {
 }
 
 pub(in crate::monitoring) async fn detach(
-    company: Company<'_>,
+    company: CompanyWriter<'_>,
     request: DetachIncidentsRequest,
 ) -> Result<Vec<Outcome>, Error> {
     let DetachIncidentsRequest { id: case_id, incidents } = request;

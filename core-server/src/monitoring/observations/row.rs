@@ -11,7 +11,7 @@ use storage::table::{Attribute, Composite};
 
 use crate::{
     monitoring::{
-        changes::{Changes, is_affiliate},
+        field_updates::{FieldUpdates, is_affiliate},
         infractions::{self, Infraction},
         names::CompanyNames,
     },
@@ -26,7 +26,7 @@ pub(in crate::monitoring) struct Row {
     /// The hash of the normalised URL.
     pub(super) hash: [u8; 32],
     domain: Option<String>,
-    pub(super) observation: Changes<UrlObservation>,
+    pub(super) observation: FieldUpdates<UrlObservation>,
     pub(super) infractions: Vec<Infraction>,
     /// The indexes, among the valid items, of those that the row combines.
     pub(super) items: Vec<usize>,
@@ -41,7 +41,7 @@ pub(in crate::monitoring) static INPUT: LazyLock<Composite<Row>> = LazyLock::new
         Attribute::borrowed("domain", |row: &Row| row.domain.as_deref()),
         Attribute::composites("infractions", &infractions::INPUT, |row: &Row| &row.infractions),
     ];
-    Composite::new("url_observation_input", Changes::attributes(|row: &Row| &row.observation).chain(own))
+    Composite::new("url_observation_input", FieldUpdates::attributes(|row: &Row| &row.observation).chain(own))
 });
 
 impl Row {
@@ -50,7 +50,7 @@ impl Row {
         // The rules have reported a URL that is none.
         let (hash, domain) = observation.url.as_deref().and_then(identity).unwrap_or_default();
         let written = written(violations, &observation);
-        let observation = Changes::new(names, violations, "", observation, written);
+        let observation = FieldUpdates::new(names, violations, "", observation, written);
         let infractions = Infraction::within(names, violations, &observation.record.infractions);
         Self { hash, domain, observation, infractions, items: Vec::new() }
     }

@@ -27,7 +27,7 @@ use crate::{
     CoreSettings,
     access::{AccessPolicy, RateLimit},
     serve::{network::NetworkService, operations::Called},
-    shares::{Shares, Work},
+    shares::{QueueClass, Shares},
 };
 
 /// The steps that refuse calls from the network, in their order, each with its reason.
@@ -98,7 +98,7 @@ impl World {
         }
         let (mut slots, mut waiting) = (Vec::new(), Vec::new());
         while self.fails_at("slot") {
-            let mut entering = Box::pin(shares.enter(COMPANY, Work::Statement));
+            let mut entering = Box::pin(shares.enter(COMPANY, QueueClass::Statement));
             match poll!(entering.as_mut()) {
                 std::task::Poll::Ready(Ok(slot)) => slots.push(slot),
                 std::task::Poll::Ready(Err(_)) => break,

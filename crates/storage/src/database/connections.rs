@@ -9,8 +9,8 @@ use telemetry::background::{Task, supervise};
 use tokio::{sync::watch, task::JoinSet};
 
 use super::{
+    borrowed::BorrowedConnection,
     citus::{Calls, Locations, NodeConnections, Scope, Session},
-    lease::Lease,
     open::Database,
     other_servers::{probe_other, report_failure},
     pool::Pool,
@@ -24,7 +24,7 @@ use crate::{
     error::{Unavailable, is_disconnected, is_unique_violation},
     limits::{COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES},
     metrics::{RETRY_CONFLICT, RETRY_CONNECTION, count_retry},
-    statement::{self, Purpose},
+    statement::{self, StatementContext},
     table::{Expected, Inputs, Layouts, Rows, SchemaError},
 };
 
@@ -212,7 +212,7 @@ impl Connections {
             return;
         };
         let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
-        match Purpose::of("IDs").run(advance).await {
+        match StatementContext::of("IDs").run(advance).await {
             Ok(true) => {
                 tracing::warn!(table, "the sequence of IDs was behind the table, and goes on after its greatest ID");
             }
@@ -258,8 +258,8 @@ impl Connections {
         query: E,
         mut take: impl FnMut(PgRow) -> F,
     ) -> Result<(), sqlx::Error> {
-        let mut lease = self.lease().await?;
-        let (connection, generation) = lease.connection()?;
+        let mut borrowed = self.borrow_connection().await?;
+        let (connection, generation) = borrowed.connection()?;
         let reading = async {
             let mut returned = self.session(connection).stream(query);
             while let Some(row) = returned.try_next().await? {
@@ -271,15 +271,15 @@ impl Connections {
         };
         match generation.unless_hung(reading).await? {
             Ok(false) => Ok(()),
-            result => lease.done(result).map(drop),
+            result => borrowed.done(result).map(drop),
         }
     }
 
     pub(super) async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
-        let mut lease = self.lease().await?;
-        let (connection, generation) = lease.connection()?;
+        let mut borrowed = self.borrow_connection().await?;
+        let (connection, generation) = borrowed.connection()?;
         let result = generation.unless_hung(self.session(connection).rows(query)).await?;
-        lease.done(result)
+        borrowed.done(result)
     }
 
     /// Runs work in a transaction whose changes are recorded as those of the request that runs here. It is rolled back unless what the
@@ -289,8 +289,8 @@ impl Connections {
         is_kept: impl FnOnce(&T) -> bool,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
-        let mut lease = self.lease().await?;
-        let (connection, generation) = lease.transaction()?;
+        let mut borrowed = self.borrow_connection().await?;
+        let (connection, generation) = borrowed.transaction()?;
         // Then the server's whole response was read, and the connection can be used again.
         let mut is_rolled_back = false;
         let working = async {
@@ -309,8 +309,8 @@ impl Connections {
             }
         };
         let result = generation.unless_hung(working).await?;
-        lease.in_transaction &= !is_rolled_back;
-        lease.done(result)
+        borrowed.in_transaction &= !is_rolled_back;
+        borrowed.done(result)
     }
 
     fn begin_as_writer(&self) -> AssertSqlSafe<String> {
@@ -332,12 +332,12 @@ impl Connections {
 
     /// Borrows a connection. Waits a bounded time for one to become free, and not at all while the database is known not
     /// to respond.
-    pub async fn lease(&self) -> Result<Lease, sqlx::Error> {
-        let lease = Lease::of(&self.pool, self.lock_timeout, self.required).await?;
+    pub async fn borrow_connection(&self) -> Result<BorrowedConnection, sqlx::Error> {
+        let borrowed = BorrowedConnection::of(&self.pool, self.lock_timeout, self.required).await?;
         if self.of_call {
             check_caller().await;
         }
-        Ok(lease)
+        Ok(borrowed)
     }
 
     /// Items by the statement that they can share: all, or on Citus those of one node, by shard.

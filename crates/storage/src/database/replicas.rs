@@ -15,9 +15,9 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::time::timeout;
 
 use super::{
+    borrowed::fetch_one,
     current::check_session,
     error::{DatabaseError, name},
-    lease::fetch_one,
     open::Database,
     pool::Pool,
     pooler::Sessions,
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     limits::{CHECK_TIMEOUT, MAX_QUEUED_COALESCED},
-    statement::Purpose,
+    statement::StatementContext,
 };
 
 /// The replicas of a service.
@@ -47,7 +47,7 @@ impl RunBatch for AskPrimary {
 
     async fn run(&self, batch: Vec<Pending<(), Self::Response>>) {
         let asked = timeout(CHECK_TIMEOUT, fetch_one(&self.0, sqlx::query_as(WRITTEN)));
-        let asked = Purpose::of("WAL position").run(asked).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+        let asked = StatementContext::of("WAL position").run(asked).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
         let position = asked.map_err(|error| Arc::from(format!("the primary does not report its position: {error}")));
         for pending in batch {
             pending.respond(position.clone());

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::{
     conflicts::without_conflicts,
     queues::CompanyQueue,
-    send::{Failure, SharedWrites, Waiting, Write, company_of, count_failure, keys_of, respond_failed},
+    send::{Failure, SharedWrites, WaitingWrite, Write, company_of, count_failure, keys_of, respond_failed},
 };
 use crate::limits::{FIRST_LOCK_TIMEOUT, WRITES_APART};
 
@@ -22,7 +22,7 @@ pub(super) struct Apart<W: Write> {
     shared: Arc<SharedWrites<W>>,
     queue: CompanyQueue,
     /// The writes of each company that wait for the company's task.
-    waiting: Mutex<HashMap<i64, Vec<Waiting<W>>>>,
+    waiting: Mutex<HashMap<i64, Vec<WaitingWrite<W>>>>,
     in_flight: Semaphore,
 }
 
@@ -38,7 +38,7 @@ impl<W: Write> Apart<W> {
     }
 
     /// Writes items apart. Each company's items are written by one task, one statement after the other.
-    pub(super) fn add(self: &Arc<Self>, items: impl IntoIterator<Item = Waiting<W>>) {
+    pub(super) fn add(self: &Arc<Self>, items: impl IntoIterator<Item = WaitingWrite<W>>) {
         let mut waiting = self.waiting();
         for pending in items {
             let company = company_of::<W>(&pending);
@@ -51,7 +51,7 @@ impl<W: Write> Apart<W> {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, Vec<Waiting<W>>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, Vec<WaitingWrite<W>>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,7 +63,7 @@ impl<W: Write> Apart<W> {
     }
 
     /// The writes of a company that wait, behind those that are left. Without any, it is not written apart any longer.
-    fn next(&self, company: i64, mut left: Vec<Waiting<W>>) -> Option<Vec<Waiting<W>>> {
+    fn next(&self, company: i64, mut left: Vec<WaitingWrite<W>>) -> Option<Vec<WaitingWrite<W>>> {
         let mut all = self.waiting();
         if let Some(waiting) = all.get_mut(&company) {
             left.append(waiting);

@@ -8,12 +8,12 @@ use futures::{future::join_all, poll};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    database::{Connections, Lease, Session},
+    database::{BorrowedConnection, Connections, Session},
     deadline,
     error::{from_database, is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write},
     limits::COALESCED_TIMEOUT,
     metrics::{RETRY_CONFLICT, RETRY_LOCK, count_retry},
-    statement::{self, Purpose, Spent},
+    statement::{self, Spent, StatementContext},
     table::Layouts,
 };
 
@@ -49,15 +49,15 @@ pub trait Write: Send + Sync + 'static {
 }
 
 /// What is written for a caller that waits until its deadline.
-pub(super) struct Request<T> {
+pub(super) struct PendingWrite<T> {
     item: T,
     deadline: Option<Instant>,
-    origin: statement::Request,
+    origin: statement::RequestContext,
     /// By the attempts that wrote nothing.
     spent: Spent,
 }
 
-pub(super) type Waiting<W> = Pending<Request<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
+pub(super) type WaitingWrite<W> = Pending<PendingWrite<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
 
 /// Why a statement wrote nothing.
 pub(super) enum Failure {
@@ -70,10 +70,10 @@ pub(super) enum Failure {
     Abandoned,
 }
 
-impl<T> Request<T> {
+impl<T> PendingWrite<T> {
     /// That of the call that runs here.
     pub(super) fn current(item: T) -> Self {
-        let origin = statement::Request::current("coalesced write");
+        let origin = statement::RequestContext::current("coalesced write");
         Self { item, deadline: deadline::current(), origin, spent: Spent::default() }
     }
 }
@@ -84,11 +84,11 @@ pub(super) struct SharedWrites<W: Write> {
     pub(super) pool: Connections,
 }
 
-pub(super) fn company_of<W: Write>(pending: &Waiting<W>) -> i64 {
+pub(super) fn company_of<W: Write>(pending: &WaitingWrite<W>) -> i64 {
     W::company(&pending.request.item)
 }
 
-pub(super) fn keys_of<W: Write>(pending: &Waiting<W>) -> Vec<W::Key> {
+pub(super) fn keys_of<W: Write>(pending: &WaitingWrite<W>) -> Vec<W::Key> {
     W::keys(&pending.request.item)
 }
 
@@ -97,20 +97,20 @@ impl<W: Write> SharedWrites<W> {
     pub(super) async fn write(
         &self,
         pool: &Connections,
-        batch: Vec<Waiting<W>>,
-    ) -> Result<(), (Vec<Waiting<W>>, Failure)> {
+        batch: Vec<WaitingWrite<W>>,
+    ) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
         let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.origin));
-        Purpose::of(W::NAME).run(span.run(self.write_named(pool, batch))).await
+        StatementContext::of(W::NAME).run(span.run(self.write_named(pool, batch))).await
     }
 
     async fn write_named(
         &self,
         pool: &Connections,
-        mut batch: Vec<Waiting<W>>,
-    ) -> Result<(), (Vec<Waiting<W>>, Failure)> {
+        mut batch: Vec<WaitingWrite<W>>,
+    ) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
         let start = Instant::now();
         let (deadline, mut tries) = (start + COALESCED_TIMEOUT, 1);
-        let add_spent = |batch: &mut Vec<Waiting<W>>| {
+        let add_spent = |batch: &mut Vec<WaitingWrite<W>>| {
             for pending in batch {
                 pending.request.spent = pending.request.spent.since(start.into_std());
             }
@@ -149,18 +149,18 @@ impl<W: Write> SharedWrites<W> {
     async fn try_write(
         &self,
         pool: &Connections,
-        batch: &mut Vec<Waiting<W>>,
+        batch: &mut Vec<WaitingWrite<W>>,
     ) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
         let pool = batch.first().map_or_else(|| pool.clone(), |first| pool.of_company(company_of::<W>(first)));
-        let mut leasing = pin!(lease(&pool));
-        let leased = poll!(leasing.as_mut());
-        let (mut lease, node) = match leased {
-            Poll::Ready(leased) => leased?,
+        let mut borrowing = pin!(borrow_connection(&pool));
+        let polled = poll!(borrowing.as_mut());
+        let (mut borrowed, node) = match polled {
+            Poll::Ready(polled) => polled?,
             Poll::Pending => {
-                let leased = leasing.await?;
+                let polled = borrowing.await?;
                 // Lets callers that have left meanwhile be noticed.
                 deadline::check_caller().await;
-                leased
+                polled
             }
         };
         // From here on nothing is waited for before the statement is sent.
@@ -169,13 +169,13 @@ impl<W: Write> SharedWrites<W> {
         let late = batch.extract_if(.., |pending| pending.request.deadline.is_some_and(|deadline| deadline <= now));
         respond_all(late, &Error::deadline_exceeded());
         if batch.is_empty() {
-            lease.unused();
+            borrowed.unused();
             return Ok(None);
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
         let writers = requests.iter().map(|request| request.origin.writer()).collect();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
-        let (connection, generation) = lease.connection()?;
+        let (connection, generation) = borrowed.connection()?;
         let session = pool.session(connection);
         let (session, layouts) = match &node {
             Some(node) => (pool.at_node(session), node.layouts()),
@@ -189,21 +189,21 @@ impl<W: Write> SharedWrites<W> {
         if let (Err(error), Some(node)) = (&written, &node) {
             pool.node_failed(node, error).await;
         }
-        lease.done(written).map(Some)
+        borrowed.done(written).map(Some)
     }
 }
 
 /// A connection for a write. It is one to the node of Citus that has the company's records, if this can be reached.
-async fn lease(pool: &Connections) -> Result<(Lease, Option<Connections>), sqlx::Error> {
+async fn borrow_connection(pool: &Connections) -> Result<(BorrowedConnection, Option<Connections>), sqlx::Error> {
     if pool.is_divided()
         && let Some(node) = pool.node()
     {
-        match node.lease().await {
-            Ok(lease) => return Ok((lease, Some(node))),
+        match node.borrow_connection().await {
+            Ok(borrowed) => return Ok((borrowed, Some(node))),
             Err(error) => pool.node_failed(&node, &error).await,
         }
     }
-    Ok((pool.lease().await?, None))
+    Ok((pool.borrow_connection().await?, None))
 }
 
 /// Counts the items of a statement that failed as sent again.
@@ -216,14 +216,14 @@ pub(super) fn count_failure(failure: &Failure) {
 }
 
 /// Logs a statement that took long, with the attempts before this one.
-fn log_if_slow<W: Write>(batch: &[Waiting<W>]) {
+fn log_if_slow<W: Write>(batch: &[WaitingWrite<W>]) {
     if let Some(spent) = batch.iter().map(|pending| pending.request.spent).max_by_key(|spent| spent.duration) {
         statement::log_if_slow(W::NAME, spent, batch.iter().map(|pending| pending.request.origin.id()));
     }
 }
 
 /// Responds to callers whose items are not written.
-pub(super) fn respond_failed<W: Write>(batch: Vec<Waiting<W>>, error: &Error) {
+pub(super) fn respond_failed<W: Write>(batch: Vec<WaitingWrite<W>>, error: &Error) {
     log_if_slow::<W>(&batch);
     respond_all(batch, error);
 }

@@ -17,7 +17,7 @@ use sqlx::{
 use super::functions::{Function, functions};
 use crate::{
     Schema,
-    database::{lease::fetch_one, pool::Pool},
+    database::{borrowed::fetch_one, pool::Pool},
     error::is_disconnected,
 };
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use quick_cache::sync::Cache;
 
 use crate::{
-    database::{lease::fetch_all, pool::Pool},
+    database::{borrowed::fetch_all, pool::Pool},
     limits::MAX_LOCATED_COMPANIES,
 };
 

@@ -19,10 +19,10 @@ use tokio::{
 
 use crate::{
     database::{
-        lease::fetch_all, open::Database, other_servers::probe_other, pool::Pool, pooler::Sessions, target::Target,
+        borrowed::fetch_all, open::Database, other_servers::probe_other, pool::Pool, pooler::Sessions, target::Target,
     },
     limits::{CHECK_INTERVAL, CHECK_TIMEOUT},
-    statement::Purpose,
+    statement::StatementContext,
 };
 
 /// The nodes by their group, as Citus knows them. Empty on plain PostgreSQL.
@@ -53,7 +53,7 @@ impl NodeConnections {
         let mut probes = JoinSet::new();
         loop {
             let addresses: Result<Vec<Address>, _> =
-                Purpose::of("nodes of Citus").run(fetch_all(coordinator, sqlx::query_as(NODES))).await;
+                StatementContext::of("nodes of Citus").run(fetch_all(coordinator, sqlx::query_as(NODES))).await;
             let options = coordinator.options();
             match addresses {
                 Ok(addresses) if options.get_socket().is_none() => {

@@ -11,7 +11,7 @@ use prost_types::FieldMask;
 
 use super::opened_with::OpenedWith;
 use crate::monitoring::{
-    changes::Changes,
+    field_updates::FieldUpdates,
     incidents::{self, Incident},
     names::CompanyNames,
 };
@@ -29,10 +29,10 @@ const REQUIRED: [(&str, &str); 3] =
     [("case_status_id", "case_status"), ("created_date", "created_date"), ("affiliate_id", "affiliate_id")];
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::monitoring) struct Change {
+pub(in crate::monitoring) struct CaseUpdate {
     /// What the opener calls the case; none in an update.
     pub(super) request_id: Option<String>,
-    pub(super) case: Changes<CaseInput>,
+    pub(super) case: FieldUpdates<CaseInput>,
     /// The incidents that a case is opened with.
     pub(super) incidents: Vec<Incident>,
     /// What a case is opened with, field by field.
@@ -42,18 +42,18 @@ pub(in crate::monitoring) struct Change {
 }
 
 /// The input type of changes: the columns of a case's fields, and what is derived from them.
-pub(in crate::monitoring) static INPUT: LazyLock<Composite<Change>> = LazyLock::new(|| {
+pub(in crate::monitoring) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
     let own = [
-        Attribute::borrowed("request_id", |change: &Change| change.request_id.as_deref()),
-        Attribute::borrowed("opened_with", |change: &Change| {
+        Attribute::borrowed("request_id", |change: &CaseUpdate| change.request_id.as_deref()),
+        Attribute::borrowed("opened_with", |change: &CaseUpdate| {
             Some(change.opened_with.as_bytes()).filter(|digests| !digests.is_empty())
         }),
-        Attribute::composites("incidents", &incidents::INPUT, |change: &Change| &change.incidents),
+        Attribute::composites("incidents", &incidents::INPUT, |change: &CaseUpdate| &change.incidents),
     ];
-    Composite::new("case_input", Changes::attributes(|change: &Change| &change.case).chain(own))
+    Composite::new("case_input", FieldUpdates::attributes(|change: &CaseUpdate| &change.case).chain(own))
 });
 
-impl Change {
+impl CaseUpdate {
     /// Reads the fields of a case, whose rules have been checked. Only those that `mask` names are written; without a
     /// mask, those that are given. The paths of the fields begin with `prefix`.
     pub(super) fn new(
@@ -67,7 +67,7 @@ impl Change {
         for field in CaseInput::FIELDS.iter().filter(|field| !written.contains(field)) {
             field.clear(&mut case);
         }
-        let case = Changes::new(names, violations, prefix, case, written);
+        let case = FieldUpdates::new(names, violations, prefix, case, written);
         for (_, field) in REQUIRED.iter().filter(|(column, _)| case.cleared.contains(column)) {
             violations.report(format!("{prefix}{field}"), |label| format!("The {label} field cannot be cleared."));
         }

@@ -16,7 +16,7 @@ const AFFILIATE: [&str; 2] = ["client_affiliate_id", AFFILIATE_COLUMN];
 const AFFILIATE_COLUMN: &str = "affiliate_id";
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changes<R: Record> {
+pub(super) struct FieldUpdates<R: Record> {
     pub(super) record: R,
     /// The fields that are written: those that are given and those that become null.
     pub(super) written: FieldSet<R>,
@@ -26,7 +26,7 @@ pub(super) struct Changes<R: Record> {
     pub(super) cleared: Vec<&'static str>,
 }
 
-impl<R: Record> Changes<R> {
+impl<R: Record> FieldUpdates<R> {
     /// Reads the fields of a record, whose rules have been checked and of which `written` are written. The paths of the
     /// fields begin with `prefix`.
     pub(super) fn new(

@@ -30,7 +30,7 @@ static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyL
 });
 
 /// A request, from its head to the end of its response. It is recorded when the last clone is dropped.
-pub(crate) struct Exchange {
+pub(crate) struct RequestRecord {
     started: Instant,
     method: &'static str,
     route: &'static str,
@@ -48,7 +48,7 @@ pub(crate) struct Exchange {
     pub(crate) span: Span,
 }
 
-impl Exchange {
+impl RequestRecord {
     /// Metrics are labelled with the path of one of `routes`, never with what a client sends.
     pub(crate) fn begin(request: &Request, routes: &'static [Route], request_id: HeaderValue) -> Arc<Self> {
         let method = known(request.method());
@@ -86,7 +86,7 @@ impl Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for RequestRecord {
     fn drop(&mut self) {
         let Self { method, route, ref span, .. } = *self;
         let (status, duration) = (*self.status.get_mut(), self.started.elapsed());

@@ -31,14 +31,14 @@ use crate::{
 /// away: the server is asked to cancel the statement, and the connection is borrowed again once it has reported that it is ready,
 /// or closed if it does not do so in time. Until then it counts as in use, so that the number of connections stays bounded.
 /// A connection whose session is shared is closed at once: its process may serve another caller by the time it is cancelled.
-pub struct Lease {
+pub struct BorrowedConnection {
     pool: Arc<Pool>,
     borrowed: Option<(Connection, OwnedSemaphorePermit)>,
     pub(super) in_transaction: bool,
     span: Span,
 }
 
-impl Lease {
+impl BorrowedConnection {
     /// Borrows a connection whose statements wait for locks this long, of a server that has replayed what is `required`. Waits a
     /// bounded time for one to become free, and not at all while the database is known not to respond.
     pub(super) async fn of(
@@ -65,17 +65,17 @@ impl Lease {
             None => Box::pin(pool.wait(pool.open())).await?,
         };
         let waits_as_long = pool.waits_as_long(&connection, lock_timeout);
-        let mut lease = Self::new(Arc::clone(pool), connection, permit, &wait);
+        let mut borrowed = Self::new(Arc::clone(pool), connection, permit, &wait);
         drop(wait);
-        if !waits_as_long && let Err(error) = Box::pin(lease.set_lock_timeout(lock_timeout)).await {
-            return lease.done(Err(error));
+        if !waits_as_long && let Err(error) = Box::pin(borrowed.set_lock_timeout(lock_timeout)).await {
+            return borrowed.done(Err(error));
         }
         if let Some(required) = required
-            && let Err(error) = Box::pin(lease.wait_for_replay(required)).await
+            && let Err(error) = Box::pin(borrowed.wait_for_replay(required)).await
         {
-            return Err(lease.refused(error));
+            return Err(borrowed.refused(error));
         }
-        Ok(lease)
+        Ok(borrowed)
     }
 
     fn new(pool: Arc<Pool>, connection: Connection, permit: OwnedSemaphorePermit, wait: &ConnectionWait) -> Self {
@@ -122,7 +122,7 @@ impl Lease {
         }
     }
 
-    /// The connection, for a transaction. If the lease is abandoned, the connection is closed: a transaction whose `begin` was
+    /// The connection, for a transaction. If this is abandoned, the connection is closed: a transaction whose `begin` was
     /// abandoned could still be open.
     pub fn transaction(&mut self) -> Result<(&mut PgConnection, &Generation), sqlx::Error> {
         self.in_transaction = true;
@@ -179,13 +179,13 @@ pub(super) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
     pool: &Arc<Pool>,
     query: QueryAs<'_, Postgres, T, PgArguments>,
 ) -> Result<Vec<T>, sqlx::Error> {
-    let mut lease = Lease::of(pool, LOCK_TIMEOUT, None).await?;
-    let (connection, generation) = lease.connection()?;
+    let mut borrowed = BorrowedConnection::of(pool, LOCK_TIMEOUT, None).await?;
+    let (connection, generation) = borrowed.connection()?;
     let result = generation.unless_hung(query.fetch_all(connection)).await?;
-    lease.done(result)
+    borrowed.done(result)
 }
 
-impl Drop for Lease {
+impl Drop for BorrowedConnection {
     fn drop(&mut self) {
         let Some((connection, permit)) = self.borrowed.take() else { return };
         // A connection that hangs does not respond any better now.

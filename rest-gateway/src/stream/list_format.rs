@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{accept::Format, envelope::Envelope};
 
 /// A document that is written while its records arrive.
-pub(crate) enum Document {
+pub(crate) enum ListFormat {
     Json {
         /// The message of the envelope.
         msg: &'static str,
@@ -25,7 +25,7 @@ pub(crate) enum Document {
     },
 }
 
-impl Document {
+impl ListFormat {
     /// An envelope with this message; of a page, with its position.
     pub(crate) fn envelope(msg: &'static str, meta: Option<PageMeta>) -> Self {
         Self::Json { msg, meta, is_first: true }

@@ -36,7 +36,7 @@ pub(super) trait FromObject: Check + Sized {
 }
 
 /// A body as it was sent.
-pub(super) struct Document<'de, M> {
+pub(super) struct JsonBody<'de, M> {
     /// The fields of the body itself.
     pub(super) top: Object<'de>,
     list: Option<Vec<M>>,
@@ -49,7 +49,7 @@ pub(super) struct Document<'de, M> {
     is_checked: bool,
 }
 
-impl<M: FromObject> Document<'_, M> {
+impl<M: FromObject> JsonBody<'_, M> {
     /// Whether the body has a list.
     pub(super) fn has_list(&self) -> bool {
         self.list.is_some()
@@ -95,7 +95,7 @@ pub(super) fn document<'de, M: FromObject>(
     memory: usize,
     batch: &'static Description,
     ignored: &mut Ignored,
-) -> Result<Document<'de, M>, Error> {
+) -> Result<JsonBody<'de, M>, Error> {
     let max_items = memory / size_of::<M>();
     let mut refused = None;
     let shape = DocumentShape {
@@ -139,14 +139,14 @@ struct DocumentShape<'a, M> {
 
 /// `None` if the body is not an object.
 impl<'de, M: FromObject> Shape<'de> for DocumentShape<'_, M> {
-    type Output = Option<Document<'de, M>>;
+    type Output = Option<JsonBody<'de, M>>;
 
     fn value(self, _: Value<'de>) -> Self::Output {
         None
     }
 
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
-        let mut document = Document {
+        let mut document = JsonBody {
             top: M::object(),
             list: None,
             options: Object::new(self.batch.fields, None),
