@@ -6,7 +6,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::SocketAddr,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use crate::{Options, RestClient, TestService, token};
@@ -19,6 +19,8 @@ const SERVING: &str = "serving ";
 #[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
+    /// It stays open, since the test program ends when it cannot write that it has been running for long.
+    _stdout: BufReader<ChildStdout>,
     rest: [SocketAddr; 2],
     grpc: SocketAddr,
 }
@@ -43,11 +45,13 @@ impl ServerProcess {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let line = lines.find_map(|line| Some(line.split_once(SERVING)?.1.to_owned())).unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let line =
+            stdout.by_ref().lines().map(Result::unwrap).find_map(|line| Some(line.split_once(SERVING)?.1.to_owned()));
+        let line = line.unwrap();
         let addresses: Vec<SocketAddr> = line.split_whitespace().map(|address| address.parse().unwrap()).collect();
         let &[local, remote, grpc] = &addresses[..] else { panic!("{line}") };
-        Self { child, rest: [local, remote], grpc }
+        Self { child, _stdout: stdout, rest: [local, remote], grpc }
     }
 
     /// The address of gRPC.
