@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use crate::{access::RateLimit, limits::CHANGE_UPKEEP};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Requests of one connection that run at once. A client with several streams of observations makes other calls on the same one.
+/// Maximum number of concurrent requests on one connection. A client with several streams of observations makes other calls on the same one.
 const STREAMS_PER_CONNECTION: u32 = 1024;
 
 /// How the core serves.
@@ -91,7 +91,7 @@ pub struct WebhookSettings {
         value_delimiter = ','
     )]
     pub networks: Vec<IpNet>,
-    /// PEM file with authorities of webhooks, besides those that the system trusts.
+    /// PEM file with authorities of webhooks, in addition to the system's.
     #[arg(id = "webhook-ca", long, env = "COMPLIANCE_WEBHOOK_CA", value_name = "FILE")]
     pub ca: Option<PathBuf>,
 }

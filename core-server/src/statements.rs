@@ -41,7 +41,7 @@ mod tests {
 
     use super::{list_statements, read_statements, write_statements};
 
-    /// A statement that is prepared anew each time costs a round trip and a plan.
+    /// Preparing a statement again costs a round trip and a plan.
     #[test]
     fn a_connection_keeps_every_statement() {
         // Neither listed by this crate nor described in `.sqlx`: at most so many.

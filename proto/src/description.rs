@@ -57,7 +57,7 @@ pub enum Kind {
     Integer(u32),
     /// A flag.
     Flag,
-    /// A value of an enum: each with its number and its name as queries have it, except the one that stands for none.
+    /// A value of an enum: each with its number and its name in queries. The value for "unspecified" is left out.
     Choice(&'static [(i32, &'static str)]),
     /// A message.
     Message(&'static Message),

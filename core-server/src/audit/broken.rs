@@ -34,8 +34,8 @@ pub enum Broken {
         /// The position of the checkpoint.
         position: i64,
     },
-    /// The row that a checkpoint is of is no longer kept.
-    #[error("change {position} is no longer kept, so the checkpoint cannot be compared")]
+    /// The change that a checkpoint names was dropped.
+    #[error("change {position} was dropped, so the checkpoint cannot be compared")]
     NotKept {
         /// The position of the checkpoint.
         position: i64,

@@ -1,5 +1,5 @@
 -- A case with its incidents. It always has its affiliate, but an inner join would let the planner look the case up in the index on
--- affiliates. The affiliate is looked up by itself: a plan that was made for an empty table could join all of the company instead.
+-- affiliates. The affiliate has its own lookup: a plan that was made for an empty table could join all of the company instead.
 select :columns, i.*
 from :compliance_cases u
 left join lateral (

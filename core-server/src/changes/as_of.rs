@@ -38,7 +38,7 @@ pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
 /// The types of their parameters.
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
-/// The record among those that `as_of.sql` makes. The upline is an affiliate of its own, whose name at that time is not read.
+/// The tables that `as_of.sql` makes of the past. The past name of the upline is not read.
 const PAST: Place = Place {
     company: "$1",
     id: "p.id",

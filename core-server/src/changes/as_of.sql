@@ -23,7 +23,7 @@
         select c.before + e.number as position, c.resource, c.columns, c.operation, e.id, e.record,
             coalesce(c.parent, e.parent) as parent
         from (
-            -- Rows of the one part, and rows that may have others: each kind has an index. The limits are those of `changes_of.sql`.
+            -- Rows with one part, and rows that may have several: each kind has an index. `changes_of.sql` explains the limits.
             (
                 select c.position, c.resource, c.columns, c.operation, c.ids, c.records, c.position - cardinality(c.ids) as before,
                     case when cardinality(c.parents) = 1 then c.parents[1] end as parent,

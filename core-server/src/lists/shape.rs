@@ -66,7 +66,7 @@ impl Shape {
         self.ranged_elsewhere() && !self.walks()
     }
 
-    /// Whether each combination of the filters' values is scanned by itself. Far from the beginning, unless the counts say
+    /// Whether each combination of filter values has its own scan. Far from the beginning, unless the counts say
     /// where the page begins, sorting what all of them read would cost more than passing over what does not match.
     pub(super) fn grouped(&self) -> bool {
         self.filtered && !(self.chooses() && self.among == Among::Deep)

@@ -1,7 +1,7 @@
 //! The statement that counts what matches, finds a page and reads its records, on one snapshot.
 //!
 //! Its strategy depends on what is asked for: a scan along the sort order, a walk over the counts, all matches sorted, or a
-//! choice between a scan and a sort, of which PostgreSQL executes one. `docs/architecture.md` gives the reasons. The files in `sql`
+//! choice between a scan and a sort; PostgreSQL executes only one. `docs/architecture.md` gives the reasons. The files in `sql`
 //! are its parts; this says which of them a statement has. The planner never learns a bound or a limit: each is a subquery, so that it
 //! plans with the same defaults whatever it knows of the table.
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Types of the parameters that every statement of every list has: the company, the limit, the offset, the first and the last day, and
-/// the affiliate. Those of the filters follow.
+/// the affiliate. The parameters of the filters follow.
 pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
 
 impl<Q> PageStatement<'_, Q> {
@@ -90,7 +90,7 @@ impl<Q> PageStatement<'_, Q> {
         fill(include_str!("sql/strategy.sql"), &[("counts", self.list.counts)])
     }
 
-    /// Matches of one part of the sort key. `grouped`: each group by itself.
+    /// Matches of one part of the sort key. `grouped`: one scan for each group.
     fn scan(&self, number: usize, part: Part, grouped: bool) -> String {
         let (low, high) = self.ends(number, part);
         let mut passed_over = if grouped { String::new() } else { self.equal() };

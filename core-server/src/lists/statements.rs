@@ -162,7 +162,7 @@ impl Source {
     }
 }
 
-/// What follows `from` for the records of a table, or for those of which the parameter `ids` has the IDs.
+/// Returns the `from` item for all records of a table, or for the IDs in the parameter `ids`.
 pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
     let Some(ids) = ids else { return format!("{table} {alias}") };
     let ids = format!("${ids}");

@@ -24,7 +24,7 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
         query
     }
 
-    /// Reads records, of which the last one has the ID `last_id`.
+    /// Reads records. `last_id` is the ID of the last one.
     fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
 }
 

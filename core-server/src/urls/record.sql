@@ -1,4 +1,4 @@
--- A URL with its infractions. The affiliate is looked up by itself: a plan that was made for an empty table could join all of the company
+-- A URL with its infractions. The affiliate has its own lookup: a plan that was made for an empty table could join all of the company
 -- instead.
 select :columns, i.*
 from :compliance_urls u

@@ -110,7 +110,7 @@ mod tests {
             hanging.push(tokio::spawn(async move { permit.wait_for(pending()).await }));
         }
         assert_eq!(permits.fast(100).await.err(), None, "none is free within the time of an attempt");
-        // Those that have no slow permit of their company have ended.
+        // Attempts without a slow permit have ended.
         tokio::time::sleep(WEBHOOK_SLOW).await;
         assert_eq!((permits.fast.open(), permits.slow.open() % WEBHOOK_COMPANY_SLOW_SLOTS), (0, 0));
         let mut ended = 0;

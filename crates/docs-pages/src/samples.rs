@@ -1,4 +1,4 @@
-//! Samples of requests: those of the guide, and what others are made of.
+//! Request samples from the guide, and the parts of all other samples.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 

@@ -28,7 +28,7 @@ pub(crate) enum Unavailable {
     ReadOnly,
     #[error("the database was restored, and is not ready")]
     Restored,
-    #[error("the server is no standby")]
+    #[error("the server is not a standby")]
     NoStandby,
     #[error("the replica belongs to another cluster, or follows another timeline than the primary")]
     OtherHistory,

@@ -33,7 +33,7 @@ pub(crate) const LOCK_TURNS: u32 = 4;
 pub(crate) const TURN_LOCK_TIMEOUT: &str = "1s";
 /// The same, if all turns are taken, so that a company whose lock is released has its turn soon.
 pub(crate) const FREE_TURN_LOCK_TIMEOUT: &str = "200ms";
-/// The same, in the first turn of a company: most find no lock then, and must not wait for those that do.
+/// The same, in the first turn of a company: most find no lock, and do not wait for companies that find one.
 pub(crate) const FIRST_TURN_LOCK_TIMEOUT: &str = "20ms";
 /// Companies whose node of Citus is known without asking. Each takes some 50 bytes.
 pub(crate) const MAX_LOCATED_COMPANIES: usize = 100_000;
@@ -63,7 +63,7 @@ pub(crate) const LOGGED_REQUESTS: usize = 10;
 pub(crate) const LOCK_TIMEOUT: &str = "1s";
 /// The same for a statement that writes for several companies: longer than another one takes, and too short to be noticed.
 pub const SHARED_LOCK_TIMEOUT: &str = "50ms";
-/// The same for the first try of a write of one company, which then waits in turn.
+/// The same for the first try of a write of one company, which then waits for its turn.
 pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
 /// How long a statement is run again while it finds a lock in its way.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
@@ -72,7 +72,7 @@ pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 pub(crate) const MIGRATION_LOCK_WAIT: Duration = Duration::from_mins(10);
 /// See [`MIGRATION_LOCK_WAIT`].
 pub(crate) const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
-/// How long an attempt of a migration waits for a lock. Statements that come meanwhile wait behind it, one in fifty of them while a
+/// How long an attempt of a migration waits for a lock. Later statements wait behind it, one in fifty of them while a
 /// backup keeps it from its lock: so long that it outlasts nearly every statement, and so short that hardly a caller notices.
 pub(crate) const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
 /// After this time without its lock, an attempt waits longer, so that long statements that overlap cannot keep it waiting for ever.

@@ -9,8 +9,8 @@ pub struct Schema {
     pub migrations: Migrator,
     /// The statements of one company, with the types of their parameters, separated by commas.
     pub statements: fn() -> Vec<(&'static str, &'static str)>,
-    /// The tables that Citus distributes by company, each after those that it refers to. All have their shards where the first one has those
-    /// of the same companies.
+    /// The tables that Citus distributes by company, each after the tables that it refers to. The shards of a company's records are together on one
+    /// node.
     pub distributed: &'static [&'static str],
     /// The tables that each node of Citus has a copy of.
     pub copied: &'static [&'static str],

@@ -32,7 +32,7 @@ use crate::{
     metrics,
 };
 
-/// Writes items of one kind. Those that come together share a statement.
+/// Writes items of one kind. Concurrent items share a statement.
 pub struct Writes<W: Write>(Batcher<Writer<W>>);
 
 struct Writer<W: Write> {

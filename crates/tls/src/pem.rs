@@ -13,7 +13,7 @@ use crate::{current::Contents, error::TlsError};
 /// A certificate chain and its key, both as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentityFiles {
-    /// The certificate, and those that lead to its authority.
+    /// The certificate and its chain.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,

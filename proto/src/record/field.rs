@@ -128,7 +128,7 @@ impl<R> RecordField<R> {
     }
 
     /// Sets the value from its written form (see [`written`](Self::written); `true` and `false` are flags as well), or
-    /// clears it. Reports whether the text is of that form; if it is not, nothing changes.
+    /// clears it. Returns whether the text has that form; otherwise nothing changes.
     #[must_use]
     pub fn set_written(&self, record: &mut R, text: Option<String>) -> bool {
         match self.access {

@@ -16,7 +16,7 @@ pub(crate) fn id_with(path: PathId, rest: &impl Check, not_found: fn(String) -> 
     path.record_id(not_found).map_err(refuse)
 }
 
-/// The message if there are no violations, otherwise all of them, those of the rules included.
+/// Returns the message, or all violations including violations of the rules.
 pub(super) fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> {
     if violations.is_empty() {
         return Ok(message);

@@ -22,8 +22,8 @@ pub(super) enum At {
 }
 
 impl At {
-    /// Adds a violation of a field, of which `number` is the number in its message, or of the object itself if `field` is
-    /// empty: what it must do.
+    /// Adds a violation: what the field must do. `number` is the field's number in its message. An empty `field` is the
+    /// object.
     pub(super) fn must(self, violations: &mut Violations, field: &str, number: u32, must: &str) {
         let item = match self {
             Self::Body => 0,
@@ -45,7 +45,7 @@ pub(super) struct Object<'de> {
     fields: &'static [Field],
     /// The ID that the object may have besides.
     id: Option<&'static Field>,
-    /// By the index of the field; the last one is of the ID.
+    /// Values by field index; the last value is the ID's.
     values: Vec<Option<Value<'de>>>,
     /// Index of the field after the one whose key was found last.
     next: usize,

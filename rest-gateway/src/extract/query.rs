@@ -118,7 +118,7 @@ fn read<M: Check + Message + Default>(
     accept(violations, object.message()?)
 }
 
-/// The value of a field. Fails with the violation if the text is of another type.
+/// The value of a field. Fails with the violation if the text has the wrong type.
 fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     let choice = |choices: &[(i32, &str)]| {
         let chosen = choices.iter().find(|(_, name)| *name == text).map(|(number, _)| *number);

@@ -12,7 +12,7 @@ use crate::{
     stage::Stage,
 };
 
-/// Puts one contender under load by these companies in turn.
+/// Puts one contender under load; the companies take turns.
 pub(crate) async fn load(
     stage: &Stage<'_>,
     contender: &Contender,

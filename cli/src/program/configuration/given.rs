@@ -52,7 +52,7 @@ pub(super) fn subcommand<'a>(command: &'a Command, matches: &'a ArgMatches) -> O
     Some(subcommand(chosen, found).unwrap_or((chosen, found)))
 }
 
-/// Whether an argument is a setting: something that the environment can give, too.
+/// Whether an argument is a setting: the environment can give it as well.
 pub(super) fn is_setting(argument: &Arg) -> bool {
     argument.get_env().is_some() && argument.get_id() != CONFIG
 }

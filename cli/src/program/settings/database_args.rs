@@ -65,7 +65,7 @@ impl ReplicaArgs {
     }
 }
 
-/// The database of a URL that is given as a value or in a file, by the setting of this name and the one that ends in `-file`.
+/// Returns the database of a URL: the value of `setting`, or the content of its `-file` setting.
 fn target(value: Option<&Hidden>, file: Option<&PathBuf>, setting: &str) -> Result<Option<Target>, InvalidSetting> {
     let target = from_value_or_file(value, file, setting, |url| database::target(&url))?;
     let again = |file: PathBuf| {

@@ -36,8 +36,7 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// Makes something of a text that is given as a value or in a file, by the setting of this name and the one that ends in `-file`. `None`
-/// if neither is.
+/// Parses the value of `setting`, or the content of its `-file` setting. Returns `None` if neither is set.
 pub(super) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     value: Option<&Hidden>,
     file: Option<&PathBuf>,

@@ -1,5 +1,5 @@
--- Locks the affiliates of a batch whose items depend on each other, in the order of their IDs. Such a batch takes names in an order of its
--- own. However often two of them that cross were tried again, they could collide again: so those of one company run one after the other.
+-- Locks the affiliates of a batch whose items depend on each other, in the order of their IDs. Each such batch takes names in its own
+-- order. Two overlapping batches could collide at every retry, so the batches of one company run one after the other.
 -- (The counts of its lists have locks of their own, numbered 1 and 2.)
 with alone as materialized (
     select pg_advisory_xact_lock($1::bigint << 2 | 3)

@@ -1,5 +1,5 @@
--- Locks the affiliates in the order of their IDs, so that two statements that cross do not wait for each other, and changes those of which
--- a value differs and whose new name is free.
+-- Locks the affiliates in the order of their IDs, which prevents deadlocks. Then changes each affiliate that has a different value and
+-- whose new name is free.
 --
 -- A row is read by its key for each item, and written as the conflict of an insert: so no plan can join the items with all affiliates of
 -- the company, whatever the statistics say.

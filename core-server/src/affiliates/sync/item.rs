@@ -48,7 +48,7 @@ impl RosterUpdate<'_> {
         self.found.ids.first().copied()
     }
 
-    /// The fields that differ, or those of a new affiliate.
+    /// Fields that differ, or all given fields of a new affiliate.
     pub(super) fn fields(&self) -> FieldSet<AffiliateInput> {
         AffiliateInput::FIELDS.iter().filter(|field| self.found.changed & field.bit() != 0).collect()
     }

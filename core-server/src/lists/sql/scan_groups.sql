@@ -1,4 +1,4 @@
--- The same, each group by itself.
+-- As `scan.sql`, with one scan for each group.
 (
     select u.*
     from groups g

@@ -1,5 +1,4 @@
--- The IDs of records that match. Records are read in the order of their IDs, and those that do not match are passed over. The inner limit
--- is none. The planner cannot see that: it takes the records to be few of many, so it does not read and sort all of them, and it filters
+-- The IDs of matching records. The scan reads records in the order of their IDs and passes over all others. The inner limit is none. The planner cannot see that: it takes the records to be few of many, so it does not read and sort all of them, and it filters
 -- what the scan returns.
 select u.id :long
 from (

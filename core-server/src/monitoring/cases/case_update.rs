@@ -54,8 +54,8 @@ pub(in crate::monitoring) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLo
 });
 
 impl CaseUpdate {
-    /// Reads the fields of a case, whose rules have been checked. Only those that `mask` names are written; without a
-    /// mask, those that are given. The paths of the fields begin with `prefix`.
+    /// Reads the fields of a case, whose rules have been checked. Only fields that `mask` names are written; without a
+    /// mask, all given fields. The paths of the fields begin with `prefix`.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,

@@ -1,5 +1,5 @@
 -- Records an attempt to deliver the message $4 up to the position $5, whether it succeeded ($6), and what is next. After a message that
--- was too large ($18), which had $19 bytes, another one of at most half as many follows. A webhook that was changed meanwhile has no
+-- was too large ($18), which had $19 bytes, another one of at most half as many follows. A webhook that was changed during the attempt has no
 -- message, so nothing but its lease and `is_slow` ($17) changes. The log keeps the last $16 attempts.
 with finished as (
     update webhooks w set

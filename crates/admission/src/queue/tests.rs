@@ -144,7 +144,7 @@ async fn companies_with_one_caller_each_are_served_in_turn() {
         sleep(Duration::from_secs(160)).await;
         callers.iter().for_each(JoinHandle::abort);
         let order = order.lock().unwrap().clone();
-        // Between two turns of a company all others have one, and at most those that begin at the same time have another.
+        // Between two turns of a company all others have one, and only companies that begin at the same time have another.
         for company in 0..16 {
             let turns = (0..order.len()).filter(|turn| order[*turn] == company);
             let turns: Vec<_> = std::iter::once(0).chain(turns).chain([order.len()]).collect();

@@ -46,7 +46,7 @@ pub enum End {
     Complete,
     /// The next one would take more bytes than were asked for.
     TooLarge,
-    /// There is no memory for the next one.
+    /// No memory is left for the next row.
     Full(Full),
 }
 
@@ -59,7 +59,7 @@ pub struct Connections {
     lock_timeout: &'static str,
     /// Whether the statements are writes of a call: none begins once its caller has left.
     of_call: bool,
-    /// On Citus: the only company of the statements, or the first of those of one node. 0 if there are others.
+    /// On Citus, the first company of the statements, which are all on its node; 0 for companies on several nodes.
     pub(super) company_id: i64,
     /// How many records of a kind a statement may create.
     new_records: usize,
@@ -78,8 +78,8 @@ struct Citus {
 }
 
 impl Connections {
-    /// The connections to the database of a pool, which must have the tables and input types that are expected. They are as
-    /// many as those of the pool may be; of the pool itself, at most one is used at a time.
+    /// The connections to the database of a pool, which must have the tables and input types that are expected. Their limit is
+    /// that of the pool, which itself uses at most one connection at a time.
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(&database.pool, expected).await?;
         let calls = if database.on_citus { Calls::of_citus(schema) } else { Calls::default() };
@@ -147,7 +147,7 @@ impl Connections {
         Self { new_records, ..self.clone() }
     }
 
-    /// Whether a statement is of one company, since companies are on different nodes.
+    /// Whether each statement needs its company's node, as on Citus.
     pub fn is_divided(&self) -> bool {
         !self.citus.calls.is_empty()
     }
@@ -282,8 +282,8 @@ impl Connections {
         borrowed.done(result)
     }
 
-    /// Runs work in a transaction whose changes are recorded as those of the request that runs here. It is rolled back unless what the
-    /// work returns `is_kept`.
+    /// Runs work in a transaction, and records its changes with the current request. The transaction is rolled back unless the result
+    /// `is_kept`.
     pub async fn in_transaction<T>(
         &self,
         is_kept: impl FnOnce(&T) -> bool,
@@ -340,7 +340,7 @@ impl Connections {
         Ok(borrowed)
     }
 
-    /// Items by the statement that they can share: all, or on Citus those of one node, by shard.
+    /// Divides items into groups that can share a statement: one group, or on Citus one for each node.
     pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
         if self.is_divided() { self.citus.locations.divide(&self.pool, items, company_of).await } else { vec![items] }
     }

@@ -21,7 +21,7 @@ use crate::{
     limits::{CHECK_TIMEOUT, LOCK_TIMEOUT},
 };
 
-/// Reads a table, as every operation does: the one of which nothing locks out readers, as a migration may do with another.
+/// Reads a table as every operation does. No migration locks this table against readers.
 /// A server that takes no writes does not serve.
 const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
     and (select count(*) from _sqlx_migrations) > 0";

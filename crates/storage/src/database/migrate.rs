@@ -23,7 +23,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         Err(DatabaseError::NotMigrated { .. } | DatabaseError::NotDistributed { .. }) => {}
         other => return other,
     }
-    // Of several processes, one migrates: its session has an advisory lock meanwhile.
+    // Only one process migrates at a time: its session holds an advisory lock.
     database.require_session("`compliance migrate`")?;
     let mut connection = database.pool.acquire().await.map_err(DatabaseError::History)?.detach();
     // Workers that help to make an index take the processors of the service.
@@ -35,7 +35,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         citus::prepare(&mut connection).await?;
         steps = Migrator::with_migrations(schema.migrations.iter().cloned().map(citus::one_by_one).collect());
     }
-    // Those of a newer version may be there already. This version works with its schema.
+    // Steps of a newer version may exist. This version works with its schema.
     steps.set_ignore_missing(true);
     let start = Instant::now();
     while let Err(error) = steps::run(&steps, &mut connection, start.elapsed()).await {

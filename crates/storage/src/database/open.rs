@@ -34,7 +34,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// The same database, whose reads may run on replicas. Refused on Citus, of which a replica has one node.
+    /// The same database, whose reads may run on replicas. Refused on Citus, where a replica has only one node.
     pub fn with_replicas(self, replicas: Option<ReadTarget>) -> Result<Self, DatabaseError> {
         if self.on_citus && replicas.is_some() {
             Err(DatabaseError::CitusReplica)
@@ -93,7 +93,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
             pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
         }
         Sessions::Shared => {
-            tracing::info!(host = name(host), "a pooler shares sessions: those of the role's settings are used");
+            tracing::info!(host = name(host), "a pooler shares sessions: the settings of the role apply");
             pool
         }
     };

@@ -51,7 +51,7 @@ pub(super) async fn probe_other(server: Arc<Pool>, primary: Option<Batcher<AskPr
         };
         let reason = result.err().map(|error| error.map_or_else(|| "silence".to_owned(), |error| error.to_string()));
         let has_changed = server.responds.send_if_modified(|is_used| {
-            // A read may have found a reason meanwhile.
+            // A read can have found a reason during the check.
             let usable = reason.is_none() && (!was_used || *is_used);
             std::mem::replace(is_used, usable) != usable
         });

@@ -49,8 +49,8 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The connections to a server: as many as those of its pool may be. Of that itself, at most one is used at a time. A replica has a
-    /// `max_lag`.
+    /// Returns the connections to a server, with the limit of its pool. The pool itself uses at most one connection at a time. A replica
+    /// has a `max_lag`.
     pub(super) fn new(server: &Database, inputs: Arc<Inputs>, max_lag: Option<Duration>, responds: bool) -> Arc<Self> {
         let current = Arc::new(Current::new(server, max_lag));
         let limit = (server.pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
@@ -116,8 +116,8 @@ impl Pool {
         fitting.or(last).map(|index| idle.remove(index))
     }
 
-    /// Takes out the connection that was not used for the longest time, if it is to be checked, with a permit:
-    /// together with those that are in use, there are no more than there may be.
+    /// Takes the connection that was idle for the longest time, if it needs a check. The permit keeps the number of
+    /// connections within its limit.
     pub(super) fn oldest_idle(&self) -> Option<(Connection, OwnedSemaphorePermit)> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
         let mut idle = self.idle();
@@ -151,7 +151,7 @@ impl Pool {
         Arc::ptr_eq(generation, &self.generation.borrow())
     }
 
-    /// Suspects all connections that are open now, and closes those that are not in use. Returns their generation.
+    /// Suspects all connections that are open now, and closes all idle ones. Returns their generation.
     pub(super) fn suspect(&self) -> Arc<Generation> {
         let suspected = self.generation.send_replace(Arc::default());
         self.drop_idle();

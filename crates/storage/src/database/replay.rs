@@ -18,9 +18,9 @@ pub(super) const WRITTEN: &str = "
         end
     ) p (lsn)";
 
-/// What a standby has replayed. It follows a timeline only if it has replayed nothing that is not a part of its history, so the one
-/// that it receives is the one that it follows. Without the right to know that (`pg_read_all_stats`), it is the one that it had
-/// replayed when it last saved its state.
+/// What a standby has replayed. It follows a timeline only if it has replayed nothing that is not a part of its history, so it
+/// follows the timeline that it receives. Without the right to see this (`pg_read_all_stats`), the query returns the timeline at its
+/// last restart point.
 const REPLAYED: &str = "
     select s.system_identifier as cluster,
         greatest(c.timeline_id, r.min_recovery_end_timeline, w.received_tli) as timeline,

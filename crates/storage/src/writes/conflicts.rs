@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, hash::Hash};
 
-/// The first items of which no two have a key in common, and the others.
+/// Separates the first items without a common key from all others.
 pub(super) fn without_conflicts<T, K: Eq + Hash>(
     items: Vec<T>,
     most: usize,

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::{FIRST_TURN_LOCK_TIMEOUT, FREE_TURN_LOCK_TIMEOUT, LOCK_TURNS, TURN_LOCK_TIMEOUT};
 
-/// Is told which company's work waits for others, and needs nothing meanwhile that other companies could use.
+/// Receives the ID of a company whose work begins to wait, so that other companies can use its permits.
 pub type OnWait = Arc<dyn Fn(i64) + Send + Sync>;
 
 /// The permits of all companies. They are handed out in the order in which they are requested.

@@ -37,8 +37,8 @@ pub trait Write: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Writes items by one statement, which is sent at once. Returns one result an item, in their order. `writers` has who writes each
-    /// item, see [`statement::writer`].
+    /// Sends one statement immediately, which writes all items. Returns one result for each item, in order. `writers` names the writer
+    /// of each item, see [`statement::writer`].
     fn write(
         &self,
         session: Session<'_>,
@@ -158,7 +158,7 @@ impl<W: Write> SharedWrites<W> {
             Poll::Ready(polled) => polled?,
             Poll::Pending => {
                 let polled = borrowing.await?;
-                // Lets callers that have left meanwhile be noticed.
+                // Notices callers that left during the wait.
                 deadline::check_caller().await;
                 polled
             }

@@ -34,7 +34,7 @@ impl Locations {
         self.0.get(&company).map(|(node, _)| node)
     }
 
-    /// Items by the statement that they can share: those of one node, by shard.
+    /// Divides items into one group for each node, ordered by shard. A group can share a statement.
     pub(in crate::database) async fn divide<T>(
         &self,
         coordinator: &Arc<Pool>,

@@ -1,6 +1,6 @@
 //! Connections to the nodes of Citus.
 //!
-//! The coordinator plans each call anew and copies its rows, which takes longer than the statement itself. So reads by key, pages
+//! The coordinator plans each call again and copies its rows, which takes longer than the statement itself. So reads by key, pages
 //! and coalesced writes call the function on the node that has the company's records, as long as this node can be reached from here.
 //! Otherwise they go through the coordinator, as all other statements do.
 
@@ -80,7 +80,7 @@ impl NodeConnections {
     }
 }
 
-/// Connections to a node, which is not used until it is found to serve. Its role and its password are those of the coordinator.
+/// Connections to a node, which is not used until it is found to serve. It has the coordinator's role and password.
 /// `None` if it cannot be reached from here, or has another schema.
 async fn open(coordinator: &Pool, options: &PgConnectOptions, address: &Address) -> Option<(Address, Arc<Pool>)> {
     let (_, host, port) = address;
