@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use storage::{deadline, statement};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Response, Status, Streaming};
+use tonic::{Response, Status, Streaming, codegen::BoxStream};
 
 use crate::{
     access::{Identity, is_expired},
@@ -38,7 +38,7 @@ pub(crate) trait Chunks: Send + 'static {
 }
 
 /// The acknowledgements of a stream: one for each chunk, in order.
-pub(crate) type Acknowledgements<R> = ReceiverStream<Result<R, Status>>;
+pub(crate) type Acknowledgements<R> = BoxStream<R>;
 
 /// Starts to serve a stream. While a chunk is being saved, no other is read. If the client does not read its acknowledgements, nothing
 /// is read. The stream ends at its timeout.
@@ -55,7 +55,7 @@ pub(crate) fn serve<C: Chunks>(
     let stream = Stream { backend: Arc::clone(backend), caller, deadline, acknowledgements };
     #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
     tokio::spawn(statement::inherit(stream.run(chunks, requests, open)));
-    Ok(streamed(ReceiverStream::new(receiver), deadline))
+    Ok(streamed(Box::pin(ReceiverStream::new(receiver)) as BoxStream<_>, deadline))
 }
 
 struct Stream<R> {

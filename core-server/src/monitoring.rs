@@ -13,12 +13,13 @@ mod items;
 mod known_names;
 mod names;
 mod observations;
+mod reviews;
 mod service;
 mod vocabularies;
 
 pub(crate) use service::Monitoring;
 
-use compliance_api::v1::{CaseInput, ExportCasesResponse, ExportUrlsResponse, UrlObservation};
+use compliance_api::v1::{CaseInput, ExportCasesResponse, ExportUrlsResponse, UrlObservation, UrlReview};
 use storage::table::Expected;
 
 use crate::record_pages::RecordPage as _;
@@ -38,8 +39,9 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
 ];
 
 /// The statements that change one record or read what a write refers to, with the types of their parameters.
-pub(crate) const SMALL_STATEMENTS: [(&str, &str); 3] = [
+pub(crate) const SMALL_STATEMENTS: [(&str, &str); 4] = [
     (include_str!("monitoring/cases/update.sql"), "bigint, bigint, case_input[], integer[], integer[], bigint[], text"),
+    (include_str!("monitoring/reviews/review.sql"), "bigint, bigint, url_review_input[], boolean, text"),
     (include_str!("monitoring/names.sql"), "bigint"),
     (include_str!("monitoring/observations/affiliates.sql"), "bigint, bigint[], text[]"),
 ];
@@ -56,8 +58,10 @@ pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'stati
 pub(crate) fn expect(expected: Expected) -> Expected {
     expected
         .record::<UrlObservation>()
+        .record::<UrlReview>()
         .record::<CaseInput>()
         .composite(&observations::INPUT)
+        .composite(&reviews::INPUT)
         .composite(&infractions::INPUT)
         .composite(&cases::INPUT)
         .composite(&incidents::INPUT)

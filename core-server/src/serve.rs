@@ -166,6 +166,7 @@ impl Core {
             cases: behind(&pipeline, Arc::clone(&cases)),
             syncs: behind(&pipeline, Arc::clone(&syncs)),
             overview: behind(&pipeline, Arc::clone(&overview)),
+            monitoring: behind(&pipeline, Arc::clone(&monitoring)),
             vocabularies: behind(&pipeline, Arc::clone(&monitoring)),
             changes: behind(&pipeline, Arc::clone(&changes)),
             erasures: behind(&pipeline, Arc::clone(&erasures)),

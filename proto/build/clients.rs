@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use anyhow::ensure;
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use prost_reflect::{DescriptorPool, Kind, MethodDescriptor, ServiceDescriptor};
 
-/// The services that have a client. `MonitoringService` takes streams, which exist on a network alone.
+/// The services that have a client.
 const SERVICES: &[&str] = &[
     "AccessService",
     "AffiliateService",
@@ -19,6 +18,7 @@ const SERVICES: &[&str] = &[
     "ErasureService",
     "WebhookService",
     "AuditService",
+    "MonitoringService",
 ];
 
 /// The services that a gateway calls, and so all whose responses partners get.
@@ -71,10 +71,10 @@ fn write_stubs(code: &mut String, service: &ServiceDescriptor, service_trait: &s
         }
         writeln!(
             code,
-            "/// `{path}`\nasync fn {}(&self, _: Request<crate::v1::{}>) -> Result<Response<{response}>, Status> {{\n\
-             Err(Status::unimplemented({path:?}))\n}}",
+            "/// `{path}`\nasync fn {}(&self, request: Request<{}>) -> Result<Response<{response}>, Status> {{\n{}\n}}",
             method.name().to_snake_case(),
-            method.input().name(),
+            request_type(&method),
+            unimplemented(&method),
         )?;
     }
     writeln!(code, "}}")?;
@@ -92,8 +92,7 @@ fn write_service(
 ) -> anyhow::Result<()> {
     writeln!(code, "#[tonic::async_trait]\nimpl{header} {{")?;
     for method in service.methods() {
-        ensure!(!method.is_client_streaming(), "{} takes a stream, which has no local form", method.full_name());
-        let (name, request) = (method.name(), method.input());
+        let (name, request) = (method.name(), request_type(&method));
         let mut response = format!("crate::v1::{}", method.output().name());
         if method.is_server_streaming() {
             writeln!(code, "type {name}Stream = {};", stream(&method))?;
@@ -101,14 +100,23 @@ fn write_service(
         }
         writeln!(
             code,
-            "async fn {}(&self, request: Request<crate::v1::{}>) -> Result<Response<{response}>, Status> {{\n{}\n}}",
+            "async fn {}(&self, request: Request<{request}>) -> Result<Response<{response}>, Status> {{\n{}\n}}",
             name.to_snake_case(),
-            request.name(),
-            body(&method),
+            if method.is_client_streaming() { unimplemented(&method) } else { body(&method) },
         )?;
     }
     writeln!(code, "}}")?;
     Ok(())
+}
+
+/// What an operation receives. Streams exist on a network alone.
+fn request_type(method: &MethodDescriptor) -> String {
+    let request = format!("crate::v1::{}", method.input().name());
+    if method.is_client_streaming() { format!("tonic::Streaming<{request}>") } else { request }
+}
+
+fn unimplemented(method: &MethodDescriptor) -> String {
+    format!("let _ = request;\nErr(Status::unimplemented({:?}))", method.full_name())
 }
 
 fn call_over_channel(method: &MethodDescriptor) -> String {

@@ -35,10 +35,13 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     Ok(code)
 }
 
+/// The service whose responses partners get as results alone.
+const WITHOUT_RECORDS: &str = "MonitoringService";
+
 /// The responses that partners get through a gateway, and the messages within them, by name.
 pub(crate) fn responses(pool: &DescriptorPool) -> BTreeMap<String, MessageDescriptor> {
     let mut messages = BTreeMap::new();
-    for service in clients::services(pool) {
+    for service in clients::services(pool).filter(|service| service.name() != WITHOUT_RECORDS) {
         for method in service.methods() {
             collect(&method.output(), &mut messages);
         }

@@ -43,11 +43,14 @@ fn operation(pool: &DescriptorPool, path: &str, method: &MethodDescriptor) -> an
         bail!("the option authorization is not a message")
     };
     let scope = options::text(&option, "scope");
-    let authorization = match (options::flag(&option, "open"), scope.as_str()) {
-        (true, "") => "Authorization::Open".to_owned(),
+    let or_scope = options::value(pool, &method.options(), "or_scope")?;
+    let or_scope = or_scope.as_str().context("the option or_scope is a text")?;
+    let scopes: Vec<&str> = [scope.as_str(), or_scope].into_iter().filter(|scope| !scope.is_empty()).collect();
+    let authorization = match (options::flag(&option, "open"), &scopes[..]) {
+        (true, []) => "Authorization::Open".to_owned(),
         (true, _) => bail!("operations that are open need no scope"),
-        (false, "") => "Authorization::Token".to_owned(),
-        (false, scope) => format!("Authorization::Scope({scope:?})"),
+        (false, []) => "Authorization::Token".to_owned(),
+        (false, scopes) => format!("Authorization::Scope(&{scopes:?})"),
     };
     let work = options::value(pool, &method.options(), "work")?.as_enum_number().unwrap_or_default();
     let kinds = pool.get_enum_by_name("compliance.v1.Work").context("the enum is declared")?;

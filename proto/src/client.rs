@@ -7,17 +7,18 @@ use crate::{
     batch_read::ReadRecords,
     error::Error,
     v1::{
-        ListAffiliatesResponse, ListAllComplianceCasesResponse, ListAllComplianceUrlsResponse,
-        StreamComplianceUrlsResponse, WatchChangesResponse, access_service_client::AccessServiceClient,
-        access_service_server::AccessService, affiliate_service_client::AffiliateServiceClient,
-        affiliate_service_server::AffiliateService, affiliate_sync_service_client::AffiliateSyncServiceClient,
-        affiliate_sync_service_server::AffiliateSyncService, audit_service_client::AuditServiceClient,
-        audit_service_server::AuditService, batch_read_response::Result as Outcome,
-        change_service_client::ChangeServiceClient, change_service_server::ChangeService,
-        compliance_case_service_client::ComplianceCaseServiceClient,
+        ExportCasesResponse, ExportUrlsResponse, ListAffiliatesResponse, ListAllComplianceCasesResponse,
+        ListAllComplianceUrlsResponse, StreamComplianceUrlsResponse, StreamUrlObservationsResponse,
+        WatchChangesResponse, access_service_client::AccessServiceClient, access_service_server::AccessService,
+        affiliate_service_client::AffiliateServiceClient, affiliate_service_server::AffiliateService,
+        affiliate_sync_service_client::AffiliateSyncServiceClient, affiliate_sync_service_server::AffiliateSyncService,
+        audit_service_client::AuditServiceClient, audit_service_server::AuditService,
+        batch_read_response::Result as Outcome, change_service_client::ChangeServiceClient,
+        change_service_server::ChangeService, compliance_case_service_client::ComplianceCaseServiceClient,
         compliance_case_service_server::ComplianceCaseService,
         compliance_url_service_client::ComplianceUrlServiceClient, compliance_url_service_server::ComplianceUrlService,
         erasure_service_client::ErasureServiceClient, erasure_service_server::ErasureService,
+        monitoring_service_client::MonitoringServiceClient, monitoring_service_server::MonitoringService,
         overview_service_client::OverviewServiceClient, overview_service_server::OverviewService, read::Operation,
         vocabulary_service_client::VocabularyServiceClient, vocabulary_service_server::VocabularyService,
         webhook_service_client::WebhookServiceClient, webhook_service_server::WebhookService,
@@ -97,6 +98,14 @@ pub struct Clients {
     >,
     /// Compliance cases.
     pub cases: Arc<dyn ComplianceCaseService<ListAllComplianceCasesStream = BoxStream<ListAllComplianceCasesResponse>>>,
+    /// Case work and reviews.
+    pub monitoring: Arc<
+        dyn MonitoringService<
+                StreamUrlObservationsStream = BoxStream<StreamUrlObservationsResponse>,
+                ExportUrlsStream = BoxStream<ExportUrlsResponse>,
+                ExportCasesStream = BoxStream<ExportCasesResponse>,
+            >,
+    >,
     /// Figures of all records.
     pub overview: Arc<dyn OverviewService>,
     /// Names that fields can have.
@@ -130,6 +139,7 @@ impl Clients {
             syncs: remote!(AffiliateSyncServiceClient),
             urls: remote!(ComplianceUrlServiceClient),
             cases: remote!(ComplianceCaseServiceClient),
+            monitoring: remote!(MonitoringServiceClient),
             overview: remote!(OverviewServiceClient),
             vocabularies: remote!(VocabularyServiceClient),
             changes: remote!(ChangeServiceClient),

@@ -58,8 +58,8 @@ pub enum Authorization {
     Open,
     /// Whoever has a valid token.
     Token,
-    /// Whoever has a valid token with this scope.
-    Scope(&'static str),
+    /// Whoever has a valid token with one of these scopes. The first is the scope of the service.
+    Scope(&'static [&'static str]),
 }
 
 impl Operation {

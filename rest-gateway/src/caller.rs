@@ -161,6 +161,18 @@ impl Caller {
         })
     }
 
+    /// Whether the token has the scope that the operation needs, and the operation takes the conditions of the request.
+    pub(crate) fn permits(&self, parts: &Parts) -> Result<(), Error> {
+        match self.missing_scope() {
+            Some(scope) => Err(Error::scope_missing(scope)),
+            None => tags::refuse_others(parts),
+        }
+    }
+
+    fn missing_scope(&self) -> Option<&'static str> {
+        self.scope.filter(|scope| !self.token.has_scope(scope))
+    }
+
     /// Returns what the gateway has read of a request. If that failed, the core does not see the request, so it is asked
     /// first whether it would have accepted the call: an exceeded rate limit and a missing scope come before any violation, and the
     /// request is counted.
@@ -170,8 +182,7 @@ impl Caller {
             Err(error) => {
                 let check = self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request));
                 let (_, rate_limit, _) = check.await?;
-                let missing = self.scope.filter(|scope| !self.token.has_scope(scope));
-                Err(Refusal { error: missing.map_or(error, Error::scope_missing), rate_limit })
+                Err(Refusal { error: self.missing_scope().map_or(error, Error::scope_missing), rate_limit })
             }
         }
     }
@@ -192,16 +203,19 @@ impl Caller {
     }
 }
 
-/// The scope that the operation at a path needs. The core checks it, except for requests that the gateway refuses.
+/// The scope that the operation at a path needs.
 fn scope_of(method: &Method, path: &str) -> Option<&'static str> {
     let operation = match path.strip_prefix("/api/")?.split('/').next()? {
         "webhooks" => Operation::CREATE_WEBHOOK,
         "audit" => Operation::SEARCH_CHANGES,
         "affiliates" if method == Method::DELETE => Operation::ERASE_AFFILIATE,
+        "cases" if method != Method::GET => Operation::UPDATE_CASE,
+        "urls" if method == Method::PATCH => Operation::REVIEW_URL,
         _ => return None,
     };
     match operation.authorization {
-        Authorization::Scope(scope) => Some(scope),
+        // Behind the scope of internal services is that of partners.
+        Authorization::Scope(scopes) => scopes.last().copied(),
         Authorization::Open | Authorization::Token => None,
     }
 }
@@ -215,7 +229,7 @@ impl FromRequestParts<Arc<Gateway>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
         let caller = Self::of(gateway, parts).await.map_err(Error::from)?;
-        caller.accept(tags::refuse_others(parts)).await?;
+        caller.accept(caller.permits(parts)).await?;
         Ok(caller)
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod affiliates;
 pub(crate) mod body;
+pub(crate) mod cases;
 pub(crate) mod checked;
 mod collect;
 mod inflate;

@@ -6,7 +6,7 @@ use admission::Memory;
 use axum::{
     Router,
     response::IntoResponse as _,
-    routing::{delete, get, post, put},
+    routing::{delete, get, patch, post, put},
 };
 use compliance_api::{
     batch_read::RATE_LIMIT,
@@ -74,7 +74,7 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     let origins = if is_any { AllowOrigin::any() } else { AllowOrigin::list(origins.iter().cloned()) };
     let layer = CorsLayer::new()
         .allow_origin(origins)
-        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
         .allow_headers([AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, REQUEST_ID])
         .expose_headers(
             [REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, ETAG, LOCATION, RETRY_AFTER]
@@ -115,8 +115,16 @@ routes! {
     post "/api/urls" => urls::add;
     get "/api/urls:search" => urls::search, SearchComplianceUrlsRequest;
     get "/api/urls/{id}" => urls::get, GetComplianceUrlRequest;
+    patch "/api/urls/{id}" => urls::review;
     get "/api/cases" => cases::list, ListComplianceCasesRequest, ListAllComplianceCasesRequest;
     get "/api/cases/{id}" => cases::get, GetComplianceCaseRequest;
+    post "/api/cases" => cases::work::open;
+    patch "/api/cases/{id}" => cases::work::update;
+    post "/api/cases/{id}/resolve" => cases::work::resolve;
+    post "/api/cases/{id}/close" => cases::work::close;
+    post "/api/cases/{id}/reopen" => cases::work::reopen;
+    post "/api/cases/{id}/incidents" => cases::work::attach;
+    post "/api/cases/{id}/incidents:detach" => cases::work::detach;
     get "/api/overview" => overview::get;
     get "/api/vocabularies" => vocabularies::get;
     get "/api/changes" => changes::list, ListChangesRequest;

@@ -80,6 +80,8 @@ impl IfMatch {
             Some(Err(())) => invalid("be *, or a list of entity tags such as \"7\""),
             Some(Ok(Named::Tags(tags))) => {
                 let strong = tags.iter().filter(|tag| !tag.is_weak).filter_map(Tag::etag);
+                // Behind the point is the digest of what a read shows of other records.
+                let strong = strong.map(|etag| etag.split_once('.').map_or(etag, |(own, _)| own));
                 // Any other is that of no record.
                 let possible = |etag: &&str| {
                     (1..=MAX_ETAG_CHARS).contains(&etag.len()) && etag.bytes().all(|byte| byte.is_ascii_digit())
@@ -104,8 +106,14 @@ impl IfMatch {
 }
 
 /// The operations that take `If-Match`.
-const CONDITIONAL: [(Method, &str); 2] =
-    [(Method::PUT, "/api/affiliates/{id}"), (Method::DELETE, "/api/affiliates/{id}")];
+const CONDITIONAL: [(Method, &str); 6] = [
+    (Method::PUT, "/api/affiliates/{id}"),
+    (Method::DELETE, "/api/affiliates/{id}"),
+    (Method::PATCH, "/api/cases/{id}"),
+    (Method::POST, "/api/cases/{id}/resolve"),
+    (Method::POST, "/api/cases/{id}/close"),
+    (Method::POST, "/api/cases/{id}/reopen"),
+];
 
 /// Refuses conditions of a change that the operation does not take: a client that sends one relies on it.
 pub(crate) fn refuse_others(parts: &Parts) -> Result<(), Error> {

@@ -71,11 +71,14 @@ fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -
         let record = record.as_object_mut().unwrap();
         record.remove("id");
         record.remove("client_id");
+        record.remove("distributor_id");
         if let Some(index) = record.get("case_id").and_then(Value::as_i64).map(|id| indexes[&id]) {
             record.insert("case_id".to_owned(), index.into());
         }
         for incident in record.get_mut("incidents").and_then(Value::as_array_mut).into_iter().flatten() {
-            incident.as_object_mut().unwrap().remove("incident_id");
+            let incident = incident.as_object_mut().unwrap();
+            incident.remove("incident_id");
+            incident.remove("url_id");
         }
     }
     records

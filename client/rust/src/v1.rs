@@ -1958,6 +1958,12 @@ pub struct ComplianceCase {
     /// change, which then fails if the case has changed meanwhile.
     #[prost(string, tag = "49")]
     pub etag: ::prost::alloc::string::String,
+    /// ID of the affiliate, assigned by the service.
+    #[prost(int64, tag = "50")]
+    pub distributor_id: i64,
+    /// Notes on the case.
+    #[prost(string, optional, tag = "51")]
+    pub note: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Content found in breach of policy.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1974,6 +1980,15 @@ pub struct Incident {
     /// Name, a name of the catalogue.
     #[prost(string, optional, tag = "4")]
     pub infraction_name: ::core::option::Option<::prost::alloc::string::String>,
+    /// For the type url: ID of the URL.
+    #[prost(int64, optional, tag = "5")]
+    pub url_id: ::core::option::Option<i64>,
+    /// For the type url: the URL.
+    #[prost(string, optional, tag = "6")]
+    pub url: ::core::option::Option<::prost::alloc::string::String>,
+    /// For any other type: the finder's identifier of the content.
+    #[prost(string, optional, tag = "7")]
+    pub reference: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for one page of the cases that match every given filter.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2426,6 +2441,9 @@ pub struct CaseInput {
     /// When it was last changed.
     #[prost(message, optional, tag = "19")]
     pub last_updated_date: ::core::option::Option<::prost_types::Timestamp>,
+    /// Notes on the case.
+    #[prost(string, optional, tag = "20")]
+    pub note: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// Content found in breach of policy, to be part of a case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -3469,6 +3487,46 @@ pub struct ExportCasesResponse {
     #[prost(int64, tag = "2")]
     pub last_case_id: i64,
 }
+/// The verdict on one URL.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ReviewUrlRequest {
+    /// ID assigned by the service.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+    /// The new values.
+    #[prost(message, optional, tag = "2")]
+    pub review: ::core::option::Option<UrlReview>,
+    /// The fields to change, by name. A field that is named and absent from `review` is cleared. Without a mask, the given fields are
+    /// changed. If no field changes, the URL stays as it is.
+    #[prost(message, optional, tag = "3")]
+    pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
+}
+/// The fields that a review changes.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UrlReview {
+    /// A name of the vocabulary of URL incident statuses; cannot be cleared.
+    #[prost(string, optional, tag = "1")]
+    pub incident_status: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether the URL was marked a false positive.
+    #[prost(bool, optional, tag = "2")]
+    pub false_positive: ::core::option::Option<bool>,
+    /// Whether monitoring is switched off; cannot be cleared.
+    #[prost(bool, optional, tag = "3")]
+    pub disabled: ::core::option::Option<bool>,
+    /// Notes.
+    #[prost(string, optional, tag = "4")]
+    pub note: ::core::option::Option<::prost::alloc::string::String>,
+    /// The infractions of the URL, which replace all that it has; at most 100. An infraction that exists keeps its date.
+    #[prost(message, repeated, tag = "5")]
+    pub infractions: ::prost::alloc::vec::Vec<InfractionInput>,
+}
+/// The URL has the values that were given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReviewUrlResponse {
+    /// Its ID.
+    #[prost(int64, tag = "1")]
+    pub url_id: i64,
+}
 /// A request for every vocabulary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetVocabulariesRequest {}
@@ -3745,7 +3803,8 @@ pub mod monitoring_service_client {
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     /// Writes what partners read: observations of URLs, infractions, cases with their incidents, and vocabularies. For
-    /// crawlers, case tools and migrations. The token needs the scope `monitor`; its company is the one that is written.
+    /// crawlers, case tools and migrations. The token needs the scope `monitor`; its company is the one that is written. Operations on one
+    /// case, and ReviewUrl, also accept the scope `cases`.
     ///
     /// For all operations:
     ///
@@ -3977,6 +4036,31 @@ pub mod monitoring_service_client {
                         "WithdrawInfractions",
                     ),
                 );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Writes the verdict of a review, and sets `last_review_date` to now. Key: the URL. NOT_FOUND if the company has no URL with this ID.
+        pub async fn review_url(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReviewUrlRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ReviewUrlResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/compliance.v1.MonitoringService/ReviewUrl",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("compliance.v1.MonitoringService", "ReviewUrl"));
             self.inner.unary(req, path, codec).await
         }
         /// Opens a case, with incidents if there are any. Key: `request_id`; a repetition returns the same case and changes
@@ -5941,6 +6025,11 @@ impl crate::Request for WithdrawInfractionsRequest {
     const PATH: &'static str = "/compliance.v1.MonitoringService/WithdrawInfractions";
 }
 impl crate::UnaryRequest for WithdrawInfractionsRequest {}
+impl crate::Request for ReviewUrlRequest {
+    type Response = ReviewUrlResponse;
+    const PATH: &'static str = "/compliance.v1.MonitoringService/ReviewUrl";
+}
+impl crate::UnaryRequest for ReviewUrlRequest {}
 impl crate::Request for OpenCaseRequest {
     type Response = OpenCaseResponse;
     const PATH: &'static str = "/compliance.v1.MonitoringService/OpenCase";

@@ -78,7 +78,9 @@ impl AccessPolicy {
         };
         let token = claims.clone();
         let caller = match authorization {
-            Authorization::Scope(scope) if !claims.has_scope(scope) => Err(Error::scope_missing(scope)),
+            Authorization::Scope(scopes) if !scopes.iter().any(|scope| claims.has_scope(scope)) => {
+                Err(Error::scope_missing(scopes[0]))
+            }
             _ => Ok(Some(Identity { company_id, claims })),
         };
         (Some(token), rate_limit, caller)

@@ -28,12 +28,22 @@ pub(crate) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<Compl
 pub(crate) fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
     let ids = row.try_get::<Option<Vec<i64>>, _>("incident_ids")?.unwrap_or_default();
     let types = row.try_get::<Option<Vec<i16>>, _>("incident_types")?.unwrap_or_default();
-    let incidents = ids.into_iter().zip(types).zip(infraction_lists::read(row)?);
-    let incidents = incidents.map(|((incident_id, kind), (infraction_type, infraction_name))| Incident {
-        incident_id,
-        incident_type: kind.into(),
-        infraction_type,
-        infraction_name,
-    });
+    let url_ids = row.try_get::<Option<Vec<Option<i64>>>, _>("incident_url_ids")?.unwrap_or_default();
+    let urls = row.try_get::<Option<Vec<Option<String>>>, _>("incident_urls")?.unwrap_or_default();
+    let references = row.try_get::<Option<Vec<Option<String>>>, _>("incident_references")?.unwrap_or_default();
+    let contents = url_ids.into_iter().zip(urls).zip(references);
+    let incidents = ids.into_iter().zip(types).zip(infraction_lists::read(row)?).zip(contents);
+    let incidents =
+        incidents.map(|(((incident_id, kind), (infraction_type, infraction_name)), ((url_id, url), reference))| {
+            Incident {
+                incident_id,
+                incident_type: kind.into(),
+                infraction_type,
+                infraction_name,
+                url_id,
+                url,
+                reference,
+            }
+        });
     Ok(incidents.collect())
 }

@@ -130,21 +130,18 @@ pub(super) async fn each_case(
 }
 
 fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, sqlx::Error> {
-    let urls = row.try_get::<Option<Vec<Option<String>>>, _>("incident_urls")?.unwrap_or_default();
-    let references = row.try_get::<Option<Vec<Option<String>>>, _>("incident_references")?.unwrap_or_default();
-    let incidents =
-        cases::record::incidents(row)?.into_iter().zip(urls).zip(references).map(|((incident, url), reference)| {
-            let is_url = incident.incident_type() == IncidentType::Url;
-            IncidentInput {
-                incident_type: incident.incident_type,
-                url,
-                url_id: None,
-                // Content without a reference gets one from the ID of its incident.
-                reference: reference.or_else(|| (!is_url).then(|| format!("incident-{}", incident.incident_id))),
-                infraction_type: incident.infraction_type,
-                infraction_name: incident.infraction_name,
-            }
-        });
+    let incidents = cases::record::incidents(row)?.into_iter().map(|incident| {
+        let is_url = incident.incident_type() == IncidentType::Url;
+        IncidentInput {
+            incident_type: incident.incident_type,
+            url: incident.url,
+            url_id: None,
+            // Content without a reference gets one from the ID of its incident.
+            reference: incident.reference.or_else(|| (!is_url).then(|| format!("incident-{}", incident.incident_id))),
+            infraction_type: incident.infraction_type,
+            infraction_name: incident.infraction_name,
+        }
+    });
     let request_id = match row.try_get("request_id")? {
         None => invented_request_id(row.try_get("last_id")?),
         Some(request_id) => request_id,

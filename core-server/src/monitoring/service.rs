@@ -11,9 +11,10 @@ use compliance_api::{
         GetVocabulariesRequest, GetVocabulariesResponse, ListVocabulariesRequest, ListVocabulariesResponse,
         ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, OpenCaseResponse, RecordInfractionsRequest,
         RecordInfractionsResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest, ResolveCaseResponse,
-        StreamUrlObservationsRequest, StreamUrlObservationsResponse, UpdateCaseRequest, UpdateCaseResponse,
-        VocabularyNames, WithdrawInfractionsRequest, WithdrawInfractionsResponse,
-        monitoring_service_server::MonitoringService, vocabulary_service_server::VocabularyService,
+        ReviewUrlRequest, ReviewUrlResponse, StreamUrlObservationsRequest, StreamUrlObservationsResponse,
+        UpdateCaseRequest, UpdateCaseResponse, VocabularyNames, WithdrawInfractionsRequest,
+        WithdrawInfractionsResponse, monitoring_service_server::MonitoringService,
+        vocabulary_service_server::VocabularyService,
     },
 };
 use tonic::{Request, Response, Status, Streaming};
@@ -25,7 +26,7 @@ use super::{
     infractions::{self, Action},
     items::messages,
     observations::{Observations, observe},
-    vocabularies,
+    reviews, vocabularies,
 };
 use crate::{
     access::Identity,
@@ -102,6 +103,11 @@ impl MonitoringService for Monitoring {
         let (company, request) = self.accept(request)?;
         let results = infractions::apply(company, Action::Withdraw, request.infractions).await?;
         Ok(Response::new(WithdrawInfractionsResponse { results: messages(results) }))
+    }
+
+    async fn review_url(&self, request: Request<ReviewUrlRequest>) -> Served<ReviewUrlResponse> {
+        let (company, request) = self.accept(request)?;
+        Ok(Response::new(reviews::review(company, request).await?))
     }
 
     async fn open_case(&self, request: Request<OpenCaseRequest>) -> Served<OpenCaseResponse> {

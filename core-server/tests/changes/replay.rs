@@ -114,12 +114,23 @@ impl Copy {
     }
 
     fn cases(&self) -> Vec<ComplianceCase> {
+        let url = |id: i64| self.of("url").find(|(url, _)| *url == id).map(|(_, own)| own["url"].clone());
         let incidents = |case: i64| {
             let own = self.of("incident").filter(|(_, own)| own["case_id"] == case.to_string());
             let incident = |(incident_id, own): (i64, &Fields)| {
                 let (infraction_type, infraction_name) = self.names(own);
                 let incident_type = own["incident_type"].parse().unwrap();
-                Incident { incident_id, incident_type, infraction_type, infraction_name }
+                let url_id = own.get("url_id").and_then(|id| id.parse().ok());
+                let reference = own.get("reference").cloned();
+                Incident {
+                    incident_id,
+                    incident_type,
+                    infraction_type,
+                    infraction_name,
+                    url_id,
+                    url: url_id.and_then(url),
+                    reference,
+                }
             };
             own.map(incident).collect()
         };

@@ -34,6 +34,7 @@ fn full() -> OpenCaseRequest {
             follow_up_date: Some(at("2024-01-06 00:00:00")),
             closed_date: Some(at("2024-01-07 00:00:00")),
             last_updated_date: Some(at("2024-01-08 00:00:00")),
+            note: some("a note"),
         }),
         incidents: vec![
             url_incident("https://example.org/"),
@@ -62,7 +63,15 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
     let url = company.observe_one(observation("https://example.org/")).await;
     let id = company.open(full()).await;
     let read = company.case(id).await;
+    let content = |index| match index {
+        0 => (Some(url), some("https://example.org/"), None),
+        1 => (None, None, some("ad 7")),
+        _ => (None, None, some("form 1")),
+    };
     let incident = |index: usize, kind: IncidentType, of: Option<(&str, &str)>| Incident {
+        url_id: content(index).0,
+        url: content(index).1,
+        reference: content(index).2,
         incident_id: read.incidents[index].incident_id,
         incident_type: kind.into(),
         infraction_type: of.and_then(|(kind, _)| some(kind)),
@@ -95,6 +104,8 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
             incident(2, IncidentType::Form, None),
         ],
         etag: read.etag.clone(),
+        distributor_id: read.distributor_id,
+        note: some("a note"),
         ..ComplianceCase::default()
     };
     assert_eq!(read, ComplianceCase { case_country: read.case_country.clone(), ..expected });

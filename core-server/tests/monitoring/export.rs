@@ -97,7 +97,10 @@ async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<Compliance
     }
     for case in &mut cases {
         case.case_id = 0;
-        case.incidents.iter_mut().for_each(|incident| incident.incident_id = 0);
+        case.distributor_id = 0;
+        for incident in &mut case.incidents {
+            (incident.incident_id, incident.url_id) = (0, incident.url_id.map(|_| 0));
+        }
     }
     (urls, cases)
 }

@@ -15,7 +15,7 @@ const REVERSE: &str = "
     begin
         -- Types that others contain come first.
         foreach dependent in array array['infraction_input', 'incident_input', 'url_observation_input', 'case_input',
-            'incident_key_input', 'vocabulary_entry_input']
+            'incident_key_input', 'vocabulary_entry_input', 'url_review_input']
         loop
             select format('create type %I as (%s)', dependent,
                 string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' order by a.attnum desc))
@@ -24,7 +24,7 @@ const REVERSE: &str = "
             definitions := definitions || definition;
         end loop;
         drop type infraction_input, incident_input, url_observation_input, case_input, incident_key_input,
-            vocabulary_entry_input;
+            vocabulary_entry_input, url_review_input;
         foreach definition in array definitions loop
             execute definition;
         end loop;

@@ -72,7 +72,7 @@ impl Violations {
     pub fn merge(&mut self, mut other: Self) {
         let known: HashSet<&str> = self.kept.iter().map(|known| known.path.as_str()).collect();
         let kept_before = other.kept.len();
-        other.kept.retain(|violation| !known.contains(violation.path.as_str()));
+        other.kept.retain(|violation| !known.contains(violation.path.as_str()) && !is_within(&known, &violation.path));
         other.total -= kept_before - other.kept.len();
         self.total += other.total;
         self.kept.append(&mut other.kept);
@@ -135,6 +135,14 @@ pub fn label(path: &str) -> String {
 
 pub(super) fn too_many_items(label: &str, most: usize) -> String {
     format!("The {label} field must not have more than {most} items.")
+}
+
+/// Whether a path is within an element of a list that is reported itself.
+fn is_within(reported: &HashSet<&str>, path: &str) -> bool {
+    path.match_indices('.').map(|(end, _)| &path[..end]).any(|outer| {
+        let is_element = outer.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+        is_element && reported.contains(outer)
+    })
 }
 
 #[cfg(test)]

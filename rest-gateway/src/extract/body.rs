@@ -32,7 +32,6 @@ use crate::{
     ignored::Ignored,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
     request_record::RequestRecord,
-    tags,
 };
 
 /// A byte order mark, with which some programs begin a text.
@@ -58,7 +57,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
                 return Err(Error::from(error).into());
             }
         };
-        if let Err(error) = tags::refuse_others(&parts) {
+        if let Err(error) = caller.permits(&parts) {
             discard(gateway, &parts.headers, body).await;
             return caller.accept(Err(error)).await;
         }

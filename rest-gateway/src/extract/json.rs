@@ -11,7 +11,7 @@ use serde::{
 };
 
 /// A JSON value as it was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'de> {
     Null,
     Flag(bool),
@@ -21,6 +21,8 @@ pub(super) enum Value<'de> {
     Text(Cow<'de, str>),
     /// An array, where one is expected.
     List(Vec<Self>),
+    /// An object, where one is expected: its entries as they were sent.
+    Object(Vec<(Cow<'de, str>, Self)>),
     /// Any other number, an array or an object.
     Other,
 }
@@ -109,9 +111,22 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
     }
 }
 
-/// A value of any type, and its elements if it is a list that is expected.
+/// A value of any type.
+#[derive(Clone, Copy)]
 pub(super) struct AnyShape {
-    pub(super) is_list: bool,
+    /// How deep arrays and objects are read. Deeper ones are skipped.
+    pub(super) depth: usize,
+    /// The most elements of an array. Those behind are skipped.
+    pub(super) most: usize,
+}
+
+impl AnyShape {
+    /// A value that is neither an array nor an object.
+    pub(super) const SCALAR: Self = Self { depth: 0, most: 0 };
+
+    fn inner(self) -> Option<Self> {
+        Some(Self { depth: self.depth.checked_sub(1)?, ..self })
+    }
 }
 
 impl<'de> Shape<'de> for AnyShape {
@@ -122,17 +137,34 @@ impl<'de> Shape<'de> for AnyShape {
     }
 
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Value<'de>, A::Error> {
-        if !self.is_list {
-            while array.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(Value::Other);
-        }
         let mut values = Vec::new();
-        while let Some(value) = array.next_element_seed(Read(Self { is_list: false }))? {
+        while let Some(inner) = self.inner().filter(|_| values.len() < self.most)
+            && let Some(value) = array.next_element_seed(Read(inner))?
+        {
             values.push(value);
         }
-        Ok(Value::List(values))
+        while array.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(if self.depth == 0 { Value::Other } else { Value::List(values) })
+    }
+
+    fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Value<'de>, A::Error> {
+        let Some(inner) = self.inner() else {
+            while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Value::Other);
+        };
+        let mut entries = Vec::new();
+        while let Some(Key(name)) = object.next_key()? {
+            let value = object.next_value_seed(Read(inner))?;
+            if entries.len() < MOST_ENTRIES {
+                entries.push((name, value));
+            }
+        }
+        Ok(Value::Object(entries))
     }
 }
+
+/// The most entries of an object within another: more than any message has fields.
+const MOST_ENTRIES: usize = 100;
 
 /// The key of an object's entry, copied only if it is written with escapes.
 #[derive(Deserialize)]
@@ -142,7 +174,7 @@ pub(super) struct Key<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 mod tests {
     use super::{AnyShape, Value, read};
 
-    const ANY: AnyShape = AnyShape { is_list: false };
+    const ANY: AnyShape = AnyShape::SCALAR;
 
     #[test]
     fn a_value_has_one_type() {
@@ -154,8 +186,10 @@ mod tests {
         assert_eq!(value("null"), Value::Null);
         assert_eq!(value("true"), Value::Flag(true));
         assert_eq!(value("\"\\u00e9\""), Value::Text("é".into()));
-        let list = read(b"[5,[6]]", AnyShape { is_list: true }).unwrap();
-        assert_eq!(list, Value::List(vec![Value::Integer(5), Value::Other]));
+        for (most, expected) in [(9, vec![Value::Integer(5), Value::Other]), (1, vec![Value::Integer(5)])] {
+            let list = read(b"[5,[6]]", AnyShape { depth: 1, most }).unwrap();
+            assert_eq!(list, Value::List(expected));
+        }
         for other in ["5.0", "5e0", "[5]", "{\"5\":5}", "99999999999999999999", "18446744073709551615"] {
             assert_eq!(value(other), Value::Other, "{other}");
         }

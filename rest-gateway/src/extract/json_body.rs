@@ -115,8 +115,12 @@ pub(super) fn document<'de, M: FromObject>(
 
 /// Reads a body that is one object.
 pub(super) fn one<'de>(body: &'de [u8], object: &mut Object<'de>, ignored: &mut Ignored) -> Result<(), Error> {
-    let is_object = read(body, ObjectShape { object, at: At::Body, ignored }).map_err(|_| not_json())?;
-    if is_object { Ok(()) } else { Err(not_an_object()) }
+    let shape = ObjectShape { object: &mut *object, at: At::Body, ignored: &mut *ignored };
+    if !read(body, shape).map_err(|_| not_json())? {
+        return Err(not_an_object());
+    }
+    object.report_ignored(ignored);
+    Ok(())
 }
 
 fn not_json() -> Error {
@@ -260,7 +264,7 @@ impl<'de> Shape<'de> for ObjectShape<'_, 'de> {
         while let Some(Key(name)) = entries.next_key()? {
             if !self.object.read(&name, &mut entries)? {
                 match self.at {
-                    At::Body => self.ignored.add(&name),
+                    At::Body | At::Within(_) => self.ignored.add(&name),
                     At::Element(list, index) => self.ignored.add_of_element(list, index, &name),
                 }
                 entries.next_value::<IgnoredAny>()?;

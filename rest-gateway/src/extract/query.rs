@@ -13,7 +13,11 @@ use http::request::Parts;
 use prost::Message;
 use url::form_urlencoded;
 
-use super::{checked::accept, json::Value, object::Object};
+use super::{
+    checked::accept,
+    json::Value,
+    object::{Object, in_json},
+};
 use crate::{
     request_record::RequestRecord,
     route::{Route, is_parameter},
@@ -128,7 +132,10 @@ fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     Ok(match field.kind {
         Kind::Integer(_) => Value::Integer(integer(field, &text)?),
         Kind::Flag => Value::Flag(choice(YES_NO)? == 1),
-        Kind::Choice(values) => Value::Integer(choice(values)?.into()),
+        Kind::Choice(values) => {
+            choice(values)?;
+            Value::Text(in_json(&text).into())
+        }
         Kind::Text if field.is_list => {
             Value::List(text.split(',').map(|text| Value::Text(Cow::Owned(text.to_owned()))).collect())
         }

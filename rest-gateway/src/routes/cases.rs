@@ -1,5 +1,7 @@
 //! `/cases`
 
+pub(crate) mod work;
+
 use axum::response::Response;
 use compliance_api::{error::Error, v1::GetComplianceCaseRequest};
 

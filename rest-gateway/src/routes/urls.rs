@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 use compliance_api::{
-    error::Error,
-    v1::{ComplianceUrl, GetComplianceUrlRequest, StreamComplianceUrlsRequest, UrlResult},
+    error::{Error, ResultCode},
+    v1::{ComplianceUrl, GetComplianceUrlRequest, ReviewUrlRequest, StreamComplianceUrlsRequest, UrlResult},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
@@ -13,7 +13,7 @@ use crate::{
     caller::{Caller, Opened},
     envelope::{Detail, Envelope, respond},
     error::Refusal,
-    extract::{body::RequestBody, checked::id_with, path::PathId, query::Query, urls},
+    extract::{body::RequestBody, cases, checked::id_with, path::PathId, query::Query, urls},
     found::respond_found,
     limits::PAGE_MEMORY,
     stream::{ListFormat, respond_list, respond_opened},
@@ -88,6 +88,26 @@ pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Re
     let read = caller.call(request, |core, request| core.urls.get_compliance_url(request));
     let (url, rate_limit, held) = read.await?;
     respond_found(&caller, rate_limit, held, transcript(&url), &Envelope::found("URL found.", &url, None))
+}
+
+/// Review a URL
+///
+/// Writes the verdict: changes the fields that are sent, and sets `last_review_date` to now. Null and `""` clear an optional field;
+/// `infractions` replaces all infractions of the URL.
+///
+/// - Operation: `reviewUrl`
+/// - Path: of the URL
+/// - Body: `UrlReview`
+/// - 200: `UrlReviewed`. The URL has these values.
+/// - Refused: `UrlNotFound`
+pub(crate) async fn review(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
+    let request = body.read(cases::review).await?;
+    let id = body.caller.accept(id_with(path, &request, Error::url_not_found)).await?;
+    let request = ReviewUrlRequest { id, ..request };
+    let (reviewed, rate_limit) = body.call(request, |core, request| core.monitoring.review_url(request)).await?;
+    let detail = Detail { url_id: Some(reviewed.url_id), msg: "URL reviewed.", ..Detail::default() };
+    let response = respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail));
+    Ok(body.respond(response))
 }
 
 /// The bytes of a transcript, which makes a record long.

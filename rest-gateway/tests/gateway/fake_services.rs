@@ -6,7 +6,7 @@ use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, AuditServiceStubs, BoxStream,
         ChangeServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs,
-        OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
+        MonitoringServiceStubs, OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
     },
     error::{Error, NAME_EXISTS, ResultCode},
     v1::{
@@ -260,6 +260,8 @@ impl ChangeServiceStubs for Fake {
     }
 }
 impl AuditServiceStubs for Fake {}
+
+impl MonitoringServiceStubs for Fake {}
 
 #[async_trait]
 impl WebhookServiceStubs for Fake {}

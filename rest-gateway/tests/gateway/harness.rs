@@ -44,6 +44,7 @@ pub(crate) fn in_process(fake: &Fake) -> Clients {
         affiliates: Arc::clone(&service) as _,
         urls: Arc::clone(&service) as _,
         cases: Arc::clone(&service) as _,
+        monitoring: service.clone(),
         overview: service.clone(),
         vocabularies: service.clone(),
         syncs: service.clone(),

@@ -165,6 +165,7 @@ fn case(number: usize) -> String {
         ("created_date", text(created)),
         ("affiliate_name", text(["Ann", "Bob"][affiliate - 1])),
         ("affiliate_id", text(&format!("C{affiliate}"))),
+        ("distributor_id", format!("<{affiliate}>")),
     ])
 }
 

@@ -4,6 +4,7 @@
 //! process, over REST with the core across the network, and over gRPC. Each run has a company of its own.
 
 mod affiliates;
+mod case_work;
 mod changes;
 mod dry_runs;
 mod erasures;
@@ -11,6 +12,7 @@ mod expect;
 mod fields;
 mod lists;
 mod order;
+mod over_case_work;
 mod over_grpc;
 mod overview;
 mod parameters;
@@ -84,6 +86,10 @@ impl Case {
 
     fn put(self, path: &str, body: impl ToString, expect: Expect) -> Self {
         self.call("PUT", path, Some(body.to_string()), expect)
+    }
+
+    fn patch(self, path: &str, body: impl ToString, expect: Expect) -> Self {
+        self.call("PATCH", path, Some(body.to_string()), expect)
     }
 
     fn delete(self, path: &str, expect: Expect) -> Self {

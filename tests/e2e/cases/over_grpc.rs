@@ -32,6 +32,7 @@ use test_support::{DocumentedRoute, GrpcClients, documented_route};
 use tonic::Status;
 use tonic_types::StatusExt as _;
 
+use super::over_case_work;
 use crate::described::messages::contract;
 
 /// Asks over gRPC what a REST request asks; the answer in REST's form.
@@ -45,6 +46,9 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
     if let Some(DocumentedRoute { operation, values, .. }) = route {
         let as_of = query.strip_prefix("as_of=");
         return read_one(&grpc, &operation, &values, as_of).await;
+    }
+    if method == "PATCH" || (method == "POST" && path.starts_with("/cases")) {
+        return over_case_work::ask(&mut grpc, path, body).await;
     }
     let (resource, id) = path[1..].split_once('/').map_or((&path[1..], None), |(resource, id)| (resource, Some(id)));
     let id = id.map(|id| id.parse::<i64>().unwrap_or_else(|_| panic!("{path}: gRPC has no such ID")));

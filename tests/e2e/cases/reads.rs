@@ -164,13 +164,15 @@ async fn cases() {
             (
                 "incidents",
                 concat!(
-                    r#"[{"incident_id":<5>,"incident_type":"form","infraction_type":"Health Claim","infraction_name":"mental health"},"#,
-                    r#"{"incident_id":<6>,"incident_type":"url","infraction_type":null,"infraction_name":null},"#,
-                    r#"{"incident_id":<7>,"incident_type":"paid search ad","infraction_type":"Trademark","infraction_name":"brand bidding"},"#,
-                    r#"{"incident_id":<8>,"incident_type":"display ad","infraction_type":"Own","infraction_name":null}]"#
+                    r#"[{"incident_id":<5>,"incident_type":"form","infraction_type":"Health Claim","infraction_name":"mental health","url_id":null,"url":null,"reference":"f"},"#,
+                    r#"{"incident_id":<6>,"incident_type":"url","infraction_type":null,"infraction_name":null,"url_id":<4>,"url":"x","reference":null},"#,
+                    r#"{"incident_id":<7>,"incident_type":"paid search ad","infraction_type":"Trademark","infraction_name":"brand bidding","url_id":null,"url":null,"reference":"p"},"#,
+                    r#"{"incident_id":<8>,"incident_type":"display ad","infraction_type":"Own","infraction_name":null,"url_id":null,"url":null,"reference":"d"}]"#
                 )
                 .into(),
             ),
+            ("distributor_id", "<2>".into()),
+            ("note", r#""the note""#.into()),
         ]
     };
     let full = || records::case(&shown("Ann"));
@@ -182,10 +184,10 @@ async fn cases() {
                 "insert into compliance_cases (company_id, affiliate_id, case_worker, tags, case_status_id, sub_status_id,
                     submitter, notice_status_id, risk_level_id, case_country, sub_affiliate_id, created_date,
                     reviewed_date, resolved_date, first_action_date, flagged_date, follow_up_date, closed_date,
-                    last_updated_date)
+                    last_updated_date, note)
                 values (<company>, <2>, 'w', '{b,a,b}', 6, 5, 's', 4, 4, 484, 'sub', '2024-01-01 00:00:01Z',
                     '2024-01-02Z', '2024-01-03Z', '2024-01-04Z', '2024-01-05Z', '2024-01-06Z', '2024-01-07Z',
-                    '2024-01-08Z') returning id",
+                    '2024-01-08Z', 'the note') returning id",
             )
             .sql("insert into compliance_urls (company_id, url, url_hash) values (<company>, 'x', '1') returning id")
             .sql(&own_name(7, 1000, "Own", "null"))

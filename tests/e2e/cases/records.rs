@@ -240,6 +240,8 @@ const CASE: &[(&str, &str)] = &[
     ("upline_name", "null"),
     ("last_updated_date", "null"),
     ("incidents", "[]"),
+    ("distributor_id", "<1>"),
+    ("note", "null"),
 ];
 
 /// A URL as it is read, with the values (as JSON) of what is not as usual.

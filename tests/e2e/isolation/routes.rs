@@ -34,6 +34,22 @@ pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/cases?distributor_id=<a>", ""),
     ("GET", "/cases?case_status_id=5201&created_after=2024-01-01", ""),
     ("GET", "/cases/<c>", ""),
+    ("PATCH", "/urls/<u>", r#"{"note":"New","infractions":[{"infraction_type":"Trademark"}]}"#),
+    (
+        "POST",
+        "/cases",
+        r#"{"request_id":"Same","case":{"affiliate_id":<a>},"incidents":[{"incident_type":"url","url_id":<u>}]}"#,
+    ),
+    ("PATCH", "/cases/<c>", r#"{"case_status":"Blocked","affiliate_id":<s>}"#),
+    ("POST", "/cases/<c>/resolve", ""),
+    ("POST", "/cases/<c>/close", r#"{"case_status":"Rejected"}"#),
+    ("POST", "/cases/<c>/reopen", ""),
+    (
+        "POST",
+        "/cases/<c>/incidents",
+        r#"{"incidents":[{"incident_type":"url","url_id":<u>},{"incident_type":"form","reference":"New"}]}"#,
+    ),
+    ("POST", "/cases/<c>/incidents:detach", r#"{"incidents":[{"incident_type":"url","url_id":<u>}]}"#),
     ("GET", "/overview", ""),
     ("GET", "/vocabularies", ""),
     ("GET", "/changes", ""),
@@ -121,5 +137,6 @@ async fn routes_need_the_scopes_that_are_documented() {
         needed.extend(scope.map(|scope| format!("{} {scope}", route.route)));
     }
     let webhooks = needed.iter().filter(|route| route.ends_with(" webhooks")).count();
-    assert_eq!((webhooks, needed.len()), (8, 10), "{needed:?}");
+    let cases = needed.iter().filter(|route| route.ends_with(" cases")).count();
+    assert_eq!((webhooks, cases, needed.len()), (8, 8, 18), "{needed:?}");
 }

@@ -11,10 +11,11 @@ use compliance_api::v1::{
     ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
     ListComplianceUrlsRequest, ListVocabulariesRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
     ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest,
-    RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchChangesRequest, SearchComplianceUrlsRequest,
-    StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest, TestWebhookRequest,
-    UpdateAffiliateRequest, UpdateCaseRequest, UpdateWebhookRequest, UrlInfraction, UrlInput, UrlObservation, UrlSort,
-    VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WebhookInput, WithdrawInfractionsRequest,
+    ReviewUrlRequest, RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchChangesRequest,
+    SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest,
+    TestWebhookRequest, UpdateAffiliateRequest, UpdateCaseRequest, UpdateWebhookRequest, UrlInfraction, UrlInput,
+    UrlObservation, UrlReview, UrlSort, VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WebhookInput,
+    WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -209,6 +210,19 @@ calls! {
         RecordInfractionsRequest { infractions: infractions() };
     "MonitoringService/WithdrawInfractions" unary monitoring.withdraw_infractions |twin|
         WithdrawInfractionsRequest { infractions: infractions() };
+    "MonitoringService/ReviewUrl" unary monitoring.review_url |twin| ReviewUrlRequest {
+        id: URL,
+        review: Some(UrlReview {
+            incident_status: text("Status B"),
+            infractions: vec![InfractionInput {
+                infraction_type: text("Promotion"),
+                infraction_name: text("misleading offer"),
+                created_date: None,
+            }],
+            ..UrlReview::default()
+        }),
+        update_mask: None,
+    };
     "MonitoringService/OpenCase" unary monitoring.open_case |twin| opening(&format!("{} request", twin.side.other()));
     "MonitoringService/OpenCase" unary monitoring.open_case |twin| opening_by_ids("New");
     "MonitoringService/BatchOpenCases" unary monitoring.batch_open_cases |twin|

@@ -148,13 +148,13 @@ impl Company {
                 .bind(self.number)
                 .bind(case.id)
                 .bind(kind as i32)
-                .bind(reference)
+                .bind(&reference)
                 .bind(infraction.map(|id| id as i32))
                 .fetch_one(pool)
                 .await
                 .unwrap();
                 expected_rows.push(format!(
-                    r#"{{"incident_id":{id},"incident_type":"{}","infraction_type":{},"infraction_name":null}}"#,
+                    r#"{{"incident_id":{id},"incident_type":"{}","infraction_type":{},"infraction_name":null,"url_id":null,"url":null,"reference":"{reference}"}}"#,
                     INCIDENT_TYPE[kind - 1],
                     names::json(INFRACTION_TYPE, infraction)
                 ));
@@ -270,6 +270,7 @@ fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> Vec<Case> {
             ("closed_date", moment_json(closed)),
             ("affiliate_name", json!(name(place)).to_string()),
             ("affiliate_id", json!(client_id(place)).to_string()),
+            ("distributor_id", affiliate.to_string()),
         ]);
         records.push(Case { id, created, row, json });
     }

@@ -6,7 +6,7 @@ use compliance_api::{
     client::{
         AccessServiceStubs, AffiliateServiceStubs, AffiliateSyncServiceStubs, AuditServiceStubs, BoxStream,
         ChangeServiceStubs, Clients, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs,
-        OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
+        MonitoringServiceStubs, OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
     },
     error::Error,
     rules::{self, Check},
@@ -59,6 +59,7 @@ impl Core {
             affiliates: core.clone(),
             urls: core.clone(),
             cases: core.clone(),
+            monitoring: core.clone(),
             overview: core.clone(),
             syncs: core.clone(),
             erasures: core.clone(),
@@ -131,6 +132,16 @@ operations! {
         create_webhook(CreateWebhookRequest) -> CreateWebhookResponse checked;
         update_webhook(UpdateWebhookRequest) -> UpdateWebhookResponse checked;
         list_webhook_deliveries(ListWebhookDeliveriesRequest) -> ListWebhookDeliveriesResponse checked;
+    }
+    MonitoringServiceStubs {
+        open_case(OpenCaseRequest) -> OpenCaseResponse checked;
+        update_case(UpdateCaseRequest) -> UpdateCaseResponse checked;
+        resolve_case(ResolveCaseRequest) -> ResolveCaseResponse checked;
+        close_case(CloseCaseRequest) -> CloseCaseResponse checked;
+        reopen_case(ReopenCaseRequest) -> ReopenCaseResponse checked;
+        attach_incidents(AttachIncidentsRequest) -> AttachIncidentsResponse checked;
+        detach_incidents(DetachIncidentsRequest) -> DetachIncidentsResponse checked;
+        review_url(ReviewUrlRequest) -> ReviewUrlResponse checked;
     }
     AuditServiceStubs { search_changes(SearchChangesRequest) -> SearchChangesResponse checked; }
 }

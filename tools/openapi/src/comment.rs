@@ -19,7 +19,8 @@ pub(crate) struct Fact {
 impl Comment {
     /// Reads the comment above `module::function`.
     pub(crate) fn of(handler: &str) -> Self {
-        let (module, function) = handler.split_once("::").expect("a handler has a module");
+        let (module, function) = handler.rsplit_once("::").expect("a handler has a module");
+        let module = module.replace("::", "/");
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../rest-gateway/src/routes/{module}.rs"));
         let source = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let before = source.split(&format!("async fn {function}(")).next().unwrap_or_default();

@@ -11,7 +11,20 @@ use crate::{
     schema::{YES_NO, any_of, choice, integer, list_of, message, null, range, reference},
 };
 
-/// What an affiliate is sent for.
+/// The bodies of case work, and the messages that they become.
+const CASE_WORK: [(&str, &str); 9] = [
+    ("CaseOpen", "OpenCaseRequest"),
+    ("CaseResolve", "ResolveCaseRequest"),
+    ("CaseClose", "CloseCaseRequest"),
+    ("CaseReopen", "ReopenCaseRequest"),
+    ("IncidentsAttach", "AttachIncidentsRequest"),
+    ("IncidentsDetach", "DetachIncidentsRequest"),
+    ("IncidentInput", "IncidentInput"),
+    ("IncidentKey", "IncidentKey"),
+    ("InfractionInput", "InfractionInput"),
+];
+
+/// What a record is sent for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum For {
     Create,
@@ -38,6 +51,12 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.push(("UrlInput".to_owned(), url()));
     all.push(("WebhookCreate".to_owned(), webhook(true)));
     all.push(("WebhookUpdate".to_owned(), webhook(false)));
+    for (name, request) in CASE_WORK {
+        all.push((name.to_owned(), object_of(request, For::Create)));
+    }
+    all.push(("CaseFields".to_owned(), object_of("CaseInput", For::Create)));
+    all.push(("CaseUpdate".to_owned(), object_of("CaseInput", For::Update)));
+    all.push(("UrlReview".to_owned(), object_of("UrlReview", For::Update)));
     all
 }
 
@@ -125,6 +144,52 @@ fn webhook(is_new: bool) -> Json {
         "required": required,
         "properties": Json::object(fields.map(|field| (field.name, property(field)))),
     }
+}
+
+/// An object that becomes a message.
+fn object_of(name: &str, purpose: For) -> Json {
+    let message = message(name);
+    // They are in the path and in a header.
+    let sent = || message.fields.iter().filter(|field| !["id", "etag"].contains(&field.name));
+    let required = |field: &&Field| purpose == For::Create && is_required(field);
+    object! {
+        "type": "object",
+        "required": sent().filter(required).map(|field| field.name).collect::<Vec<_>>(),
+        "properties": Json::object(sent().map(|field| (field.name, value_of(field).with("description", field.doc)))),
+        "description": message.doc,
+    }
+}
+
+/// Whether a field must be sent. The rule of a list of texts is that of its elements.
+fn is_required(field: &Field) -> bool {
+    field.required && !field.is_list
+}
+
+fn value_of(field: &Field) -> Json {
+    let or_null = |schema: Json| if is_required(field) { schema } else { any_of([schema, null()]) };
+    match field.kind {
+        Kind::Message(inner) if inner.name == "Timestamp" => any_of([
+            object! { "type": "string", "pattern": pattern::TIMESTAMP },
+            object! { "type": "string", "const": "" },
+            null(),
+        ]),
+        Kind::Message(inner) => {
+            let schema = reference(if inner.name == "CaseInput" { "CaseFields" } else { inner.name });
+            or_null(if field.is_list { at_most(list_of(schema), field) } else { schema })
+        }
+        Kind::Text if field.is_list => or_null(at_most(list_of(required_text(field)), field)),
+        Kind::Choice(values) => {
+            let names: Vec<String> = values.iter().map(|(_, name)| name.replace('_', " ")).collect();
+            or_null(choice(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+        }
+        Kind::Integer(bits) => or_null(integer(bits, range(bits, field))),
+        Kind::Flag => or_null(any_of([object! { "type": "boolean" }, choice(YES_NO)])),
+        Kind::Text => property(field, false),
+    }
+}
+
+fn at_most(list: Json, field: &Field) -> Json {
+    field.max_items.map_or(list.clone(), |most| list.with("maxItems", most))
 }
 
 fn affiliate(purpose: For, is_item: bool) -> Json {

@@ -226,7 +226,8 @@ fn scope_of(id: &str) -> Option<&'static str> {
         name.eq_ignore_ascii_case(id)
     };
     match Operation::ALL.iter().find(is_named)?.authorization {
-        Authorization::Scope(scope) => Some(scope),
+        // Partners need the scope that is for one operation, if there is one.
+        Authorization::Scope(scopes) => scopes.last().copied(),
         Authorization::Open | Authorization::Token => None,
     }
 }

@@ -97,6 +97,13 @@ const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("UrlAdded", ResultCode::Saved, &["url_id"]),
     ("UrlValid", ResultCode::Saved, &[]),
     ("UrlDuplicate", ResultCode::Duplicate, &[]),
+    ("UrlReviewed", ResultCode::Saved, &["url_id"]),
+    ("CaseOpened", ResultCode::Saved, &["case_id"]),
+    ("CaseUpdated", ResultCode::Saved, &["case_id"]),
+    ("IncidentSaved", ResultCode::Saved, &["incident_id"]),
+    ("IncidentAbsent", ResultCode::Saved, &[]),
+    ("IncidentInvalid", ResultCode::UpdateFailed, &[]),
+    ("IncidentUnknown", ResultCode::NotFound, &[]),
 ];
 
 /// The name of the detail of every read.

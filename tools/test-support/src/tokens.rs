@@ -39,11 +39,11 @@ pub fn new_company() -> i64 {
 
 /// Every scope that operations need, separated by spaces.
 pub fn every_scope() -> String {
-    let scopes = Operation::ALL.iter().filter_map(|operation| match operation.authorization {
-        Authorization::Scope(scope) => Some(scope),
-        Authorization::Open | Authorization::Token => None,
+    let scopes = Operation::ALL.iter().flat_map(|operation| match operation.authorization {
+        Authorization::Scope(scopes) => scopes,
+        Authorization::Open | Authorization::Token => &[],
     });
-    scopes.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    scopes.copied().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
 }
 
 /// A token that is valid for an hour and has every scope.

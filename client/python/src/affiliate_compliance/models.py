@@ -360,6 +360,12 @@ class Incident(TypedDict):
     """Type, a name of the catalogue."""
     infraction_name: str | None
     """Name, a name of the catalogue."""
+    url_id: int | None
+    """For the type url: ID of the URL."""
+    url: str | None
+    """For the type url: the URL."""
+    reference: str | None
+    """For any other type: the finder's identifier of the content."""
 
 
 class ComplianceCase(TypedDict):
@@ -461,6 +467,10 @@ class ComplianceCase(TypedDict):
     """When the case was last changed, UTC."""
     incidents: list[Incident]
     """What the case is about, in the order attached."""
+    distributor_id: int
+    """ID of the affiliate, assigned by the service."""
+    note: str | None
+    """Notes on the case."""
 
 
 class OpenCasesByRisk(TypedDict):

@@ -70,12 +70,12 @@ with input as materialized (
 ), inserted as (
     insert into compliance_cases (
         company_id, id, request_id, affiliate_id, case_worker, tags, case_status_id, sub_status_id, submitter,
-        notice_status_id, risk_level_id, case_country, sub_affiliate_id, created_date, follow_up_date,
+        notice_status_id, risk_level_id, case_country, sub_affiliate_id, note, created_date, follow_up_date,
         first_action_date, reviewed_date, flagged_date, resolved_date, closed_date, last_updated_date, opened_with
     )
     select
         $1, n.id, n.request_id, n.found_affiliate_id, n.case_worker, coalesce(n.tags, '{}'), n.status_id,
-        n.sub_status_id, n.submitter, n.notice_status_id, n.risk_level_id, n.case_country, n.sub_affiliate_id,
+        n.sub_status_id, n.submitter, n.notice_status_id, n.risk_level_id, n.case_country, n.sub_affiliate_id, n.note,
         coalesce(n.created_date, n.now), n.follow_up_date,
         new_value(n.cleared, 'first_action_date', n.first_action_date,
             case when n.status_id <> 1 or n.case_worker is not null or n.notice_status_id is not null then n.now end),

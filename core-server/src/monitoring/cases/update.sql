@@ -31,6 +31,7 @@ with input as materialized (
         new_value(i.cleared, 'risk_level_id', i.risk_level_id, o.risk_level_id) as risk_level_id,
         new_value(i.cleared, 'case_country', i.case_country, o.case_country) as case_country,
         new_value(i.cleared, 'sub_affiliate_id', i.sub_affiliate_id, o.sub_affiliate_id) as sub_affiliate_id,
+        new_value(i.cleared, 'note', i.note, o.note) as note,
         coalesce(i.created_date, o.created_date) as created_date,
         new_value(i.cleared, 'follow_up_date', i.follow_up_date, o.follow_up_date) as follow_up_date,
         -- The dates that the service sets, so far as they are given.
@@ -48,7 +49,7 @@ with input as materialized (
     update compliance_cases c set
         affiliate_id = n.affiliate_id, case_worker = n.case_worker, tags = n.tags, case_status_id = n.case_status_id,
         sub_status_id = n.sub_status_id, submitter = n.submitter, notice_status_id = n.notice_status_id,
-        risk_level_id = n.risk_level_id, case_country = n.case_country, sub_affiliate_id = n.sub_affiliate_id,
+        risk_level_id = n.risk_level_id, case_country = n.case_country, sub_affiliate_id = n.sub_affiliate_id, note = n.note,
         created_date = n.created_date, follow_up_date = n.follow_up_date,
         first_action_date = new_value(i.cleared, 'first_action_date', i.first_action_date, case
             when o.first_action_date is null and (
@@ -82,11 +83,11 @@ with input as materialized (
     where c.company_id = $1 and c.id = $2
         and (
             n.affiliate_id, n.case_worker, n.tags, n.case_status_id, n.sub_status_id, n.submitter, n.notice_status_id,
-            n.risk_level_id, n.case_country, n.sub_affiliate_id, n.created_date, n.follow_up_date,
+            n.risk_level_id, n.case_country, n.sub_affiliate_id, n.note, n.created_date, n.follow_up_date,
             n.first_action_date, n.reviewed_date, n.flagged_date, n.resolved_date, n.closed_date, n.last_updated_date
         ) is distinct from (
             o.affiliate_id, o.case_worker, o.tags, o.case_status_id, o.sub_status_id, o.submitter, o.notice_status_id,
-            o.risk_level_id, o.case_country, o.sub_affiliate_id, o.created_date, o.follow_up_date,
+            o.risk_level_id, o.case_country, o.sub_affiliate_id, o.note, o.created_date, o.follow_up_date,
             o.first_action_date, o.reviewed_date, o.flagged_date, o.resolved_date, o.closed_date, o.last_updated_date
         )
     returning c.revision

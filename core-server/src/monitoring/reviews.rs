@@ -1,0 +1,83 @@
+//! Reviews: the verdict on one URL, with its infractions.
+
+use std::{slice, sync::LazyLock};
+
+use compliance_api::{
+    error::Error,
+    record::{FieldSet, Record as _},
+    rules::Violations,
+    v1::{ReviewUrlRequest, ReviewUrlResponse, UrlReview},
+};
+use prost_types::FieldMask;
+use storage::{
+    statement,
+    table::{Attribute, Composite},
+};
+
+use super::{
+    context::CompanyWriter,
+    field_updates::FieldUpdates,
+    infractions::{self, Infraction},
+    names::CompanyNames,
+};
+
+/// The field that holds the infractions, which are records of their own.
+const INFRACTIONS: &str = "infractions";
+/// Columns that cannot become null, and their fields.
+const REQUIRED: [(&str, &str); 2] = [("incident_status_id", "incident_status"), ("disabled", "disabled")];
+
+pub(super) struct Review {
+    review: FieldUpdates<UrlReview>,
+    infractions: Vec<Infraction>,
+}
+
+/// The input type of a review.
+pub(super) static INPUT: LazyLock<Composite<Review>> = LazyLock::new(|| {
+    let own = [
+        Attribute::scalar("has_values", |review: &Review| Some(!review.review.written.is_empty())),
+        Attribute::composites(INFRACTIONS, &infractions::INPUT, |review: &Review| &review.infractions),
+    ];
+    Composite::new("url_review_input", FieldUpdates::attributes(|review: &Review| &review.review).chain(own))
+});
+
+pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest) -> Result<ReviewUrlResponse, Error> {
+    let ReviewUrlRequest { id, review, update_mask } = request;
+    let mut review = review.unwrap_or_default();
+    let replaces_infractions = writes_infractions(&review, update_mask.as_ref());
+    let are_known =
+        |names: &CompanyNames| names.knows_record(&review) && infractions::are_known(names, review.infractions.iter());
+    let names = company.names(are_known).await?;
+    let mut violations = Violations::new();
+    let infractions = Infraction::within(&names, &mut violations, &review.infractions);
+    let written = update_mask.as_ref().map_or_else(|| FieldSet::given(&review), FieldSet::of_mask);
+    for field in UrlReview::FIELDS.iter().filter(|field| !written.contains(field)) {
+        field.clear(&mut review);
+    }
+    let review = FieldUpdates::new(&names, &mut violations, "", review, written);
+    for (_, field) in REQUIRED.iter().filter(|(column, _)| review.cleared.contains(column)) {
+        violations.report(*field, |label| format!("The {label} field cannot be cleared."));
+    }
+    if !violations.is_empty() {
+        return Err(Error::invalid(violations));
+    }
+    let review = Review { review, infractions };
+    let found = company.write(|pool, layouts| {
+        let batch = INPUT.batch(&layouts, slice::from_ref(&review));
+        let statement = sqlx::query_file_scalar!(
+            "src/monitoring/reviews/review.sql",
+            company.id,
+            id,
+            batch as _,
+            replaces_infractions,
+            statement::writer()
+        );
+        async move { statement.fetch_optional(&pool).await }
+    });
+    let found = found.await?;
+    found.map(|url_id| ReviewUrlResponse { url_id }).ok_or_else(|| Error::url_not_found(id))
+}
+
+/// Whether the infractions are replaced: the mask names them, or there are some and no mask.
+fn writes_infractions(review: &UrlReview, mask: Option<&FieldMask>) -> bool {
+    mask.map_or(!review.infractions.is_empty(), |mask| mask.paths.iter().any(|path| path == INFRACTIONS))
+}

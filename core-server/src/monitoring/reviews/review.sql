@@ -1,0 +1,37 @@
+-- Locks the URL $2, and writes the verdict of a review: its fields, and its infractions if $4 says so. The review is now, also if the
+-- verdict is the same as before.
+with input as materialized (
+    select i.*, date_trunc('second', now()) as now
+    from unnest($3::url_review_input[]) i
+    cross join set_config('compliance.changed_by', $5, true)
+), old as materialized (
+    select u.id, u.incident_status_id, u.disabled, u.false_positive, u.note
+    from compliance_urls u
+    where u.company_id = $1 and u.id = $2
+    for no key update
+), reviewed as (
+    update compliance_urls u set
+        incident_status_id = coalesce(i.incident_status_id, o.incident_status_id),
+        disabled = coalesce(i.disabled, o.disabled),
+        false_positive = new_value(i.cleared, 'false_positive', i.false_positive, o.false_positive),
+        note = new_value(i.cleared, 'note', i.note, o.note),
+        last_review_date = i.now
+    from old o cross join input i
+    where u.company_id = $1 and u.id = $2 and (i.has_values or $4)
+), withdrawn as (
+    delete from infractions n
+    using old o
+    where n.company_id = $1 and n.url_id = $2 and $4
+        and (n.infraction_type_id, coalesce(n.infraction_name_id, 0)) not in (
+            select x.infraction_type_id, coalesce(x.infraction_name_id, 0)
+            from input i cross join lateral unnest(i.infractions) x
+        )
+), recorded as (
+    insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id, created_date)
+    select $1, o.id, x.infraction_type_id, x.infraction_name_id, coalesce(x.created_date, i.now)
+    from old o cross join input i cross join lateral unnest(i.infractions) with ordinality x
+    where $4
+    order by x.ordinality
+    on conflict on constraint infractions_name_key do nothing
+)
+select o.id from old o
