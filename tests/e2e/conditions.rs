@@ -23,6 +23,15 @@ async fn tag(rest: &RestClient, path: &str) -> String {
     rest.get(path).await.header("etag").unwrap().to_owned()
 }
 
+/// The paths whose changes take `If-Match`.
+const WITH_IF_MATCH: [&str; 5] = [
+    "/api/affiliates/{id}",
+    "/api/cases/{id}",
+    "/api/cases/{id}/resolve",
+    "/api/cases/{id}/close",
+    "/api/cases/{id}/reopen",
+];
+
 const CHANGED: &str = r#"{"code":"412","status":"error","detail":{"msg":"The record has changed since it was read. Read it again before you change it."}}"#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -205,7 +214,7 @@ async fn conditions_that_no_operation_takes_are_refused() {
         for (name, value) in
             [("If-Match", "\"0\""), ("If-None-Match", "*"), ("If-Unmodified-Since", "Sat, 01 Jan 2000 00:00:00 GMT")]
         {
-            if name == "If-Match" && route.path == "/api/affiliates/{id}" {
+            if name == "If-Match" && WITH_IF_MATCH.contains(&route.path) {
                 continue;
             }
             let request = rest.request(&route.method.to_uppercase(), &path).header(name, value);
@@ -244,4 +253,57 @@ async fn the_same_values_keep_the_tag() {
         assert_eq!(rest.get("/changes").await.json(), changes);
         assert_eq!(tag(&rest, &format!("/affiliates/{id}")).await, first);
     }
+}
+
+/// The tag of a read, which also covers the affiliate's data, and the tag of a change both name the version of the case.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_case_is_changed_only_as_it_was_read() {
+    let service = TestService::start().await;
+    let company = new_company();
+    affiliate(&service.rest(company), "A").await;
+    let case = CaseInput { client_affiliate_id: Some("A".to_owned()), ..CaseInput::default() };
+    for (number, rest) in [service.rest(company), service.rest_remote(company)].into_iter().enumerate() {
+        let request_id = Some(format!("r {number}"));
+        let request = OpenCaseRequest { request_id, case: Some(case.clone()), ..OpenCaseRequest::default() };
+        let path = format!("/cases/{}", service.grpc(company).await.open(request).await);
+        let change = async |method: &str, path: &str, tag: &str, body: serde_json::Value| {
+            RestResponse::of(rest.request(method, path).header("If-Match", tag).body(body.to_string())).await
+        };
+        let read = tag(&rest, &path).await;
+        let first = change("PATCH", &path, &read, json!({"note": "1"})).await;
+        assert_eq!(first.status, 200, "{}", first.text);
+        let changed = first.header("etag").unwrap().to_owned();
+        for (method, action, body) in [
+            ("PATCH", "", json!({"note": "2"})),
+            ("POST", "/resolve", json!({})),
+            ("POST", "/close", json!({})),
+            ("POST", "/reopen", json!({})),
+        ] {
+            let stale = change(method, &format!("{path}{action}"), &read, body).await;
+            assert_eq!(stale.status, 412, "{action}: {}", stale.text);
+        }
+        assert_eq!(change("POST", &format!("{path}/close"), &changed, json!({})).await.status, 200);
+        assert_eq!(rest.get(&path).await.json()["data"]["note"], "1");
+        let attach = change("POST", &format!("{path}/incidents"), "*", json!({"incidents": []})).await;
+        assert_eq!((attach.status, attach.paths()), (422, vec!["If-Match".to_owned()]));
+    }
+}
+
+/// Keys without an effect are named, also those within objects.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ignored_fields_of_case_work_are_named() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let rest = service.rest(company);
+    affiliate(&rest, "A").await;
+    let body = json!({
+        "request_id": "r", "colour": 1, "case": {"client_affiliate_id": "A", "priority": 1},
+        "incidents": [{"incident_type": "form", "reference": "f", "page": 3}],
+    });
+    let opened = RestResponse::of(rest.request("POST", "/cases").body(body.to_string())).await;
+    assert_eq!(opened.status, 201, "{}", opened.text);
+    assert_eq!(opened.header("x-ignored-fields"), Some("colour, case.priority, incidents.0.page"));
+    let path = opened.header("location").unwrap().trim_start_matches("/api").to_owned();
+    let closed = RestResponse::of(rest.request("POST", &format!("{path}/close")).body(r#"{"id":5}"#)).await;
+    assert_eq!((closed.status, closed.header("x-ignored-fields")), (200, Some("id")));
 }
