@@ -16,6 +16,7 @@ const STEPS = {
   ...require("./console/lists.cjs"),
   ...require("./console/adding.cjs"),
   ...require("./console/records.cjs"),
+  ...require("./console/work.cjs"),
   ...require("./console/exports.cjs"),
   ...require("./console/refusals.cjs"),
 };

@@ -36,7 +36,7 @@ export function history(resource, id, signal) {
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof Refusal)) throw error;
-      content.replaceChildren(refusalMessage(error, read));
+      content.replaceChildren(error.status === 403 ? element("p", {}, "Your sign-in may not see the history.") : refusalMessage(error, read));
     } finally {
       button.disabled = false;
     }

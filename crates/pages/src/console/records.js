@@ -2,7 +2,6 @@
 
 import { affiliateLink, namedAddress } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
-import { caseUrls } from "./case-urls.js";
 import { label, recordFields } from "./description.js";
 import { element, show, table, value } from "./elements.js";
 import { history } from "./history.js";
@@ -10,6 +9,7 @@ import { isLong, longText } from "./long-text.js";
 import { call } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
 import { backLink } from "./visited.js";
+import { work } from "./work.js";
 
 const KINDS = {
   urls: {
@@ -20,7 +20,7 @@ const KINDS = {
   cases: {
     schema: "ComplianceCase",
     title: (record) => `Case ${record.case_id}`,
-    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["incident_id", "incident_type", "infraction_type", "infraction_name"] },
+    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["incident_id", "incident_type", "content", "infraction_type", "infraction_name"] },
   },
 };
 
@@ -42,6 +42,7 @@ function shown(name, record) {
   }
   if (name === "case_id" && content !== null && "id" in record) return element("a", { href: `#/cases/${content}` }, content);
   if (name === "affiliate_name") return affiliateLink(content);
+  if (name === "distributor_id") return element("a", { href: `#/affiliates/${content}` }, content);
   if (isBadge(name)) return badge(content);
   if (isTimestamp(name)) return timestamp(content);
   // Addresses are text, not links: nobody should visit what is monitored by accident.
@@ -61,26 +62,42 @@ function groups(fields, record) {
   });
 }
 
+/** A cell about something that was found. */
+function foundCell(item, name) {
+  if (name === "created_date") return timestamp(item[name], { isShort: true });
+  if (name !== "content") return value(item[name]);
+  if (item.url_id === null) return value(item.reference);
+  return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url)];
+}
+
 /** The view of one record: `urls` or `cases`, and its ID. */
 export function recordView(section, id) {
   const { schema, title, found } = KINDS[section];
   return async ({ signal }) => {
-    const [fields, { body }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
-    const record = body.data;
-    const rows = record[found.name].map((item) => found.columns.map((name) =>
-      (name === "created_date" ? timestamp(item[name], { isShort: true }) : value(item[name]))));
-    const affiliate = record.affiliate_name;
-    show(title(record),
-      element("div", { class: "head" }, HEAD[section].map((name) => record[name] && badge(record[name])),
-        affiliate && element("span", {}, affiliateLink(affiliate)),
-        section === "urls" && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
-      element("p", { class: "actions" }, backLink(section),
-        affiliate && element("a", { href: namedAddress(affiliate, "cases") }, "Cases of this affiliate"),
-        affiliate && element("a", { href: namedAddress(affiliate, "urls") }, "URLs of this affiliate")),
-      element("section", {}, element("h2", {}, found.title),
-        rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),
-      section === "cases" && caseUrls(record, signal),
-      groups(fields.filter(({ name }) => name !== found.name), record),
-      history(section === "urls" ? "url" : "case", id, signal));
+    let form = null;
+    const render = async (message) => {
+      const [fields, { body, tag }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
+      const record = body.data;
+      form = await work(section, id, { record, tag }, signal, render);
+      const rows = record[found.name].map((item) => found.columns.map((name) => foundCell(item, name)));
+      const affiliate = record.affiliate_name;
+      const done = message && element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, message));
+      show(title(record),
+        element("div", { class: "head" }, HEAD[section].map((name) => record[name] && badge(record[name])),
+          affiliate && element("span", {}, affiliateLink(affiliate)),
+          section === "urls" && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
+        element("p", { class: "actions" }, backLink(section),
+          affiliate && element("a", { href: namedAddress(affiliate, "cases") }, "Cases of this affiliate"),
+          affiliate && element("a", { href: namedAddress(affiliate, "urls") }, "URLs of this affiliate")),
+        done,
+        element("section", {}, element("h2", {}, found.title),
+          rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),
+        form.node,
+        groups(fields.filter(({ name }) => name !== found.name), record),
+        history(section === "urls" ? "url" : "case", id, signal));
+      done?.focus();
+    };
+    await render(null);
+    return { hasChanges: () => form.hasChanges() };
   };
 }

@@ -18,6 +18,8 @@ export function sentence(refusal) {
       return `The service cannot be reached. Check the network.${unsure}`;
     case 401:
       return `The service did not accept the token. ${refusal.message ?? ""}`.trim();
+    case 403:
+      return refusal.isWrite ? "Nothing was saved: your sign-in may not do this." : "Your sign-in may not see this.";
     case 404:
       return refusal.message ?? "There is no such record.";
     case 409:

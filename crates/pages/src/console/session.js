@@ -30,12 +30,13 @@ export function claims(text = token()) {
   try {
     const part = text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
     const bytes = Uint8Array.from(atob(part), (character) => character.charCodeAt(0));
-    const { company_id: company, exp: expiry } = JSON.parse(new TextDecoder().decode(bytes));
+    const { company_id: company, exp: expiry, sub: subject } = JSON.parse(new TextDecoder().decode(bytes));
     return {
       company: Number.isSafeInteger(company) ? company : null,
       expiry: Number.isFinite(expiry) ? new Date(expiry * 1000) : null,
+      subject: typeof subject === "string" ? subject : null,
     };
   } catch {
-    return { company: null, expiry: null };
+    return { company: null, expiry: null, subject: null };
   }
 }

@@ -1,0 +1,141 @@
+// Work on a case or a URL: a form of the fields that officers change. What another person has changed meanwhile is shown, not overwritten.
+
+import { label } from "./description.js";
+import { element, value } from "./elements.js";
+import { field, select, showViolations } from "./fields.js";
+import { attempt, refusalMessage } from "./refusals.js";
+import { call } from "./requests.js";
+import { claims } from "./session.js";
+
+const SECTIONS = {
+  cases: {
+    title: "Work on this case",
+    what: "case",
+    names: { case_status: "case_status", sub_status: "case_sub_status", risk_level: "risk_level", notice_status: "notice_status" },
+    fields: ["case_worker", "case_status", "sub_status", "risk_level", "notice_status", "follow_up_date", "tags", "note"],
+  },
+  urls: {
+    title: "Review this URL",
+    what: "URL",
+    names: { incident_status: "url_incident_status" },
+    fields: ["incident_status", "false_positive", "disabled", "note"],
+  },
+};
+/** The case statuses in which a case has ended. */
+const ENDED = ["Resolved", "Closed", "Rejected", "Invalid", "Duplicate"];
+/** Fields that always have a value. */
+const REQUIRED = ["case_status", "incident_status", "disabled"];
+
+/** The value of a field as its control shows it. */
+function text(record, name) {
+  const content = record[name];
+  if (name === "tags") return content.join(", ");
+  if (name === "follow_up_date") return content === null ? "" : content.replace(" ", "T").slice(0, 16);
+  return content ?? "";
+}
+
+/** What a control says, as the service takes it. */
+function sent(name, typed) {
+  if (name === "tags") return typed.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");
+  if (name === "follow_up_date" && typed !== "") return `${typed.replace("T", " ")}:00`;
+  return typed === "" ? null : typed;
+}
+
+function inputOf(name, choices) {
+  if (choices) return select(REQUIRED.includes(name) ? choices : [["", "none"], ...choices]);
+  if (name === "note") return element("textarea", { rows: 3 });
+  if (name === "follow_up_date") return element("input", { type: "datetime-local" });
+  return element("input", { type: "text", autocomplete: "off" });
+}
+
+async function vocabularies(signal) {
+  const { body } = await call("GET", "api/vocabularies", { signal });
+  return new Map(body.data.map(({ vocabulary, entries }) => [vocabulary, entries.map(({ name }) => name)]));
+}
+
+/** The changes of the fields between two states of a record, in words. */
+function differences(names, before, after) {
+  const changed = names.filter((name) => text(before, name) !== text(after, name));
+  return changed.map((name) => element("li", {}, `${label(name)}: `, value(text(before, name)), " → ", value(text(after, name))));
+}
+
+/**
+ * The form for a record of `cases` or `urls` with its tag. `reload` shows the record again, with a message.
+ * @returns {Promise<{node: HTMLElement, hasChanges: () => boolean}>}
+ */
+export async function work(section, id, first, signal, reload) {
+  const { title, what, names, fields } = SECTIONS[section];
+  const known = await vocabularies(signal);
+  let { record, tag } = first;
+  const choicesOf = (name) => (name in names ? known.get(names[name]) : ["false_positive", "disabled"].includes(name) ? ["yes", "no"] : null);
+  const controls = new Map(fields.map((name) => {
+    const hint = { follow_up_date: "In UTC.", tags: "Separated by commas." }[name];
+    const me = claims().subject;
+    const extra = name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
+      controls.get(name).input.value = me;
+    } } }, "Assign to me");
+    return [name, field(name, label(name), inputOf(name, choicesOf(name)), { hint, extra })];
+  }));
+  const fill = () => {
+    for (const [name, { input }] of controls) input.value = text(record, name);
+  };
+  const changes = () => [...controls].filter(([name, { input }]) => input.value !== text(record, name));
+  const messages = element("div", {});
+  const put = (node) => {
+    node.tabIndex = -1;
+    messages.replaceChildren(node);
+    node.focus();
+  };
+
+  /** Takes over what another person has changed, and keeps what was typed. */
+  async function showConflict() {
+    const { body, tag: newTag } = await call("GET", `api/${section}/${id}`, { signal });
+    const list = differences(fields, record, body.data);
+    const typed = new Map(changes().map(([name, { input }]) => [name, input.value]));
+    [record, tag] = [body.data, newTag];
+    fill();
+    for (const [name, entry] of typed) controls.get(name).input.value = entry;
+    put(element("div", { class: "message error", role: "alert" },
+      element("p", {}, `Nothing was saved: another person has changed this ${what}.`),
+      list.length > 0 && element("ul", { "aria-label": "Changes by another person" }, list),
+      element("p", {}, "What you typed stays in the form. Save again to apply it.")));
+  }
+
+  let isSaving = false;
+  async function send(method, path, body, done) {
+    if (isSaving) return;
+    isSaving = true;
+    await attempt(signal, async () => {
+      await call(method, path, { body, signal, ifMatch: section === "cases" ? tag : null });
+      fill();
+      await reload(done);
+    }, async (refusal) => {
+      if (refusal.status === 412) {
+        await attempt(signal, showConflict, (again) => put(refusalMessage(again, null)));
+        return;
+      }
+      const message = refusalMessage(refusal, [409, 422].includes(refusal.status) ? null : () => send(method, path, body, done));
+      const links = showViolations(controls, refusal.errors);
+      if (links.length > 0) message.append(element("ul", {}, links));
+      put(message);
+    });
+    isSaving = false;
+  }
+
+  const save = () => {
+    const body = Object.fromEntries(changes().map(([name, { input }]) => [name, sent(name, input.value)]));
+    if (Object.keys(body).length > 0) send("PATCH", `api/${section}/${id}`, body, "Saved.");
+    else put(element("div", { class: "message", role: "status" }, element("p", {}, "Nothing has changed.")));
+  };
+  const action = (name, done) => element("button", { type: "button", on: { click: () => send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done) } }, name);
+  const actions = section === "cases" && (ENDED.includes(record.case_status) ? [action("Reopen", "The case is open again.")]
+    : [action("Resolve", "The case is resolved."), action("Close", "The case is closed.")]);
+  const node = element("section", { class: "panel" }, element("h2", {}, title), messages,
+    element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
+      event.preventDefault();
+      save();
+    } } }, element("div", { class: "grid" }, [...controls.values()].map((control) => control.node)),
+    element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions)));
+  fill();
+  return { node, hasChanges: () => changes().length > 0 };
+}

@@ -1,0 +1,69 @@
+// An officer's work: a case from its assignment to its end, with another officer at the same time, and the review of a URL.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes, picture } = require("../browser.cjs");
+const { base, api, checked, columnOf, heading, message } = require("./common.cjs");
+
+const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
+const save = (page) => page.getByRole("button", { name: "Save", exact: true }).click();
+
+async function caseWork(page) {
+  const { client_distributor_id: affiliate } = (await api("GET", "affiliates")).data[0];
+  const opened = await api("POST", "cases", { request_id: "walk", case: { client_affiliate_id: affiliate }, incidents: [{ incident_type: "form", reference: "form 12" }] });
+  const id = opened.detail.case_id;
+  await page.goto(`${base}/console#/cases/${id}`);
+  await heading(page, `Case ${id}`);
+  assert.deepEqual(await columnOf(page, "Incidents", 3), ["form 12"]);
+  await page.getByRole("button", { name: "Assign to me" }).click();
+  await page.getByLabel("Case status").selectOption("In Progress");
+  await page.getByLabel("Risk level").selectOption("High");
+  await page.getByLabel("Follow up date").fill("2027-01-31T08:30");
+  await page.getByLabel("Tags").fill("priority, spring");
+  await page.getByLabel("Note").fill("Called.");
+  await checked(page, "work on a case");
+  await save(page);
+  await message(page, "Saved.");
+  const { case_worker: worker, case_status: status, risk_level: risk, follow_up_date: date, tags, note } = await read("cases", id);
+  assert.deepEqual({ worker, status, risk, date, tags, note }, { worker: "bea", status: "In Progress", risk: "High", date: "2027-01-31 08:30:00", tags: ["priority", "spring"], note: "Called." });
+  await save(page);
+  await message(page, "Nothing has changed.");
+
+  // Another officer changes the case meanwhile.
+  await page.getByLabel("Note").fill("Called twice.");
+  await api("PATCH", `cases/${id}`, { risk_level: "Low" });
+  await save(page);
+  await message(page, "Nothing was saved: another person has changed this case.");
+  assert.deepEqual(await page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem").allInnerTexts(), ["Risk level: High → Low"]);
+  await checked(page, "a conflict");
+  await picture(page, "console-conflict.png");
+  assert.equal(await page.getByLabel("Risk level").inputValue(), "Low");
+  await save(page);
+  await message(page, "Saved.");
+  await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Low", "Called twice."]);
+
+  await page.getByRole("button", { name: "Close", exact: true }).click();
+  await message(page, "The case is closed.");
+  assert.equal((await read("cases", id)).case_status, "Closed");
+  await page.getByRole("button", { name: "Reopen", exact: true }).click();
+  await message(page, "The case is open again.");
+  await page.getByRole("button", { name: "Resolve", exact: true }).click();
+  await message(page, "The case is resolved.");
+  assert.equal((await read("cases", id)).case_status, "Resolved");
+}
+
+async function review(page) {
+  const [{ detail: { url_id: id } }] = await api("POST", "urls", { urls: [{ url: "https://example.org/to-be-reviewed" }] });
+  await page.goto(`${base}/console#/urls/${id}`);
+  await heading(page, `URL ${id}`);
+  await page.getByLabel("Incident status").selectOption("In Violation");
+  await page.getByLabel("False positive").selectOption("no");
+  await page.getByLabel("Note").fill("Claims to cure.");
+  await checked(page, "a review");
+  await save(page);
+  await message(page, "Saved.");
+  const { incident_status: status, false_positive: flag, note, last_review_date: date } = await read("urls", id);
+  assert.deepEqual([status, flag, note, date !== null], ["In Violation", "no", "Claims to cure.", true]);
+}
+
+module.exports = { caseWork, review };
