@@ -37,11 +37,11 @@ async fn unknown_paths_and_wrong_methods() {
             ("PATCH", "/affiliates/1", &["DELETE", "GET", "PUT"]),
             ("POST", "/affiliates/1", &["DELETE", "GET", "PUT"]),
             ("PUT", "/urls", &["GET", "POST"]),
-            ("PUT", "/urls/1", &["GET"]),
-            ("DELETE", "/urls/1", &["GET"]),
-            ("POST", "/cases", &["GET"]),
-            ("PUT", "/cases/1", &["GET"]),
-            ("OPTIONS", "/cases", &["GET"]),
+            ("PUT", "/urls/1", &["GET", "PATCH"]),
+            ("DELETE", "/urls/1", &["GET", "PATCH"]),
+            ("PUT", "/cases", &["GET", "POST"]),
+            ("PUT", "/cases/1", &["GET", "PATCH"]),
+            ("OPTIONS", "/overview", &["GET"]),
         ] {
             let answer = RestResponse::of(rest.request(method, path)).await;
             assert_eq!(answer.status, 405, "{method} {path}");

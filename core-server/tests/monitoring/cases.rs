@@ -125,6 +125,7 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
         affiliate_name: some("A"),
         affiliate_id: some("A"),
         etag: read.etag.clone(),
+        distributor_id: read.distributor_id,
         ..ComplianceCase::default()
     };
     assert_eq!(read, expected);
@@ -263,6 +264,7 @@ async fn an_update_changes_what_its_mask_names() {
     let expected = ComplianceCase {
         affiliate_name: some("B"),
         affiliate_id: some("B"),
+        distributor_id: b,
         tags: vec!["new".into()],
         risk_level: some("Low"),
         follow_up_date: Some(at("2030-01-01 00:00:00")),

@@ -37,7 +37,7 @@ async fn reversed() -> TestCore {
     sqlx::raw_sql(REVERSE).execute(&pool).await.unwrap();
     let first = "select attname::text from pg_attribute where attrelid = 'case_input'::regclass and attnum = 1";
     let first: String = sqlx::query_scalar(first).fetch_one(&pool).await.unwrap();
-    assert_eq!(first, "opened_with");
+    assert_eq!(first, "note");
     pool.close().await;
     TestCore::over(database, 8).await
 }

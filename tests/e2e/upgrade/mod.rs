@@ -132,12 +132,20 @@ async fn write(service: &TestService, company: i64) {
 /// Whether a value has all that another one has: arrays are equally long, objects may have more fields.
 fn contains(value: &Value, other: &Value) -> bool {
     match (value, other) {
-        (Value::Object(value), Value::Object(other)) => {
-            other.iter().all(|(name, other)| value.get(name).is_some_and(|value| contains(value, other)))
-        }
+        (Value::Object(value), Value::Object(other)) => other.iter().all(|(name, other)| {
+            value.get(name).is_some_and(|value| match name.as_str() {
+                "etag" => version_of(value) == version_of(other),
+                _ => contains(value, other),
+            })
+        }),
         (Value::Array(value), Value::Array(other)) => {
             value.len() == other.len() && value.iter().zip(other).all(|(value, other)| contains(value, other))
         }
         (value, other) => value == other,
     }
+}
+
+/// The version of a record in its tag. Behind the point is a digest of what the response shows, new fields included.
+fn version_of(etag: &Value) -> Option<&str> {
+    etag.as_str()?.trim_end_matches('"').split('.').next()
 }

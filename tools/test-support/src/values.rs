@@ -33,7 +33,7 @@ pub fn of_case() -> Map<String, Value> {
         "reviewed_date": "2024-01-02 02:00:00", "resolved_date": "2024-01-03 03:00:00",
         "first_action_date": "2024-01-04 04:00:00", "flagged_date": "2024-01-05 05:00:00",
         "follow_up_date": "2024-01-06 06:00:00", "closed_date": "2024-01-07 07:00:00",
-        "last_updated_date": "2024-01-08 08:00:00",
+        "last_updated_date": "2024-01-08 08:00:00", "note": "a note",
     });
     complete(values, CaseInput::MESSAGE, &["affiliate_id"])
 }
