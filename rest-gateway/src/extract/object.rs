@@ -237,7 +237,7 @@ impl<'de> Object<'de> {
                             (Kind::Message(inner), Value::Object(entries)) => {
                                 encode_within(field.number, inner, entries, message);
                             }
-                            (_, Value::Text(text)) => encode_bytes(field.number, text.as_bytes(), message),
+                            (Kind::Text, Value::Text(text)) => encode_bytes(field.number, text.as_bytes(), message),
                             // It is reported, and keeps its place in the list.
                             _ => encode_bytes(field.number, &[], message),
                         }

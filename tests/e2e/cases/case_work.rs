@@ -218,7 +218,7 @@ async fn reviews() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_case_work() {
-    let types = r#"{"request_id":5,"case":{"client_affiliate_id":"A-1","tags":[1],"created_date":"soon","affiliate_id":"7"},"incidents":[{"incident_type":"page"},7]}"#;
+    let types = r#"{"request_id":5,"case":{"client_affiliate_id":"A-1","tags":[1],"created_date":"soon","affiliate_id":"7"},"incidents":[{"incident_type":"page"},7,"x"]}"#;
     let affiliate = "No affiliate of the company has this identifier.";
     run_table(vec![
         given("a request ID of another case").post(
@@ -275,6 +275,7 @@ async fn wrong_case_work() {
                     ("request_id", "The request id field must be a string."),
                     ("case.affiliate_id", "The case.affiliate_id field must be an integer."),
                     ("incidents.1", "The incidents.1 field must be an object."),
+                    ("incidents.2", "The incidents.2 field must be an object."),
                     ("case.tags.0", "The case.tags.0 field must be a string."),
                     ("case.created_date", "The case.created_date field must match the format YYYY-MM-DD HH:MM:SS."),
                     (

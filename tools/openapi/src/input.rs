@@ -12,15 +12,12 @@ use crate::{
 };
 
 /// The bodies of case work, and the messages that they become.
-const CASE_WORK: [(&str, &str); 9] = [
+const CASE_WORK: [(&str, &str); 6] = [
     ("CaseOpen", "OpenCaseRequest"),
     ("CaseResolve", "ResolveCaseRequest"),
     ("CaseClose", "CloseCaseRequest"),
     ("CaseReopen", "ReopenCaseRequest"),
-    ("IncidentsAttach", "AttachIncidentsRequest"),
-    ("IncidentsDetach", "DetachIncidentsRequest"),
     ("IncidentInput", "IncidentInput"),
-    ("IncidentKey", "IncidentKey"),
     ("InfractionInput", "InfractionInput"),
 ];
 
@@ -53,6 +50,13 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all.push(("WebhookUpdate".to_owned(), webhook(false)));
     for (name, request) in CASE_WORK {
         all.push((name.to_owned(), object_of(request, For::Create)));
+    }
+    for (name, request, item, fields) in [
+        ("IncidentsAttach", "AttachIncidentsRequest", "IncidentItem", "IncidentInput"),
+        ("IncidentsDetach", "DetachIncidentsRequest", "IncidentKey", "IncidentKey"),
+    ] {
+        all.push((name.to_owned(), incidents(request, item)));
+        all.push((item.to_owned(), item_alone(fields)));
     }
     all.push(("CaseFields".to_owned(), object_of("CaseInput", For::Create)));
     all.push(("CaseUpdate".to_owned(), object_of("CaseInput", For::Update)));
@@ -157,6 +161,29 @@ fn object_of(name: &str, purpose: For) -> Json {
         "required": sent().filter(required).map(|field| field.name).collect::<Vec<_>>(),
         "properties": Json::object(sent().map(|field| (field.name, value_of(field).with("description", field.doc)))),
         "description": message.doc,
+    }
+}
+
+/// A body with incidents.
+fn incidents(request: &str, item: &str) -> Json {
+    let field = message(request).field("incidents").expect("the message is declared");
+    let list = any_of([at_most(list_of(reference(item)), field), null()]).with("description", field.doc);
+    object! { "type": "object", "properties": Json::object([(field.name, list)]) }
+}
+
+/// An item that fails alone if it breaks a rule, so any text and any number is accepted.
+fn item_alone(name: &str) -> Json {
+    let message = message(name);
+    let property = |field: &Field| match field.kind {
+        Kind::Text => object! { "type": ["string", "null"], "description": field.doc },
+        Kind::Integer(bits) => any_of([integer(bits, (i64::MIN, i64::MAX)), null()]).with("description", field.doc),
+        Kind::Choice(_) => any_of([value_of(field), null()]).with("description", field.doc),
+        _ => value_of(field).with("description", field.doc),
+    };
+    object! {
+        "type": "object",
+        "properties": Json::object(message.fields.iter().map(|field| (field.name, property(field)))),
+        "description": format!("{} An item that breaks a rule is refused alone.", message.doc),
     }
 }
 

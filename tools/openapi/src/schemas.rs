@@ -85,7 +85,7 @@ const OVERVIEW: [&str; 8] = [
     "OverviewWeek",
 ];
 
-/// The results of writes: name, code, and the keys of `detail` in addition to the sentence.
+/// The results of writes: name, code, and the keys of `detail` in addition to the sentence. A key with a question mark can be absent.
 const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("AffiliateCreated", ResultCode::Saved, &["affiliate_id", "client_affiliate_id"]),
     ("AffiliateValid", ResultCode::Saved, &["client_affiliate_id"]),
@@ -101,7 +101,7 @@ const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("CaseOpened", ResultCode::Saved, &["case_id"]),
     ("CaseUpdated", ResultCode::Saved, &["case_id"]),
     ("IncidentSaved", ResultCode::Saved, &["incident_id"]),
-    ("IncidentAbsent", ResultCode::Saved, &[]),
+    ("IncidentDetached", ResultCode::Saved, &["incident_id?"]),
     ("IncidentInvalid", ResultCode::UpdateFailed, &[]),
     ("IncidentUnknown", ResultCode::NotFound, &[]),
 ];
@@ -139,10 +139,11 @@ fn detail(keys: &[&'static str]) -> Json {
             let doc = "ID of the record, assigned by the service.";
             object! { "type": "integer", "format": "int64", "description": doc }
         };
-        (*key, schema)
+        (key.trim_end_matches('?'), schema)
     };
     let mut properties: Vec<(&str, Json)> = keys.iter().map(of_key).collect();
     let doc = "What happened, in a sentence for people.";
     properties.push(("msg", object! { "type": "string", "minLength": 1, "description": doc }));
-    closed(properties)
+    let required = keys.iter().filter(|key| !key.ends_with('?')).chain(&["msg"]).copied().collect::<Vec<_>>();
+    closed(properties).with("required", required)
 }

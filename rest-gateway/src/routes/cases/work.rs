@@ -168,8 +168,8 @@ pub(crate) async fn attach(ParentId(path): ParentId, mut body: RequestBody) -> R
 /// - Operation: `detachIncidents`
 /// - Path: of the case
 /// - Body: `IncidentsDetach`
-/// - 200: `[IncidentSaved | IncidentAbsent]`. No such incident is attached; one result per item, in the order sent.
-/// - 207: `[IncidentSaved | IncidentAbsent | IncidentInvalid]`. Some or all items failed; one result per item, in the order sent.
+/// - 200: `[IncidentDetached]`. No such incident is attached; one result per item, in the order sent.
+/// - 207: `[IncidentDetached | IncidentInvalid]`. Some or all items failed; one result per item, in the order sent.
 /// - Refused: `CaseNotFound`
 pub(crate) async fn detach(ParentId(path): ParentId, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(extract::detach).await?;
