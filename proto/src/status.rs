@@ -62,7 +62,7 @@ impl From<&Status> for Error {
         let total = details.error_info().and_then(|info| info.metadata.get(VIOLATIONS_TOTAL)?.parse().ok());
         error.violations.total = total.unwrap_or(error.violations.len());
         // Those that partners receive.
-        for name in ["client_affiliate_id", RESTORED_POSITION] {
+        for name in ["client_affiliate_id", "case_id", "field", "fields", RESTORED_POSITION] {
             if let Some(value) = details.error_info().and_then(|info| info.metadata.get(name)) {
                 error.metadata.push((name, value.clone()));
             }

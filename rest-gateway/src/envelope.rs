@@ -48,6 +48,9 @@ pub(crate) struct Detail<'a> {
     pub(crate) case_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) incident_id: Option<i64>,
+    /// Paths of the fields that an error is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fields: Option<&'a [&'a str]>,
     /// Where changes begin that a restored database has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) restored_position: Option<i64>,
@@ -236,12 +239,13 @@ mod tests {
             url_id: Some(9),
             case_id: Some(3),
             incident_id: Some(4),
+            fields: Some(&["case.tags"]),
             restored_position: Some(5),
             msg: "Hi",
         };
         assert_eq!(
             json(&Envelope::result(ResultCode::Saved, detail)),
-            r#"{"code":"1020","status":"ok","detail":{"affiliate_id":7,"client_affiliate_id":"A","url_id":9,"case_id":3,"incident_id":4,"restored_position":5,"msg":"Hi"}}"#
+            r#"{"code":"1020","status":"ok","detail":{"affiliate_id":7,"client_affiliate_id":"A","url_id":9,"case_id":3,"incident_id":4,"fields":["case.tags"],"restored_position":5,"msg":"Hi"}}"#
         );
         let meta = PageMeta { total: 1, per_page: 100, current_page: 2, last_page: 1 };
         assert_eq!(

@@ -45,11 +45,19 @@ impl IntoResponse for Refusal {
             return respond_invalid(meaning.http, rate_limit, &error.message, error.violations);
         }
         // The only metadata that is documented as part of an error's body.
-        let id = error.metadata.iter().find(|(name, _)| *name == "client_affiliate_id");
-        let client_affiliate_id = id.filter(|_| error.reason == Reason::AffiliateNameExists).map(|(_, id)| id.as_str());
-        let restored = error.metadata.iter().find(|(name, _)| *name == RESTORED_POSITION);
-        let restored_position = restored.and_then(|(_, position)| position.parse().ok());
-        let detail = Detail { client_affiliate_id, restored_position, msg: &error.message, ..Detail::default() };
+        let value =
+            |name: &str| error.metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        let of = |reason, name| value(name).filter(|_| error.reason == reason);
+        let fields = of(Reason::RequestIdReused, "fields").or_else(|| of(Reason::ReferenceNotFound, "field"));
+        let fields: Option<Vec<&str>> = fields.map(|fields| fields.split(',').collect());
+        let detail = Detail {
+            client_affiliate_id: of(Reason::AffiliateNameExists, "client_affiliate_id"),
+            case_id: of(Reason::RequestIdReused, "case_id").and_then(|id| id.parse().ok()),
+            fields: fields.as_deref(),
+            restored_position: value(RESTORED_POSITION).and_then(|position| position.parse().ok()),
+            msg: &error.message,
+            ..Detail::default()
+        };
         let mut response = respond(meaning.http, rate_limit, &Envelope::result(meaning.result, detail));
         if let Some(challenge) = challenge(error.reason) {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -3803,8 +3803,8 @@ pub mod monitoring_service_client {
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     /// Writes what partners read: observations of URLs, infractions, cases with their incidents, and vocabularies. For
-    /// crawlers, case tools and migrations. The token needs the scope `monitor`; its company is the one that is written. Operations on one
-    /// case, and ReviewUrl, also accept the scope `cases`.
+    /// crawlers, case tools and migrations. The token needs the scope `monitor`, and names the company whose records are
+    /// written. Operations on one case, and ReviewUrl, also accept the scope `cases`.
     ///
     /// For all operations:
     ///

@@ -249,7 +249,7 @@ impl<'de> Object<'de> {
     }
 }
 
-/// The keys of an object that are no fields of its message.
+/// The keys of an object that its message does not have.
 fn unknown<'e>(message: &Description, entries: &'e [(Cow<'_, str>, Value<'_>)]) -> impl Iterator<Item = &'e str> {
     entries.iter().map(|(name, _)| &**name).filter(|name| message.field(name).is_none())
 }

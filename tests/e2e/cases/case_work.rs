@@ -13,6 +13,11 @@ fn saved(http: u16, id: &str, msg: &str) -> Expect {
     Expect { http, ..ok(body) }
 }
 
+/// An error that names records or fields.
+fn named(error: Expect, names: &str) -> Expect {
+    Expect { body: error.body.replacen(r#""msg""#, &format!(r#"{names},"msg""#), 1), ..error }
+}
+
 fn item(code: &str, status: &str, id: &str, msg: &str) -> String {
     format!(r#"{{"code":"{code}","status":"{status}","detail":{{{id}"msg":"{msg}"}}}}"#)
 }
@@ -178,6 +183,7 @@ async fn reviews() {
         infraction("Health Claim", r#""weight loss""#, "2026-01-02 03:04:05"),
         infraction("Trademark", "null", "<now>")
     );
+    let trademark = format!("[{}]", infraction("Trademark", "null", "<now>"));
     let verdict = r#"{"incident_status":"In Violation","false_positive":"no","disabled":true,"note":"Seen.",
         "infractions":[{"infraction_type":"Health Claim","infraction_name":"weight loss","created_date":"2026-01-02 03:04:05"}]}"#;
     let written: &[(&str, &str)] = &[
@@ -199,6 +205,10 @@ async fn reviews() {
             .get("/urls/<2>", url(&[&[("infractions", &*two)], written].concat()))
             .patch("/urls/<2>", r#"{"false_positive":null,"note":"","disabled":"no","infractions":[]}"#, reviewed())
             .get("/urls/<2>", url(&[("incident_status", r#""In Violation""#)])),
+        given("infractions without a type are replaced as well")
+            .sql("insert into infractions (company_id, url_id) values (<company>, <2>)")
+            .patch("/urls/<2>", r#"{"infractions":[{"infraction_type":"Trademark"}]}"#, reviewed())
+            .get("/urls/<2>", url(&[("infractions", &trademark)])),
         given("a review without a field changes nothing")
             .patch("/urls/<2>", "{}", reviewed())
             .get("/urls/<2>", url(&[("last_review_date", "null")])),
@@ -220,28 +230,37 @@ async fn reviews() {
 async fn wrong_case_work() {
     let types = r#"{"request_id":5,"case":{"client_affiliate_id":"A-1","tags":[1],"created_date":"soon","affiliate_id":"7"},"incidents":[{"incident_type":"page"},7,"x"]}"#;
     let affiliate = "No affiliate of the company has this identifier.";
+    let unknown = |msg: &str| refused(404, Code::NotFound, "REFERENCE_NOT_FOUND", "1025", msg);
     run_table(vec![
         given("a request ID of another case").post(
             "/cases",
-            r#"{"request_id":"R-1","case":{"client_affiliate_id":"A-1","case_worker":"Bea"}}"#,
-            refused(
-                409,
-                Code::AlreadyExists,
-                "REQUEST_ID_REUSED",
-                "1023",
-                "The request ID has opened a case with other content.",
+            r#"{"request_id":"R-1","case":{"client_affiliate_id":"A-1","case_worker":"Bea"},"incidents":[{"incident_type":"form","reference":"f"}]}"#,
+            named(
+                refused(
+                    409,
+                    Code::AlreadyExists,
+                    "REQUEST_ID_REUSED",
+                    "1023",
+                    "The request ID has opened a case with other content.",
+                ),
+                r#""case_id":<3>,"fields":["case.case_worker","incidents"]"#,
             ),
         ),
-        given("an affiliate that the company does not have")
+        given("records that the company does not have")
             .post(
                 "/cases",
                 r#"{"request_id":"R-2","case":{"client_affiliate_id":"A-2"}}"#,
-                refused(404, Code::NotFound, "REFERENCE_NOT_FOUND", "1025", affiliate),
+                named(unknown(affiliate), r#""fields":["case.client_affiliate_id"]"#),
+            )
+            .post(
+                "/cases",
+                r#"{"request_id":"R-2","case":{"client_affiliate_id":"A-1"},"incidents":[{"incident_type":"form","reference":"f"},{"incident_type":"url","url":"https://unknown.example/"}]}"#,
+                named(unknown("URL not found."), r#""fields":["incidents.1.url"]"#),
             )
             .patch(
                 "/cases/<3>",
                 r#"{"affiliate_id":9007199254740991}"#,
-                refused(404, Code::NotFound, "REFERENCE_NOT_FOUND", "1025", affiliate),
+                named(unknown(affiliate), r#""fields":["affiliate_id"]"#),
             ),
         Case::new("cases that do not exist")
             .patch("/cases/9007199254740991", r#"{"note":"x"}"#, case_unknown())

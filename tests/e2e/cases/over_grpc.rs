@@ -371,6 +371,13 @@ pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     }
     let expected: Value = serde_json::from_str(expected).unwrap_or_default();
     let code = expected["code"].as_str().and_then(|code| code.parse().ok()).unwrap_or_default();
-    let client_id = details.error_info().and_then(|info| info.metadata.get("client_affiliate_id"));
-    rest_form(code, None, client_id.map(String::as_str), None, status.message())
+    let value = |name: &str| details.error_info().and_then(|info| info.metadata.get(name)).map(String::as_str);
+    let client_id = value("client_affiliate_id");
+    let form = rest_form(code, None, client_id, None, status.message());
+    let Some(fields) = value("fields").or_else(|| value("field")) else { return form };
+    // Only a request ID that has opened a case names several.
+    let case =
+        value("fields").and_then(|_| value("case_id")).map(|id| format!(r#""case_id":{id},"#)).unwrap_or_default();
+    let fields: Vec<&str> = fields.split(',').collect();
+    form.replacen(r#""msg""#, &format!(r#"{case}"fields":{},"msg""#, serde_json::to_string(&fields).unwrap()), 1)
 }

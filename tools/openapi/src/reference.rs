@@ -126,16 +126,8 @@ fn vocabulary(name: &str) -> String {
 /// What a partner may be refused for.
 fn refusals() -> String {
     let mut reasons: Vec<Reason> = reasons().collect();
-    // These are errors of the internal write side, and of gRPC.
-    reasons.retain(|reason| {
-        !matches!(
-            reason,
-            Reason::RequestIdReused
-                | Reason::ReferenceNotFound
-                | Reason::ContentTypeInvalid
-                | Reason::CompressionUnsupported
-        )
-    });
+    // These are errors of gRPC.
+    reasons.retain(|reason| !matches!(reason, Reason::ContentTypeInvalid | Reason::CompressionUnsupported));
     reasons.sort_by_key(|reason| meaning(*reason).http);
     let mut table = "| Status | `code` | Why | Over gRPC |\n|---|---|---|---|\n".to_owned();
     for reason in reasons {

@@ -121,6 +121,10 @@ fn example(reason: Reason) -> Json {
     } else {
         let documented = error.metadata.into_iter().filter_map(|(name, value)| match name {
             "client_affiliate_id" => Some((name, Json::of(&value))),
+            "case_id" if reason == Reason::RequestIdReused => {
+                Some((name, Json::of(&value.parse::<i64>().unwrap_or_default())))
+            }
+            "field" | "fields" => Some(("fields", Json::of(&value.split(',').collect::<Vec<_>>()))),
             RESTORED_POSITION => Some((name, Json::of(&value.parse::<i64>().unwrap_or_default()))),
             _ => None,
         });
@@ -147,6 +151,10 @@ fn sample(reason: Reason) -> Error {
         Reason::WebhookNotFound => Error::webhook_not_found(7),
         Reason::PositionGone => Error::position_gone(7, 12, 345),
         Reason::PositionRestored => Error::position_restored(7, 5, 1_099_511_627_781),
+        Reason::ReferenceNotFound => Error::new(reason, "URL not found.").with("field", "incidents.0.url_id"),
+        Reason::RequestIdReused => Error::new(reason, "The request ID has opened a case with other content.")
+            .with("case_id", 7)
+            .with("fields", "case.risk_level,incidents"),
         Reason::EtagMismatch => Error::etag_mismatch("affiliate_id", 7, "2"),
         Reason::HostInvalid => Error::host_invalid(),
         Reason::ExpectationFailed => Error::expectation_failed(),

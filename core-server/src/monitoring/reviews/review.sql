@@ -22,7 +22,7 @@ with input as materialized (
     delete from infractions n
     using old o
     where n.company_id = $1 and n.url_id = $2 and $4
-        and (n.infraction_type_id, coalesce(n.infraction_name_id, 0)) not in (
+        and (coalesce(n.infraction_type_id, 0), coalesce(n.infraction_name_id, 0)) not in (
             select x.infraction_type_id, coalesce(x.infraction_name_id, 0)
             from input i cross join lateral unnest(i.infractions) x
         )

@@ -1,4 +1,4 @@
-// Work on a case or a URL: a form of the fields that officers change. What another person has changed meanwhile is shown, not overwritten.
+// Work on a case or a URL: a form of the fields that officers change. It shows changes by another person and does not overwrite them.
 
 import { label } from "./description.js";
 import { element, value } from "./elements.js";

@@ -29,7 +29,7 @@ async function caseWork(page) {
   await save(page);
   await message(page, "Nothing has changed.");
 
-  // Another officer changes the case meanwhile.
+  // Another officer changes the case at the same time.
   await page.getByLabel("Note").fill("Called twice.");
   await api("PATCH", `cases/${id}`, { risk_level: "Low" });
   await save(page);
