@@ -3,6 +3,7 @@
 //! A list is cut into buckets whose sizes are kept in a table of counts. Totals are sums of counts, and a late page is found
 //! by adding up counts.
 
+mod comparison;
 mod conditions;
 mod counts;
 mod description;
@@ -13,8 +14,9 @@ mod statements;
 mod stream;
 mod whole;
 
+pub(crate) use comparison::Comparison;
 pub(crate) use description::{Filter, List, Part, Sort, Value};
-pub(crate) use page::{Asked, PageQuery, days};
+pub(crate) use page::{Asked, PageQuery, day, days};
 pub(crate) use statements::{
     Records, Source, Statements, by_ids, by_key, by_keys, chosen, read_by_ids, read_records, too_large,
 };

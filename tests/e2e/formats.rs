@@ -121,6 +121,10 @@ async fn lists_are_the_same_in_every_format() {
         ("/cases?case_status_id=1000", 16),
         ("/cases?distributor_id=4&created_after=2024-01-01", 32),
         ("/cases?created_before=2024-01-10&case_status_id=3", 2),
+        ("/cases?open=yes", 80),
+        ("/cases?open=no&distributor_id=4", 18),
+        ("/cases?assigned=no&risk_level_id=0&overdue=no&case_status_id=1000", 16),
+        ("/cases?infraction_type_id=2", 0),
     ];
     for rest in [service.rest(company), service.rest_remote(company)] {
         for (path, count) in lists {

@@ -109,7 +109,7 @@ async fn unknown_enum_values() {
     let refused = grpc.urls.list_compliance_urls(request).await.unwrap_err();
     let expected = [("sort_by", "The selected sort by is invalid."), ("sort_dir", "The selected sort dir is invalid.")];
     assert_eq!(violations(&refused), expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
-    let request = ListComplianceCasesRequest { sort_by: 3, ..Default::default() };
+    let request = ListComplianceCasesRequest { sort_by: 99, ..Default::default() };
     let refused = grpc.cases.list_compliance_cases(request).await.unwrap_err();
     assert_eq!(violations(&refused), one("sort_by", "The selected sort by is invalid."));
 }

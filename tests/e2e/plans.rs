@@ -191,6 +191,10 @@ async fn scans_read_one_company_along_its_keys() {
                     2 => "1, '2025-06-01Z'",
                     3 if types.ends_with("smallint") => "1, 10, 2",
                     3 => "1, 'abc', 20",
+                    5 if types.ends_with("text, text") => "1, 'abc', 20, 'abc', '12345'",
+                    19 => {
+                        "1, 20, 0, null, null, null, null, true, 1, 1, 'ann', true, 1, 20000, true, '2025-06-01Z', 1, 20000, 1"
+                    }
                     4 => "1, 1, 7, 1700000000",
                     5 if types.starts_with("bigint, bigint, smallint, ") => "1, 10, 2, 1000, 1000",
                     10 => "1, 1000, 1, 7, null, null, 0, 9999999999, 20, 2000",
@@ -210,8 +214,9 @@ async fn scans_read_one_company_along_its_keys() {
                         || table.starts_with("changes_") && index.starts_with(&format!("{table}_company_id_resource_"))
                         // Where the clock was set back.
                         || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
-                        // Both unique keys of these begin with what is looked for.
-                        || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2;
+                        // Both unique keys of these begin with what is looked for, and an upline is looked up by its identifier.
+                        || ["infractions", "incidents", "affiliates"].contains(&&*table)
+                            && condition.matches(" = ").count() >= 2;
                     let what = format!("{what}: {kind} of {table} by {index}, {condition}");
                     assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
                     assert!(condition.contains("company_id = "), "{what}: the index is read across companies");

@@ -930,7 +930,8 @@ pub struct BatchGetAffiliatesResponse {
 /// A request for the affiliates that contain a text.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SearchAffiliatesRequest {
-    /// A part of the name, or of the client's own identifier. Upper and lower case are the same; every character stands for itself.
+    /// A part of the name or of the client's own identifier, or a whole e-mail address or phone number. Upper and lower case are the same;
+    /// every character stands for itself. Only the digits of a phone number are compared.
     #[prost(string, tag = "1")]
     pub q: ::prost::alloc::string::String,
     /// How many affiliates, at most; 20 by default.
@@ -2017,6 +2018,39 @@ pub struct ListComplianceCasesRequest {
     /// The page, from 1; 1 by default.
     #[prost(int64, optional, tag = "8")]
     pub page: ::core::option::Option<i64>,
+    /// Only open cases, or only cases that have ended: Resolved, Closed, Rejected, Invalid or Duplicate.
+    #[prost(bool, optional, tag = "9")]
+    pub open: ::core::option::Option<bool>,
+    /// Only cases with this risk level; 0 for cases without one.
+    #[prost(int64, optional, tag = "10")]
+    pub risk_level_id: ::core::option::Option<i64>,
+    /// Only cases with this sub-status; 0 for cases without one.
+    #[prost(int64, optional, tag = "11")]
+    pub sub_status_id: ::core::option::Option<i64>,
+    /// Only cases of exactly this worker.
+    #[prost(string, optional, tag = "12")]
+    pub case_worker: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only cases that have a worker, or only cases without one.
+    #[prost(bool, optional, tag = "13")]
+    pub assigned: ::core::option::Option<bool>,
+    /// To be followed up on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "14")]
+    pub follow_up_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// To be followed up on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "15")]
+    pub follow_up_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only open cases whose follow-up is overdue, or only the others.
+    #[prost(bool, optional, tag = "16")]
+    pub overdue: ::core::option::Option<bool>,
+    /// Closed on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "17")]
+    pub closed_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// Closed on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "18")]
+    pub closed_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only cases with an incident of this infraction type.
+    #[prost(int64, optional, tag = "19")]
+    pub infraction_type_id: ::core::option::Option<i64>,
 }
 /// One page of cases.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2049,6 +2083,39 @@ pub struct ListAllComplianceCasesRequest {
     /// Only records that changed, or whose incidents did, after this position of the record of changes.
     #[prost(int64, optional, tag = "6")]
     pub changed_after: ::core::option::Option<i64>,
+    /// Only open cases, or only cases that have ended: Resolved, Closed, Rejected, Invalid or Duplicate.
+    #[prost(bool, optional, tag = "7")]
+    pub open: ::core::option::Option<bool>,
+    /// Only cases with this risk level; 0 for cases without one.
+    #[prost(int64, optional, tag = "8")]
+    pub risk_level_id: ::core::option::Option<i64>,
+    /// Only cases with this sub-status; 0 for cases without one.
+    #[prost(int64, optional, tag = "9")]
+    pub sub_status_id: ::core::option::Option<i64>,
+    /// Only cases of exactly this worker.
+    #[prost(string, optional, tag = "10")]
+    pub case_worker: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only cases that have a worker, or only cases without one.
+    #[prost(bool, optional, tag = "11")]
+    pub assigned: ::core::option::Option<bool>,
+    /// To be followed up on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "12")]
+    pub follow_up_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// To be followed up on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "13")]
+    pub follow_up_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only open cases whose follow-up is overdue, or only the others.
+    #[prost(bool, optional, tag = "14")]
+    pub overdue: ::core::option::Option<bool>,
+    /// Closed on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "15")]
+    pub closed_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// Closed on or before this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "16")]
+    pub closed_before: ::core::option::Option<::prost::alloc::string::String>,
+    /// Only cases with an incident of this infraction type.
+    #[prost(int64, optional, tag = "17")]
+    pub infraction_type_id: ::core::option::Option<i64>,
 }
 /// A part of the list of cases.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2134,6 +2201,18 @@ pub enum CaseSort {
     Id = 1,
     /// By the time of creation.
     CreatedDt = 2,
+    /// By the ID of the case status.
+    CaseStatus = 3,
+    /// By the ID of the sub-status.
+    SubStatus = 4,
+    /// By the ID of the risk level: of the default levels, the lowest first.
+    RiskLevel = 5,
+    /// By the worker, in lower case.
+    CaseWorker = 6,
+    /// By the time of the follow-up.
+    FollowUpDate = 7,
+    /// By the lowest ID of an infraction type among the incidents.
+    InfractionType = 8,
 }
 impl CaseSort {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2145,6 +2224,12 @@ impl CaseSort {
             Self::Unspecified => "CASE_SORT_UNSPECIFIED",
             Self::Id => "CASE_SORT_ID",
             Self::CreatedDt => "CASE_SORT_CREATED_DT",
+            Self::CaseStatus => "CASE_SORT_CASE_STATUS",
+            Self::SubStatus => "CASE_SORT_SUB_STATUS",
+            Self::RiskLevel => "CASE_SORT_RISK_LEVEL",
+            Self::CaseWorker => "CASE_SORT_CASE_WORKER",
+            Self::FollowUpDate => "CASE_SORT_FOLLOW_UP_DATE",
+            Self::InfractionType => "CASE_SORT_INFRACTION_TYPE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2153,6 +2238,12 @@ impl CaseSort {
             "CASE_SORT_UNSPECIFIED" => Some(Self::Unspecified),
             "CASE_SORT_ID" => Some(Self::Id),
             "CASE_SORT_CREATED_DT" => Some(Self::CreatedDt),
+            "CASE_SORT_CASE_STATUS" => Some(Self::CaseStatus),
+            "CASE_SORT_SUB_STATUS" => Some(Self::SubStatus),
+            "CASE_SORT_RISK_LEVEL" => Some(Self::RiskLevel),
+            "CASE_SORT_CASE_WORKER" => Some(Self::CaseWorker),
+            "CASE_SORT_FOLLOW_UP_DATE" => Some(Self::FollowUpDate),
+            "CASE_SORT_INFRACTION_TYPE" => Some(Self::InfractionType),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Reads: one case by ID (coalesced), many by ID, and pages of the list.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::SystemTime};
 
 use admission::Memory;
 use compliance_api::{
@@ -11,10 +11,11 @@ use compliance_api::{
     },
 };
 use sqlx::postgres::PgRow;
+use time::OffsetDateTime;
 
 use super::record;
 use crate::{
-    lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, days},
+    lists::{Asked, Comparison, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, day, days},
     record_pages::{PageOfRecords, RecordPage},
 };
 use storage::{
@@ -28,8 +29,7 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
     counts: "compliance_case_counts",
     filters: &[Filter {
         column: "case_status_id",
-        // An ID that no status can have matches nothing.
-        value: Value::Integer(|request| request.case_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
+        value: Value::Integer(|request| request.case_status_id.map(name_id)),
     }],
     date: "created_date",
     sorts: &[
@@ -39,7 +39,64 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
     buckets: "compliance_case_buckets(r.id, r.created_date)",
     lock: 2,
     record: record::query::<ComplianceCase>,
+    comparison: Some(COMPARISON),
 };
+
+const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
+    conditions: include_str!("conditions.sql"),
+    columns: &["case_status_id", "risk_level_id", "sub_status_id", "case_worker", "follow_up_date", "closed_date"],
+    types: "boolean, integer, integer, text, boolean, integer, integer, boolean, timestamptz, integer, integer, integer",
+    is_asked: |request| *request != without_comparison(request),
+    bind: |query, request| {
+        let (follow_up_from, follow_up_to) =
+            (day(request.follow_up_after.as_deref()), day(request.follow_up_before.as_deref()));
+        let (closed_from, closed_to) = (day(request.closed_after.as_deref()), day(request.closed_before.as_deref()));
+        query
+            .bind(request.open)
+            .bind(request.risk_level_id.map(name_id))
+            .bind(request.sub_status_id.map(name_id))
+            .bind(request.case_worker.clone().filter(|worker| !worker.is_empty()))
+            .bind(request.assigned)
+            .bind(follow_up_from)
+            .bind(follow_up_to)
+            .bind(request.overdue)
+            .bind(OffsetDateTime::from(SystemTime::now()))
+            .bind(closed_from)
+            .bind(closed_to)
+            .bind(request.infraction_type_id.map(name_id))
+    },
+    sorts: &[
+        (CaseSort::CaseStatus as i32, "u.case_status_id"),
+        (CaseSort::SubStatus as i32, "u.sub_status_id"),
+        (CaseSort::RiskLevel as i32, "u.risk_level_id"),
+        (CaseSort::CaseWorker as i32, "lower(u.case_worker)"),
+        (CaseSort::FollowUpDate as i32, "u.follow_up_date"),
+        (
+            CaseSort::InfractionType as i32,
+            "(select min(i.infraction_type_id) from incidents i where i.company_id = $1 and i.case_id = u.id)",
+        ),
+    ],
+};
+
+/// An ID that no name can have matches nothing.
+fn name_id(id: i64) -> i32 {
+    i32::try_from(id).unwrap_or(-1)
+}
+
+/// The request without the filters that only a comparison has.
+fn without_comparison(request: &ListComplianceCasesRequest) -> ListComplianceCasesRequest {
+    ListComplianceCasesRequest {
+        case_status_id: request.case_status_id,
+        created_after: request.created_after.clone(),
+        created_before: request.created_before.clone(),
+        distributor_id: request.distributor_id,
+        sort_by: request.sort_by,
+        sort_dir: request.sort_dir,
+        per_page: request.per_page,
+        page: request.page,
+        ..ListComplianceCasesRequest::default()
+    }
+}
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
     LazyLock::new(|| Statements::of(&LIST));
@@ -53,6 +110,17 @@ pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceC
         created_after: request.created_after,
         created_before: request.created_before,
         distributor_id: request.distributor_id,
+        open: request.open,
+        risk_level_id: request.risk_level_id,
+        sub_status_id: request.sub_status_id,
+        case_worker: request.case_worker,
+        assigned: request.assigned,
+        follow_up_after: request.follow_up_after,
+        follow_up_before: request.follow_up_before,
+        overdue: request.overdue,
+        closed_after: request.closed_after,
+        closed_before: request.closed_before,
+        infraction_type_id: request.infraction_type_id,
         ..ListComplianceCasesRequest::default()
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Number of the first filter's parameter.
-const FIRST_FILTER: usize = 7;
+pub(super) const FIRST_FILTER: usize = 7;
 
 /// A statement that reads a page.
 pub(super) struct PageStatement<'l, Q: 'static> {

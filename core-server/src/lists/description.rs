@@ -2,6 +2,7 @@
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
+use super::comparison::Comparison;
 use crate::record_query::RecordQuery;
 
 /// A list of a company's records, which requests of the type `Q` ask for.
@@ -19,6 +20,7 @@ pub(crate) struct List<Q: 'static> {
     /// The number of the lock that writers of the counts take.
     pub(crate) lock: i64,
     pub(crate) record: RecordQuery,
+    pub(crate) comparison: Option<Comparison<Q>>,
 }
 
 /// A filter that compares a column with one value. The counts are split by it, and the filters' indexes lead with it. Never null.

@@ -52,12 +52,14 @@ impl PageQuery {
     }
 }
 
+/// Days from 1970-01-01 to a day whose text has been checked; `None` when there is none.
+pub(crate) fn day(text: Option<&str>) -> Option<i32> {
+    let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;
+    Some(date.to_julian_day() - Date::from_ordinal_date(1970, 1).ok()?.to_julian_day())
+}
+
 /// The days of a range filter whose texts have been checked; `None` when there is no filter.
 pub(crate) fn days(after: Option<&str>, before: Option<&str>) -> Option<(i32, i32)> {
-    let day = |text: Option<&str>| {
-        let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;
-        Some(date.to_julian_day() - Date::from_ordinal_date(1970, 1).ok()?.to_julian_day())
-    };
     match (day(after), day(before)) {
         (None, None) => None,
         (after, before) => Some((after.unwrap_or(FIRST_DAY), before.unwrap_or(LAST_DAY))),

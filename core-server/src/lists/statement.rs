@@ -8,8 +8,8 @@
 use storage::template::fill;
 
 use super::{
-    conditions::{PageStatement, unindexed},
-    description::{Filter, Part},
+    conditions::{FIRST_FILTER, PageStatement, unindexed},
+    description::{Filter, List, Part},
     shape::Among,
 };
 use crate::{
@@ -20,6 +20,20 @@ use crate::{
 /// Types of the parameters that every statement of every list has: the company, the limit, the offset, the first and the last day, and
 /// the affiliate. The parameters of the filters follow.
 pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
+
+/// The types of the filters' parameters, each after a comma.
+pub(super) fn filter_types<Q>(list: &List<Q>) -> String {
+    list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]).collect()
+}
+
+/// Compares the columns of `u` with the filters. A filter that is not requested is null.
+pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
+    let condition = |(number, filter): (usize, &Filter<Q>)| {
+        let value = format!("(select ${number}::{})", filter.value.sql_type().0);
+        format!(" and ({value} is null or u.{} = {value})", filter.column)
+    };
+    (FIRST_FILTER..).zip(list.filters).map(condition).collect()
+}
 
 impl<Q> PageStatement<'_, Q> {
     pub(super) fn sql(&self) -> String {

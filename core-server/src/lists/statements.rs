@@ -12,11 +12,12 @@ use sqlx::{
 };
 
 use super::{
+    comparison::{Compared, Comparison},
     conditions::PageStatement,
     description::List,
     page::Asked,
     shape::{Among, Shape},
-    statement::TYPES,
+    statement::{TYPES, filter_types},
 };
 use crate::{
     limits::NEAR,
@@ -33,6 +34,7 @@ use storage::{
 pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,
     pages: Vec<(Shape, &'static str)>,
+    compared: Vec<Compared>,
     /// A record by company and ID.
     pub(crate) by_key: &'static str,
     /// Records by company and ID, for many reads at once.
@@ -77,15 +79,26 @@ impl<Q> Statements<Q> {
                 }
             }
         }
-        Self { list, pages, by_key: by_key(list.record), by_keys: by_keys(list.record), by_ids: by_ids(list.record) }
+        Self {
+            list,
+            pages,
+            compared: Compared::all(list),
+            by_key: by_key(list.record),
+            by_keys: by_keys(list.record),
+            by_ids: by_ids(list.record),
+        }
     }
 
     /// Every statement that reads a page, each with its name and the types of its parameters.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (String, &'static str, String)> {
-        let filters = self.list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]);
-        let types: String = std::iter::once(TYPES).chain(filters).collect();
+        let types = format!("{TYPES}{}", filter_types(self.list));
         let table = self.list.table;
         self.pages.iter().map(move |(shape, sql)| (format!("{table} {}", shape.name()), *sql, types.clone()))
+    }
+
+    /// Every statement that compares all records, with the types of its parameters.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.compared.iter().map(|compared| (compared.statement, compared.types))
     }
 
     /// Every statement that reads records by ID, with the types of its parameters.
@@ -114,6 +127,10 @@ impl<Q> Statements<Q> {
 
     /// The statement that reads a page.
     pub(super) fn statement(&self, request: &Q, asked: Asked) -> Result<&'static str, Error> {
+        if self.compares(request, asked).is_some() {
+            let compared = self.compared.iter().find(|compared| compared.is_of(asked));
+            return compared.map(|compared| compared.statement).ok_or_else(Error::internal);
+        }
         let sorts = self.list.sorts;
         let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
         let shape = Shape {
@@ -141,7 +158,16 @@ impl<Q> Statements<Q> {
         let (first, last) = asked.days.unzip();
         let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.per_page).bind(asked.page.offset());
         let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
-        self.list.filters.iter().fold(fixed, |bound, filter| filter.value.bind(bound, request))
+        let bound = self.list.filters.iter().fold(fixed, |bound, filter| filter.value.bind(bound, request));
+        match self.compares(request, asked) {
+            Some(comparison) => (comparison.bind)(bound, request),
+            None => bound,
+        }
+    }
+
+    /// What all records are compared by, if a filter or the sort key needs that.
+    fn compares(&self, request: &Q, asked: Asked) -> Option<&'static Comparison<Q>> {
+        self.list.comparison.as_ref().filter(|comparison| comparison.is_needed(request, asked.sort))
     }
 }
 

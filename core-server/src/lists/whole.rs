@@ -1,16 +1,16 @@
 //! All records of a list that its filters let through, by ID: the statements for the pages in which they are read.
 
+use std::collections::BTreeSet;
+
 use storage::template::fill;
 
 use super::{
-    description::{Filter, List},
+    description::List,
     page::Asked,
+    statement::{TYPES, filter_types, filters_or_null},
     statements::chosen,
 };
 use crate::{limits::TRANSCRIPT_BYTES, record_pages::PageOfRecords, record_query::Place};
-
-/// The company, the ID that the page follows, the number of records, the days and the affiliate. Then the filters.
-const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
 
 pub(crate) struct Whole<Q: 'static> {
     list: &'static List<Q>,
@@ -22,12 +22,14 @@ pub(crate) struct Whole<Q: 'static> {
 impl<Q> Whole<Q> {
     /// `long` is a column with texts that are so long that few of them make a page.
     pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
-        let filters: String = list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]).collect();
+        let compared = list.comparison.as_ref().map(|comparison| comparison.types);
+        let (filters, compared) = (filter_types(list), compared.map_or_else(String::new, |types| format!(", {types}")));
+        let filters = filters + &compared;
         // Records of one affiliate have an index of their own.
         let (all, of_affiliate) = ("", "and u.affiliate_id = $6");
         let statements = [(false, all), (false, of_affiliate), (true, all), (true, of_affiliate)];
         let statements = statements.map(|(changed, condition)| {
-            let from = chosen(list.table, "u", changed.then_some(7 + list.filters.len()));
+            let from = chosen(list.table, "u", changed.then_some(1 + format!("{TYPES}{filters}").split(", ").count()));
             let types = format!("{TYPES}{filters}{}", if changed { ", bigint[]" } else { "" });
             (&*statement(list, long, &from, condition).leak(), &*types.leak())
         });
@@ -43,18 +45,20 @@ impl<Q> Whole<Q> {
     pub(crate) fn bind(&self, page: PageOfRecords, request: &Q, asked: Asked) -> PageOfRecords {
         let (first, last) = asked.days.unzip();
         let page = page.bind(first).bind(last).bind(asked.affiliate);
-        self.list.filters.iter().fold(page, |page, filter| filter.value.bind(page, request))
+        let page = self.list.filters.iter().fold(page, |page, filter| filter.value.bind(page, request));
+        match &self.list.comparison {
+            Some(comparison) => (comparison.bind)(page, request),
+            None => page,
+        }
     }
 }
 
 fn statement<Q>(list: &List<Q>, long: Option<&str>, from: &str, condition: &str) -> String {
-    let columns: String =
-        list.filters.iter().map(|filter| filter.column).chain(long).flat_map(|column| [", u.", column]).collect();
-    let filter = |(number, filter): (usize, &Filter<Q>)| {
-        let value = format!("(select ${number}::{})", filter.value.sql_type().0);
-        format!(" and ({value} is null or u.{} = {value})", filter.column)
-    };
-    let filters: String = (7..).zip(list.filters).map(filter).collect();
+    let (conditions, compared) = list.comparison.as_ref().map_or(("", &[][..]), |it| (it.conditions, it.columns));
+    let columns: BTreeSet<&str> =
+        list.filters.iter().map(|filter| filter.column).chain(compared.iter().copied()).chain(long).collect();
+    let columns: String = columns.into_iter().flat_map(|column| [", u.", column]).collect();
+    let filters = filters_or_null(list) + &fill(conditions, &[]);
     let long_column = long.map_or_else(String::new, |long| format!(", u.{long}"));
     let parts = [
         ("from", from),

@@ -47,6 +47,7 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
         r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
     lock: 1,
     record: record::query::<ComplianceUrl>,
+    comparison: None,
 };
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));

@@ -29,6 +29,7 @@ mod updates;
 mod urls;
 mod vocabularies;
 mod webhooks;
+mod worked_cases;
 
 use expect::Expect;
 pub(crate) use over_grpc::ask as ask_over_grpc;

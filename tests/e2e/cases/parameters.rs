@@ -23,9 +23,11 @@ async fn wrong_parameters() {
         table.push(if only_rest { case.only_rest() } else { case });
     };
     let (urls, cases) = (ListComplianceUrlsRequest::MESSAGE, ListComplianceCasesRequest::MESSAGE);
+    let dates_of_cases =
+        ["created_after", "created_before", "follow_up_after", "follow_up_before", "closed_after", "closed_before"];
     for (path, request, dates, sorts) in [
-        ("/urls", urls, ["discovery_after", "discovery_before"], ["created_dt", "url", "ID", "discovery_date"]),
-        ("/cases", cases, ["created_after", "created_before"], ["discovery_dt", "case_id", "ID", "created_date"]),
+        ("/urls", urls, &["discovery_after", "discovery_before"][..], ["created_dt", "url", "ID", "discovery_date"]),
+        ("/cases", cases, &dates_of_cases, ["discovery_dt", "case_id", "ID", "created_date"]),
     ] {
         let of_kind = |kind| request.fields.iter().filter(move |field| field.kind == kind).map(|field| field.name);
         for value in ["0", "-1", "201", "9007199254740992", "-9223372036854775808"] {
@@ -34,8 +36,10 @@ async fn wrong_parameters() {
         add(path, "per_page=99999999999999999999", invalid_one("per_page", per_page), true);
         for name in of_kind(Kind::Integer(64)).filter(|name| *name != "per_page") {
             let label = name.replace('_', " ");
-            let between = format!("The {label} field must be between 1 and 9007199254740991.");
-            for value in ["0", "-1", "9007199254740992", "9223372036854775807"] {
+            // These take 0 for cases without one.
+            let least = i32::from(!["risk_level_id", "sub_status_id"].contains(&name));
+            let between = format!("The {label} field must be between {least} and 9007199254740991.");
+            for value in [&*(least - 1).to_string(), "-2", "9007199254740992", "9223372036854775807"] {
                 add(path, &format!("{name}={value}"), invalid_one(name, &between), false);
             }
             add(path, &format!("{name}=99999999999999999999"), invalid_one(name, &between), true);
@@ -71,7 +75,10 @@ async fn wrong_parameters() {
             "/urls" => {
                 "The selected sort by is invalid. It must be one of: id, discovery_dt, last_review_dt, last_seen."
             }
-            _ => "The selected sort by is invalid. It must be one of: id, created_dt.",
+            _ => {
+                "The selected sort by is invalid. It must be one of: id, created_dt, case_status, sub_status, risk_level, \
+                 case_worker, follow_up_date, infraction_type."
+            }
         };
         for value in sorts {
             add(path, &format!("sort_by={value}"), invalid_one("sort_by", sort_by), true);

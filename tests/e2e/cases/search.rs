@@ -7,7 +7,7 @@ use tonic::Code;
 
 use super::{
     Case,
-    expect::{found, invalid, invalid_one, text},
+    expect::{created_one, found, invalid, invalid_one, text},
     records, run_table,
 };
 
@@ -67,6 +67,40 @@ async fn affiliates() {
     let mut all = cases(queries);
     all.extend(cases(encoded).into_iter().map(Case::only_rest));
     run_table(all).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn affiliates_by_their_whole_address_or_number() {
+    let (email, phone) = (text("Ann@Example.org"), text("+1 (555) 010-4477"));
+    let ann = records::affiliate(
+        "<1>",
+        &[
+            ("client_affiliate_id", text("A")),
+            ("affiliate_name", text("First")),
+            ("email_two", email),
+            ("phone_one", phone),
+        ],
+    );
+    let given = |query: &str| {
+        let body = serde_json::json!({
+            "client_affiliate_id": "A", "affiliate_name": "First", "email_two": "Ann@Example.org", "phone_one": "+1 (555) 010-4477"
+        });
+        let first = Case::new(query.to_owned()).post("/affiliates", body, created_one("A"));
+        first.given_affiliate("B", "Second")
+    };
+    let queries = [
+        ("ann@example.ORG", true),
+        ("ann@example.or", false),
+        ("1-555-010-4477", true),
+        ("15550104477", true),
+        ("5550104477", false),
+        ("0000", false),
+    ];
+    let cases = queries.map(|(query, is_found)| {
+        let data = if is_found { format!("[{ann}]") } else { "[]".to_owned() };
+        given(query).get(&format!("/affiliates:search?q={query}"), found("Affiliates found", &data))
+    });
+    run_table(cases.into()).await;
 }
 
 const URLS: [&str; 4] = [

@@ -108,6 +108,9 @@ pub(crate) fn vocabulary_of_filter(name: &str) -> Option<Vocabulary> {
     match name {
         "incident_status_id" => Some(Vocabulary::UrlIncidentStatus),
         "case_status_id" => Some(Vocabulary::CaseStatus),
+        "sub_status_id" => Some(Vocabulary::CaseSubStatus),
+        "risk_level_id" => Some(Vocabulary::RiskLevel),
+        "infraction_type_id" => Some(Vocabulary::InfractionType),
         _ => None,
     }
 }

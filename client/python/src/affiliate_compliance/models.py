@@ -789,6 +789,28 @@ class CaseFilters(TypedDict):
     """Created on or before this day, YYYY-MM-DD, UTC."""
     distributor_id: NotRequired[int]
     """Only cases of this affiliate (ID assigned by the service)."""
+    open: NotRequired[YesNo]
+    """Only open cases, or only cases that have ended: Resolved, Closed, Rejected, Invalid or Duplicate."""
+    risk_level_id: NotRequired[int]
+    """Only cases with this risk level; 0 for cases without one. Every company starts with: 1 Low, 2 Medium, 3 High, 4 Critical. It may add its own names."""
+    sub_status_id: NotRequired[int]
+    """Only cases with this sub-status; 0 for cases without one. Every company starts with: 1 Under Review, 2 Quality Assurance, 3 Awaiting Evidence, 4 Awaiting Response, 5 Content Removed, 6 Content Modified, 7 Platform Takedown Requested, 8 Escalated, 9 Appealed. It may add its own names."""
+    case_worker: NotRequired[str]
+    """Only cases of exactly this worker."""
+    assigned: NotRequired[YesNo]
+    """Only cases that have a worker, or only cases without one."""
+    follow_up_after: NotRequired[str]
+    """To be followed up on or after this day, YYYY-MM-DD, UTC."""
+    follow_up_before: NotRequired[str]
+    """To be followed up on or before this day, YYYY-MM-DD, UTC."""
+    overdue: NotRequired[YesNo]
+    """Only open cases whose follow-up is overdue, or only the others."""
+    closed_after: NotRequired[str]
+    """Closed on or after this day, YYYY-MM-DD, UTC."""
+    closed_before: NotRequired[str]
+    """Closed on or before this day, YYYY-MM-DD, UTC."""
+    infraction_type_id: NotRequired[int]
+    """Only cases with an incident of this infraction type. Every company starts with: 1 Earnings Claim, 2 Health Claim, 3 Product Claim, 4 Trademark, 5 Promotion, 6 Disclosure, 7 Traffic Quality, 8 Recruiting. It may add its own names."""
     changed_after: NotRequired[int]
     """Only records that changed, or whose incidents did, after this position of the record of changes."""
 

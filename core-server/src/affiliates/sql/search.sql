@@ -1,5 +1,12 @@
--- The first affiliates of the company $1 whose name or client identifier matches the pattern $2, at most $3, by ID.
+-- The first affiliates of the company $1 whose name or client identifier matches the pattern $2, or that have the e-mail address $4 or a phone
+-- number with the digits $5, at most $3, by ID.
 select :columns from affiliates a
-where a.company_id = $1 and (a.affiliate_name ~ (select $2) or a.client_affiliate_id ~ (select $2))
+where a.company_id = $1
+    and (
+        a.affiliate_name ~ (select $2) or a.client_affiliate_id ~ (select $2)
+        or lower(a.email_one) = (select lower($4)) or lower(a.email_two) = (select lower($4))
+        or regexp_replace(a.phone_one, '[^0-9]', '', 'g') = (select $5)
+        or regexp_replace(a.phone_two, '[^0-9]', '', 'g') = (select $5)
+    )
 order by a.id
 limit (select $3)

@@ -1,0 +1,88 @@
+//! Filters and sort keys that the counts do not have: all records of a company are compared.
+
+use sqlx::{Postgres, postgres::PgArguments, query::Query};
+use storage::template::fill;
+
+use super::{
+    description::{List, Part},
+    page::Asked,
+    statement::{TYPES, filter_types, filters_or_null},
+};
+use crate::record_query::Place;
+
+/// Filters and sort keys that the counts do not have. A request that names one reads all records of the company by their key, and
+/// sorts the matches.
+pub(crate) struct Comparison<Q> {
+    /// Further conditions on the record `u`. Their parameters follow the filters'; a parameter that is null asks for nothing.
+    pub(crate) conditions: &'static str,
+    /// The columns of `u` that the conditions name.
+    pub(crate) columns: &'static [&'static str],
+    /// The types of the parameters.
+    pub(crate) types: &'static str,
+    pub(crate) is_asked: fn(&Q) -> bool,
+    /// Binds the parameters.
+    pub(crate) bind: for<'q> fn(Query<'q, Postgres, PgArguments>, &Q) -> Query<'q, Postgres, PgArguments>,
+    /// The number of each sort key, and its expression on `u`.
+    pub(crate) sorts: &'static [(i32, &'static str)],
+}
+
+impl<Q> Comparison<Q> {
+    /// Whether a request names such a filter or sort key.
+    pub(super) fn is_needed(&self, request: &Q, sort: i32) -> bool {
+        self.sorts.iter().any(|(number, _)| *number == sort) || (self.is_asked)(request)
+    }
+}
+
+/// A statement that reads a page of the matches.
+pub(super) struct Compared {
+    sort: i32,
+    descending: bool,
+    pub(super) statement: &'static str,
+    pub(super) types: &'static str,
+}
+
+impl Compared {
+    /// Every statement of a list: one for each sort key and direction.
+    pub(super) fn all<Q>(list: &List<Q>) -> Vec<Self> {
+        let Some(comparison) = &list.comparison else { return Vec::new() };
+        let types = &*format!("{TYPES}{}, {}", filter_types(list), comparison.types).leak();
+        let usual = list.sorts.iter().map(|sort| (sort.number, key(sort.parts)));
+        let usual = usual.chain(list.sorts.first().map(|sort| (0, key(sort.parts))));
+        let own = comparison.sorts.iter().map(|(number, key)| (*number, (*key).to_owned()));
+        let sorts = usual.chain(own).flat_map(|(sort, key)| [(sort, key.clone(), false), (sort, key, true)]);
+        let statement = |(sort, key, descending): (i32, String, bool)| Self {
+            sort,
+            descending,
+            statement: statement(list, comparison, &key, descending).leak(),
+            types,
+        };
+        sorts.map(statement).collect()
+    }
+
+    /// Whether the statement has the sort key and the direction that a request asks for.
+    pub(super) fn is_of(&self, asked: Asked) -> bool {
+        (self.sort, self.descending) == (asked.sort, asked.page.descending)
+    }
+}
+
+fn key(parts: &[Part]) -> String {
+    if let [Part::Days(column), ..] = parts { format!("u.{column}") } else { "null::timestamptz".to_owned() }
+}
+
+fn statement<Q>(list: &List<Q>, comparison: &Comparison<Q>, key: &str, descending: bool) -> String {
+    let direction = if descending { "desc" } else { "asc" };
+    let order = |alias: &str| format!("{alias}k {direction} nulls last, {alias}id {direction}");
+    let matches = fill(
+        include_str!("sql/compared.sql"),
+        &[
+            ("table", list.table),
+            ("key", key),
+            ("date", list.date),
+            ("filters", &filters_or_null(list)),
+            ("conditions", &fill(comparison.conditions, &[])),
+            ("order", &order("")),
+        ],
+    );
+    let record = (list.record)(&Place::now("$1", "p.id"));
+    matches + &fill(include_str!("sql/records.sql"), &[("record", &record), ("order", &order("p."))])
+}

@@ -1,0 +1,19 @@
+-- The page among the records of a company that match, each compared in the order of its key. The limit is none. The planner cannot see that, so
+-- it neither chooses another index nor sorts before it compares.
+with matches as materialized (
+    select u.id, :key as k
+    from (
+        select u.* from :table u where u.company_id = $1 order by u.id limit (select 1::bigint << 62)
+    ) u
+    where ($6::bigint is null or u.affiliate_id = $6)
+        and ($4::integer is null or u.:date >= to_timestamp($4::double precision * 86400))
+        and ($5::integer is null or u.:date < to_timestamp(($5 + 1)::double precision * 86400))
+        :filters
+        :conditions
+),
+counted as materialized (
+    select count(*) as total from matches
+),
+page as (
+    select id, k from matches order by :order offset $3 limit $2
+)
