@@ -90,7 +90,8 @@ pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
         "chips.js" "columns.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js" "fields.js"
         "header.js" "history.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"
         "pager.js" "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "search.js"
-        "session.js" "sign-in.js" "timestamps.js" "trends.js" "urls-batch.js" "visited.js" "work.js"
+        "session.js" "several.js" "sign-in.js" "timestamps.js" "trends.js" "urls-batch.js" "visited.js"
+        "vocabularies.js" "work.js"
     ),
 });
 
