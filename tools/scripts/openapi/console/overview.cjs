@@ -46,7 +46,7 @@ async function overview(page) {
   await changing(page, "**/api/overview", (found) => Object.assign(found.cases, { overdue: 30, overdue_cases: cases }), async () => {
     await page.reload();
     await heading(page, "Overview");
-    await page.getByText("The 2 oldest of 30.").waitFor();
+    await page.getByText("The 2 oldest of 30 overdue cases.").waitFor();
     await becomes(() => columnOf(page, "Overdue follow-ups", 2), ["3 days", "3 days"]);
     await becomes(() => columnOf(page, "Overdue follow-ups", 3), ["Critical", "–\nno value"]);
     await checked(page, "overview with overdue follow-ups");
