@@ -26,7 +26,7 @@ lint:
 sqlx:
     tools/scripts/sqlx-prepare
 
-# Rewrite docs/openapi.json, docs/configuration.md and the tables of docs/partners.md.
+# Rewrite docs/openapi.json, docs/configuration.md and the tables of docs/reference.
 reference:
     tools/scripts/write-reference
 

@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 
-use docs_pages::{START, Sources, pages};
+use docs_pages::{START, Texts, files, site};
 
 /// A document of this repository.
 fn read(name: &str) -> Result<String, Box<dyn Error>> {
@@ -12,14 +12,17 @@ fn read(name: &str) -> Result<String, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (document, guide) = (read("docs/openapi.json")?, read("docs/partners.md")?);
-    let (clients, changelog) = (read("docs/clients.md")?, read("CHANGELOG.md")?);
-    let sources = Sources { document: &document, guide: &guide, clients: &clients, changelog: &changelog };
+    let mut texts = Texts::new();
+    for file in files() {
+        texts.insert(file, read(file)?);
+    }
     let folder = env::var("OUT_DIR")?;
     let folder = Path::new(&folder);
     // The names of the pages below the first one, with their content.
     let mut list = "&[".to_owned();
-    for (name, html) in pages(&sources)? {
+    let site = site(&texts)?;
+    fs::write(folder.join("search-index.js"), site.index)?;
+    for (name, html) in site.pages {
         let file = if name == START { "start.html".to_owned() } else { format!("{name}.html") };
         fs::write(folder.join(&file), html)?;
         if name != START {

@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 use crate::common::{DataDir, Service, output, program, start, token, wait_until};
 
-const PAGE: &str = include_str!("../../../docs/operations.md");
+const PAGE: &str = include_str!("../../../docs/operations/backup-and-restore.md");
 /// The data folder of the page.
 const FOLDER: &str = "/var/lib/compliance";
 

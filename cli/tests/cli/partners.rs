@@ -1,4 +1,4 @@
-//! The reference for partners: its commands are run as they stand, in the shell and in Python, and give its answers.
+//! The partner guide: its commands are run as they stand, in the shell and in Python, and give its responses.
 
 use std::{
     fs,
@@ -10,22 +10,40 @@ use test_support::output;
 
 use crate::common::{DataDir, Service, compliance, have, start, token};
 
-const REFERENCE: &str = include_str!("../../../docs/partners.md");
+/// The chapters with commands, in an order in which each finds the records that it needs.
+const CHAPTERS: &[&str] = &[
+    include_str!("../../../docs/partners/affiliates.md"),
+    include_str!("../../../docs/partners/batches.md"),
+    include_str!("../../../docs/partners/repeating-safely.md"),
+    include_str!("../../../docs/partners/syncs.md"),
+    include_str!("../../../docs/partners/urls.md"),
+    include_str!("../../../docs/partners/cases.md"),
+    include_str!("../../../docs/partners/overview.md"),
+    include_str!("../../../docs/partners/changes.md"),
+    include_str!("../../../docs/partners/webhooks.md"),
+    include_str!("../../../docs/partners/history.md"),
+    include_str!("../../../docs/partners/lists.md"),
+    include_str!("../../../docs/partners/errors.md"),
+    include_str!("../../../docs/reference/values.md"),
+    include_str!("../../../docs/partners/erasure.md"),
+    QUICK_START,
+];
+const QUICK_START: &str = include_str!("../../../docs/partners/quick-start.md");
 
-/// Where the text says so, the company's monitoring opens a case.
+/// Where a chapter says so, the company's monitoring opens a case.
 const CASE: &str = r#"{"request_id":"c-1","case":{"client_affiliate_id":"A-1001","case_status":"Open","risk_level":"High","tags":["priority"]},"incidents":[{"incident_type":"display ad","reference":"ad 7","infraction_type":"Health Claim","infraction_name":"weight loss"}]}"#;
 const CASE_IS_OPENED: &str = "<!-- test: a case is opened -->";
 
 /// Stands for what differs, and for keys that are left out.
 const ANYTHING: &str = "…";
 
-/// Runs a block of Python after the first one, which defines `call`: its last line is an expression.
+/// Runs a block of Python after the one that defines `call`. Its last line is an expression.
 const PYTHON: &str = "
 import ast, json, sys
 first, block = json.load(sys.stdin)
 names = {}
 exec(first, names)
-status, answer = eval(compile(ast.Expression(ast.parse(block).body[0].value), 'partners.md', 'eval'), names)
+status, answer = eval(compile(ast.Expression(ast.parse(block).body[0].value), 'guide', 'eval'), names)
 print(json.dumps([status, answer]))
 ";
 
@@ -33,8 +51,12 @@ print(json.dumps([status, answer]))
 type Block<'a> = (&'a str, &'a str);
 
 fn blocks() -> Vec<Block<'static>> {
+    CHAPTERS.iter().flat_map(|chapter| blocks_of(chapter)).collect()
+}
+
+fn blocks_of(chapter: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
-    let mut rest = REFERENCE;
+    let mut rest = chapter;
     while let Some(start) = rest.find("\n```").into_iter().chain(rest.find(CASE_IS_OPENED)).min() {
         rest = &rest[start..];
         if let Some(after) = rest.strip_prefix(CASE_IS_OPENED) {
@@ -103,7 +125,7 @@ fn every_command_of(language: &str) -> usize {
     assert!(status.success(), "{log}");
     let token = token.trim();
     let blocks = blocks();
-    let first_python = blocks.iter().find(|(info, _)| *info == "python").unwrap().1;
+    let definition = blocks.iter().find(|(info, text)| *info == "python" && text.contains("def call(")).unwrap().1;
     let (mut given, mut compared) = (None, 0);
     for (info, text) in &blocks {
         if *info == CASE_IS_OPENED {
@@ -112,10 +134,10 @@ fn every_command_of(language: &str) -> usize {
             let arguments = ["import", "cases", path.to_str().unwrap(), "--company", "1"];
             let (status, _, log) = output(compliance(&data).args(arguments));
             assert!(status.success(), "{log}");
-        } else if *info == language && *text != first_python {
+        } else if *info == language && *text != definition {
             given = Some(match language {
                 "sh" => in_shell(&service, token, text),
-                _ => in_python(&service, token, first_python, text),
+                _ => in_python(&service, token, definition, text),
             });
         } else if let Some(status) = info.strip_prefix("json ") {
             let (answered, answer) = given.take().unwrap_or_else(|| panic!("no command in {language} before {text}"));
@@ -162,13 +184,24 @@ fn a_watch_has_the_events_shown() {
 #[test]
 fn the_commands_of_the_shell_give_the_answers_shown() {
     if have(&["bash", "curl"]) {
-        assert_eq!(every_command_of("sh"), 26);
+        assert_eq!(every_command_of("sh"), 28);
     }
 }
 
 #[test]
 fn the_commands_of_python_give_the_answers_shown() {
     if have(&["python3"]) {
-        assert_eq!(every_command_of("python"), 26);
+        assert_eq!(every_command_of("python"), 28);
+    }
+}
+
+/// A chapter is read in one go.
+#[test]
+fn chapters_have_at_most_a_thousand_words() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/partners");
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let words = fs::read_to_string(&path).unwrap().split_whitespace().count();
+        assert!(words <= 1000, "{} has {words} words", path.display());
     }
 }

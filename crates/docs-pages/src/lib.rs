@@ -1,7 +1,6 @@
-//! Makes the pages at `/docs`: start, guide, reference, errors, clients, changelog and compatibility. They are made when the
-//! service is built, from `docs/openapi.json`, `docs/partners.md`, `docs/clients.md` and `CHANGELOG.md`, so that the service
-//! itself sends only what is there. No page holds a script; what they load is in `crates/pages/src/docs`. The tool that makes the
-//! OpenAPI document has its JSON from here.
+//! Makes the pages at `/docs`: start, guide, reference, clients and changelog. They are made when the service is built, from the
+//! files of [`files`] and `docs/openapi.json`, so that the service itself sends only what is there. No page holds a script; what
+//! they load is in `crates/pages/src/docs`. The tool that makes the OpenAPI document has its JSON from here.
 
 mod code;
 mod json;
@@ -11,11 +10,12 @@ mod operation;
 mod reference;
 mod samples;
 mod schema;
+mod search;
 mod sections;
 mod site;
 mod templates;
 
-use std::{error::Error, fmt::Write as _, sync::Arc};
+use std::{collections::BTreeMap, error::Error, fmt::Write as _, sync::Arc};
 
 use minijinja::{context, value::Serde};
 
@@ -23,128 +23,145 @@ pub use json::Json;
 use layout::{Contents, Group, Link};
 use markdown::render;
 use operation::Operation;
-use sections::{Section, sections};
-use site::{Kind, Links};
+use sections::sections;
+use site::{Content, PAGES, Page};
 
-/// What the pages are made from.
-#[derive(Clone, Copy, Debug)]
-pub struct Sources<'a> {
-    /// `docs/openapi.json`
-    pub document: &'a str,
-    /// `docs/partners.md`
-    pub guide: &'a str,
-    /// `docs/clients.md`
-    pub clients: &'a str,
-    /// `CHANGELOG.md`
-    pub changelog: &'a str,
-}
+/// The texts of the files in [`files`], by their paths.
+pub type Texts = BTreeMap<&'static str, String>;
 
-/// The name of the first page in [`pages`]; the others are below it.
+/// The name of the first page in [`Site`]; the others are below it.
 pub const START: &str = "";
 
 const START_CLASS: &str = "start";
 
 /// What the first page leads to.
-const CARDS: [(Kind, &str); 6] = [
-    (Kind::Guide, "What to send and what comes back, step by step, with commands to copy."),
-    (Kind::Reference, "Every operation and field, with a form to try it."),
-    (Kind::Errors, "What each result code and status means, and what to do about it."),
-    (Kind::Clients, "Clients in Python, TypeScript and Rust, and a nightly job."),
-    (Kind::Changelog, "What is new for partners."),
-    (Kind::Policy, "What may change, what never does, and how long something deprecated works."),
+const CARDS: [(&str, &str); 6] = [
+    ("guide", "How to do each task, with commands to copy and their responses."),
+    ("reference", "Every operation and field, with a form to try it."),
+    ("errors", "What each result code and status means, and what to do about it."),
+    ("clients", "Clients in Python, TypeScript and Rust, and a nightly job."),
+    ("changelog", "What is new for partners."),
+    ("policy", "What can change, what never does, and how long something deprecated works."),
 ];
+
+/// Begins the module of the index.
+const MODULE: &str = "export default ";
 
 /// The section of a version in the changelog that is for partners.
 const FOR_PARTNERS: &str = "### For partners";
 
-/// The pages, with their names.
-pub fn pages(sources: &Sources) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
-    let document: Arc<Json> = Arc::new(serde_json::from_str(sources.document)?);
-    let guide = sections(sources.guide);
-    let shown = samples::shown(&guide);
+/// The paths of the files that the pages are made from, in the repository.
+pub fn files() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|page| page.file)
+}
+
+/// The pages, with their names, and the index of the search.
+#[derive(Debug)]
+pub struct Site {
+    /// HTML by name, in the order of the navigation.
+    pub pages: Vec<(&'static str, String)>,
+    /// A module with the index as its value, for `search.js`.
+    pub index: String,
+}
+
+/// Makes the pages from the texts of their files.
+pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
+    let text_of =
+        |page: &Page| texts.get(page.file).map(String::as_str).ok_or_else(|| format!("no text of {}", page.file));
+    let document: Arc<Json> = Arc::new(serde_json::from_str(text_of(Page::named("reference"))?)?);
+    let mut shown = Vec::new();
+    for page in PAGES.iter().filter(|page| page.content == Content::Text) {
+        shown.extend(samples::shown(page.name, text_of(page)?));
+    }
     let operations = Operation::all(&document, &shown);
-    let page = |kind: Kind| Ok((kind.name(), page(kind, &document, &operations, &guide, sources)?));
-    Kind::ALL.into_iter().map(page).collect()
+    let mut site = Site { pages: Vec::new(), index: String::new() };
+    let mut entries = Vec::new();
+    for of in &PAGES {
+        let text = text_of(of)?;
+        site.pages.push((of.name, page(of, &document, &operations, text)?));
+        entries.extend(match of.content {
+            Content::Reference => search::operations(of, &operations),
+            Content::Changelog => search::sections(of, &for_partners(text)),
+            _ => search::sections(of, titled(text).1),
+        });
+    }
+    site.index = format!("{MODULE}{};\n", serde_json::to_string(&entries)?);
+    Ok(site)
 }
 
 /// A page: its content, and around it what every page has.
 fn page(
-    kind: Kind,
+    page: &'static Page,
     document: &Arc<Json>,
     operations: &[Operation],
-    guide: &[Section],
-    sources: &Sources,
+    source: &str,
 ) -> Result<String, minijinja::Error> {
-    let links = Arc::new(Links::new(kind, sources.guide));
-    let templates = templates::environment(Arc::clone(document), Arc::clone(&links))?;
-    let of_kind = || guide.iter().skip(1).filter(|section| Kind::of_section(&section.title) == kind);
-    let texts = || of_kind().map(|section| section.text.as_str()).collect::<String>();
-    let (content, contents) = match kind {
-        Kind::Start => {
+    let templates = templates::environment(Arc::clone(document), page)?;
+    let (title, text) = match page.content {
+        Content::Reference => (page.title, ""),
+        _ => titled(source),
+    };
+    let (content, contents) = match page.content {
+        Content::Start => {
             let about = document.get("info").map(|info| info.text("description")).unwrap_or_default();
             let (lead, others) = about.split_once("\n\n").unwrap_or((about, ""));
-            let first_steps = guide.iter().find(|section| section.title == "First steps").map(whole);
-            let text = format!("{}\n\n## In short\n\n{others}", first_steps.unwrap_or_default());
-            let (content, headings) = render(&text, &links);
-            let card =
-                |(kind, text): (Kind, &'static str)| context! { href => links.page(kind), title => kind.title(), text };
+            let text = format!("## {title}\n\n{text}\n\n## In short\n\n{others}");
+            let (content, headings) = render(&text, page);
+            let card = |(name, text): (&str, &'static str)| {
+                let other = Page::named(name);
+                context! { href => page.link(other), title => other.title, text }
+            };
             let cards: Vec<_> = CARDS.map(card).into();
             let html = templates.get_template("start.html")?.render(context! { lead, cards, content })?;
             (html, Contents::of(&headings))
         }
-        Kind::Reference => {
+        Content::Reference => {
             let tags = reference::tags(document, operations);
             let html = templates.get_template("reference.html")?.render(context! {
-                document => Serde(&**document), tags => Serde(&tags), root => kind.root(),
-                guide_page => links.page(Kind::Guide), errors_page => links.page(Kind::Errors),
+                document => Serde(&**document), tags => Serde(&tags), root => page.root(),
+                errors_page => page.link(Page::named("errors")),
             })?;
             (html, reference::contents(&tags, document.components("schemas").len()))
         }
-        Kind::Errors => {
+        Content::Errors => {
             let errors = reference::errors(document, operations);
             let each = templates.get_template("errors.html")?.render(context! { errors => Serde(&errors) })?;
             let links_of = errors.iter().map(|error| Link::to(error.name, format!("{} {}", error.status, error.name)));
-            let groups = vec![Group { title: "Each error".to_owned(), links: links_of.collect() }];
-            let lead =
-                "What each result code and status means, what to do about it, and every error with its response.";
-            let (html, _) = text(kind, " id=\"results-and-errors\"", lead, &texts(), &links);
-            (html + &each, Contents { groups, has_filter: false })
+            let mut contents = Contents::of(&render(text, page).1);
+            contents.groups.push(Group { title: "Each error".to_owned(), links: links_of.collect() });
+            (titled_html(title, text, page).0 + &each, contents)
         }
-        Kind::Guide => {
-            let lead = "Every operation with its fields, parameters, commands and responses.";
-            text(kind, "", lead, &of_kind().map(whole).collect::<String>(), &links)
-        }
-        Kind::Policy => text(kind, " id=\"compatibility\"", "", &texts(), &links),
-        Kind::Clients => {
-            let sections = sections(sources.clients);
-            let (first, others) = sections.split_first().map_or(("", &[][..]), |(first, rest)| (&*first.text, rest));
-            text(kind, "", "", &(first.to_owned() + &others.iter().map(whole).collect::<String>()), &links)
-        }
-        Kind::Changelog => {
-            let lead = "What changed for programs and people that use this interface, newest first.";
-            text(kind, "", lead, &for_partners(sources.changelog), &links)
-        }
+        Content::Text => titled_html(title, text, page),
+        Content::Changelog => titled_html(
+            title,
+            &format!(
+                "What changed for programs and people that use this interface, newest first.\n\n{}",
+                for_partners(source)
+            ),
+            page,
+        ),
     };
-    let pages =
-        Kind::ALL.map(|other| context! { href => kind.link(other), title => other.title(), is_here => other == kind });
+    let pages = PAGES
+        .each_ref()
+        .map(|other| context! { href => page.link(other), title => other.title, is_here => other.name == page.name });
     templates.get_template("page.html")?.render(context! {
-        title => kind.title(), is_start => kind == Kind::Start, class => if kind == Kind::Start { START_CLASS } else { kind.name() },
-        root => kind.root(), files => kind.files(), start => kind.link(Kind::Start),
+        title, is_start => page.is_start(), class => if page.is_start() { START_CLASS } else { page.name },
+        root => page.root(), files => page.files(), start => page.link(Page::named(START)),
         version => document.get("info").map(|info| info.text("version")),
         pages => Vec::from(pages), has_filter => contents.has_filter, contents => Serde(&contents.groups), content,
     })
 }
 
-/// The content of a page of Markdown.
-fn text(kind: Kind, id: &str, lead: &str, text: &str, links: &Links) -> (String, Contents<'static>) {
-    let (html, headings) = render(text, links);
-    let lead = if lead.is_empty() { String::new() } else { format!("<p class=\"lead\">{lead}</p>") };
-    (format!("<h1{id}>{}</h1>{lead}{html}", kind.title()), Contents::of(&headings))
+/// The title of a page of Markdown, and the text below it.
+fn titled(source: &str) -> (&str, &str) {
+    let (title, text) = source.split_once('\n').unwrap_or((source, ""));
+    (title.trim_start_matches("# "), text)
 }
 
-/// A section with its heading.
-fn whole(section: &Section) -> String {
-    format!("## {}\n{}", section.title, section.text)
+/// The content of a page of Markdown.
+fn titled_html(title: &str, text: &str, page: &Page) -> (String, Contents<'static>) {
+    let (html, headings) = render(text, page);
+    (format!("<h1>{}</h1>{html}", code::escape(title)), Contents::of(&headings))
 }
 
 /// What the changelog says to partners, by version. Versions that say nothing to them are left out.
@@ -161,23 +178,25 @@ fn for_partners(changelog: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sources, for_partners, pages};
+    use std::{fs, path::Path};
 
-    const SOURCES: Sources = Sources {
-        document: include_str!("../../../docs/openapi.json"),
-        guide: include_str!("../../../docs/partners.md"),
-        clients: include_str!("../../../docs/clients.md"),
-        changelog: include_str!("../../../CHANGELOG.md"),
-    };
+    use super::{Texts, files, for_partners, site, site::PAGES};
+
+    const DOCUMENT: &str = "docs/openapi.json";
+
+    fn texts() -> Texts {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        files().map(|file| (file, fs::read_to_string(root.join(file)).unwrap())).collect()
+    }
 
     fn page(name: &str) -> String {
-        pages(&SOURCES).unwrap().into_iter().find(|(known, _)| *known == name).unwrap().1
+        site(&texts()).unwrap().pages.into_iter().find(|(known, _)| *known == name).unwrap().1
     }
 
     #[test]
     fn every_operation_and_schema_is_documented() {
         let html = page("reference");
-        let document: serde_json::Value = serde_json::from_str(SOURCES.document).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&texts()[DOCUMENT]).unwrap();
         for (path, methods) in document["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
                 let id = operation["operationId"].as_str().unwrap();
@@ -195,18 +214,54 @@ mod tests {
     #[test]
     fn the_reference_shows_the_samples_of_the_guide() {
         let html = page("reference");
-        for anchor in ["create-one-post-apiaffiliates", "read-all-get-apiaffiliates", "list-get-apicases"] {
-            assert!(html.contains(&format!("guide#{anchor}")), "{anchor}");
+        for anchor in [
+            "affiliates#create-one-post-apiaffiliates",
+            "affiliates#read-all-get-apiaffiliates",
+            "cases#list-get-apicases",
+            "values#read-get-apivocabularies",
+        ] {
+            assert!(html.contains(anchor), "{anchor}");
         }
         assert!(html.contains("?case_status_id=2&amp;created_after=2026-01-01&amp;per_page=50"));
     }
 
     #[test]
-    fn every_section_of_the_guide_is_on_one_page() {
-        let all: Vec<String> = pages(&SOURCES).unwrap().into_iter().map(|(_, html)| html).collect();
-        for section in super::sections(SOURCES.guide).iter().skip(1) {
-            let id = format!(" id=\"{}\"", super::sections::anchor(&section.title));
-            assert!(all.iter().any(|html| html.contains(&id)), "{id}");
+    fn every_page_has_the_sections_of_its_file() {
+        let texts = texts();
+        for ((name, html), page) in site(&texts).unwrap().pages.iter().zip(&PAGES) {
+            assert_eq!(*name, page.name);
+            if page.file.starts_with("docs/partners") || page.file.starts_with("docs/reference") {
+                for section in super::sections(&texts[page.file]).iter().skip(1) {
+                    let id = format!(" id=\"{}\"", super::sections::anchor(&section.title));
+                    assert!(html.contains(&id), "{name}: {id}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_index_leads_to_sections() {
+        let site = site(&texts()).unwrap();
+        let json = site.index.strip_prefix(super::MODULE).and_then(|json| json.strip_suffix(";\n")).unwrap();
+        let entries: serde_json::Value = serde_json::from_str(json).unwrap();
+        let entries = entries.as_array().unwrap();
+        assert!(entries.len() > 150, "{}", entries.len());
+        for entry in entries {
+            let [page, anchor] = ["page", "anchor"].map(|key| entry[key].as_str().unwrap());
+            let html = &site.pages.iter().find(|(name, _)| *name == page).unwrap().1;
+            assert!(anchor.is_empty() || html.contains(&format!(" id=\"{anchor}\"")), "{page}#{anchor}");
+        }
+    }
+
+    /// A chapter that no page shows is noticed.
+    #[test]
+    fn every_chapter_is_a_page() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        for folder in ["partners", "reference"] {
+            for file in fs::read_dir(docs.join(folder)).unwrap() {
+                let path = format!("docs/{folder}/{}", file.unwrap().file_name().to_str().unwrap());
+                assert!(files().any(|known| known == path), "{path} is missing in PAGES");
+            }
         }
     }
 
@@ -239,8 +294,9 @@ mod tests {
                 "B": {"properties": {"of_b": {"$ref": "#/components/schemas/A"}, "n": {"maximum": 1.5}}}
             }}
         }"##;
-        let html =
-            pages(&Sources { document, ..SOURCES }).unwrap().into_iter().map(|(_, html)| html).collect::<String>();
+        let mut texts = texts();
+        texts.insert(DOCUMENT, document.to_owned());
+        let html = site(&texts).unwrap().pages.into_iter().map(|(_, html)| html).collect::<String>();
         for expected in [
             "id=\"patchA\"",
             "id=\"delete-ab\"",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, html::push_html};
 
-use crate::{code, sections::anchor, site::Links};
+use crate::{code, sections::anchor, site::Page};
 
 /// A table of fields with more rows can be opened.
 const ROWS: usize = 12;
@@ -19,8 +19,8 @@ pub(crate) struct Heading {
 }
 
 /// A text within a line, such as a description: without a paragraph around it.
-pub(crate) fn inline(text: &str, links: &Links) -> String {
-    let html = render(text, links).0;
+pub(crate) fn inline(text: &str, page: &Page) -> String {
+    let html = render(text, page).0;
     match html.trim().strip_prefix("<p>").and_then(|html| html.strip_suffix("</p>")) {
         Some(html) if !html.contains("<p>") => html.to_owned(),
         _ => html,
@@ -28,7 +28,7 @@ pub(crate) fn inline(text: &str, links: &Links) -> String {
 }
 
 /// The HTML of a text, and its headings.
-pub(crate) fn render(text: &str, links: &Links) -> (String, Vec<Heading>) {
+pub(crate) fn render(text: &str, page: &Page) -> (String, Vec<Heading>) {
     let source: Vec<Event> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
     let mut events: Vec<Event> = Vec::new();
     let mut headings = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn render(text: &str, links: &Links) -> (String, Vec<Heading>) {
                 events.push(Event::Html(samples.into()));
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                let target = links.target(dest_url);
+                let target = page.target(dest_url);
                 kept_links.push(target.is_some());
                 if let Some(target) = target {
                     events.push(Event::Start(Tag::Link {
@@ -154,8 +154,8 @@ pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>)
     let mut html = "<div class=\"samples\">".to_owned();
     for (info, text) in blocks {
         let (language, status) = info.split_once(' ').unwrap_or((info, ""));
-        let name =
-            if status.is_empty() { code::language(language, text).to_owned() } else { format!("Response {status}") };
+        let is_response = language == "json" && !status.is_empty();
+        let name = if is_response { format!("Response {status}") } else { code::language(language, text).to_owned() };
         let name = code::escape(&name);
         let title = if info.is_empty() { String::new() } else { format!("<p class=\"sample-name\">{name}</p>") };
         let block = code::block(language, text);
@@ -182,13 +182,14 @@ mod tests {
     use super::render;
     use crate::{
         sections::{anchor, sections},
-        site::Links,
+        site::Page,
     };
 
     #[test]
     fn markup_in_a_text_is_no_markup() {
-        let links = Links::of_nothing();
-        let html = render("a <script>x</script> <!-- b --> `<i>` [c](javascript:d) &amp; ![e](f.png)\n", &links).0;
+        let html =
+            render("a <script>x</script> <!-- b --> `<i>` [c](javascript:d) &amp; ![e](f.png)\n", Page::named("guide"))
+                .0;
         assert_eq!(html, "<p>a x  <code>&lt;i&gt;</code> c &amp; </p>\n");
     }
 
@@ -201,7 +202,7 @@ mod tests {
             ["A", "Read one: `GET /api/x/{id}`"]
         );
         assert_eq!(anchor(&sections[1].title), "read-one-get-apixid");
-        let (html, headings) = render(page, &Links::of_nothing());
+        let (html, headings) = render(page, Page::named("guide"));
         assert_eq!(headings[1].anchor, "read-one-get-apixid");
         assert!(html.contains("<h2 id=\"read-one-get-apixid\">"), "{html}");
     }

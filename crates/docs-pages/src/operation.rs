@@ -32,7 +32,7 @@ pub(crate) struct Operation<'a> {
     python: Option<&'a str>,
     /// A successful response: its status and its body.
     response: Option<(String, String)>,
-    /// The anchor of the operation in the guide.
+    /// The address of the operation in the guide.
     guide: Option<&'a str>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Operation<'a> {
             sh: shown.and_then(|shown| shown.sh.as_deref()),
             python: shown.and_then(|shown| shown.python.as_deref()),
             response: response_sample(shown, &responses),
-            guide: shown.map(|shown| &*shown.anchor),
+            guide: shown.map(|shown| &*shown.address),
             method,
             path,
             id,

@@ -2,10 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::{
-    json::Json,
-    sections::{Section, anchor},
-};
+use crate::{json::Json, sections::anchor};
 
 /// Everything that a path must not hold as it is.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -15,8 +12,8 @@ const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 pub(crate) struct Shown {
     /// Method and path.
     operation: String,
-    /// The anchor of its heading.
-    pub(crate) anchor: String,
+    /// The address of its heading, from another page.
+    pub(crate) address: String,
     pub(crate) sh: Option<String>,
     pub(crate) python: Option<String>,
     /// The status of the first response, and its body.
@@ -30,37 +27,36 @@ impl Shown {
     }
 }
 
-/// The operations that headings of the guide name, such as `GET /api/urls`.
-pub(crate) fn shown(guide: &[Section]) -> Vec<Shown> {
+/// The operations that headings of a page name, such as `GET /api/urls`.
+pub(crate) fn shown(page: &str, text: &str) -> Vec<Shown> {
     let mut all: Vec<Shown> = Vec::new();
-    for section in guide {
-        let mut current = Shown::default();
-        let mut block: Option<(String, String)> = None;
-        for line in section.text.lines().chain(["### "]) {
-            if line == "```"
-                && let Some((info, text)) = block.take()
-            {
-                match info.as_str() {
-                    "sh" if current.sh.is_none() => current.sh = Some(text),
-                    "python" if current.python.is_none() => current.python = Some(text),
-                    _ => {
-                        if let (Some(status), None) = (info.strip_prefix("json "), &current.response) {
-                            current.response = Some((status.to_owned(), text));
-                        }
+    let mut current = Shown::default();
+    let mut block: Option<(String, String)> = None;
+    for line in text.lines().chain(["## "]) {
+        if line == "```"
+            && let Some((info, text)) = block.take()
+        {
+            match info.as_str() {
+                "sh" if current.sh.is_none() => current.sh = Some(text),
+                "python" if current.python.is_none() => current.python = Some(text),
+                _ => {
+                    if let (Some(status), None) = (info.strip_prefix("json "), &current.response) {
+                        current.response = Some((status.to_owned(), text));
                     }
                 }
-            } else if let Some((_, text)) = &mut block {
-                text.push_str(line);
-                text.push('\n');
-            } else if let Some(info) = line.strip_prefix("```") {
-                block = Some((info.to_owned(), String::new()));
-            } else if let Some(heading) = line.strip_prefix("### ") {
-                let operation = heading.split('`').nth(1).unwrap_or_default().to_owned();
-                let next = Shown { operation, anchor: anchor(heading), ..Shown::default() };
-                let done = std::mem::replace(&mut current, next);
-                if done.operation.contains(" /") {
-                    all.push(done);
-                }
+            }
+        } else if let Some((_, text)) = &mut block {
+            text.push_str(line);
+            text.push('\n');
+        } else if let Some(info) = line.strip_prefix("```") {
+            block = Some((info.to_owned(), String::new()));
+        } else if line.starts_with("##") {
+            let heading = line.trim_start_matches('#').trim_start();
+            let operation = heading.split('`').nth(1).unwrap_or_default().to_owned();
+            let next = Shown { operation, address: format!("{page}#{}", anchor(heading)), ..Shown::default() };
+            let done = std::mem::replace(&mut current, next);
+            if done.operation.contains(" /") {
+                all.push(done);
             }
         }
     }

@@ -1,156 +1,157 @@
 //! The pages, and where a link of the documents leads in them.
 
-use crate::sections::{anchor, sections};
-
-/// A page of the documentation.
+/// What a page shows besides the text of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Content {
+    /// What the service is, and links to other pages.
     Start,
-    Guide,
+    /// The text alone.
+    Text,
+    /// Every operation of the OpenAPI document, instead of a text.
     Reference,
+    /// Every error that operations share.
     Errors,
-    Clients,
+    /// What is for partners.
     Changelog,
-    Policy,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Start, Self::Guide, Self::Reference, Self::Errors, Self::Clients, Self::Changelog, Self::Policy];
+/// A page of the documentation.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// Name in the address. The start is the folder.
+    pub(crate) name: &'static str,
+    /// Title in the navigation.
+    pub(crate) title: &'static str,
+    /// Path of the file in the repository.
+    pub(crate) file: &'static str,
+    pub(crate) content: Content,
+}
 
-    /// Its name in the address; the start is the folder.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Start => "",
-            Self::Guide => "guide",
-            Self::Reference => "reference",
-            Self::Errors => "errors",
-            Self::Clients => "clients",
-            Self::Changelog => "changelog",
-            Self::Policy => "policy",
-        }
+const fn page(name: &'static str, title: &'static str, file: &'static str, content: Content) -> Page {
+    Page { name, title, file, content }
+}
+
+const fn text(name: &'static str, title: &'static str, file: &'static str) -> Page {
+    page(name, title, file, Content::Text)
+}
+
+/// The pages, in the order of the navigation.
+pub(crate) static PAGES: [Page; 25] = [
+    page("", "Start", "docs/partners/quick-start.md", Content::Start),
+    text("guide", "Guide", "docs/partners/README.md"),
+    text("sandbox", "Sandbox", "docs/partners/sandbox.md"),
+    text("affiliates", "Affiliates", "docs/partners/affiliates.md"),
+    text("batches", "Batches", "docs/partners/batches.md"),
+    text("syncs", "Syncs", "docs/partners/syncs.md"),
+    text("urls", "URLs", "docs/partners/urls.md"),
+    text("cases", "Cases", "docs/partners/cases.md"),
+    text("overview", "Overview", "docs/partners/overview.md"),
+    text("lists", "Whole lists", "docs/partners/lists.md"),
+    text("changes", "Changes", "docs/partners/changes.md"),
+    text("webhooks", "Webhooks", "docs/partners/webhooks.md"),
+    text("history", "History", "docs/partners/history.md"),
+    text("repeating-safely", "Repeating safely", "docs/partners/repeating-safely.md"),
+    text("erasure", "Erasure", "docs/partners/erasure.md"),
+    page("errors", "Errors", "docs/partners/errors.md", Content::Errors),
+    text("policy", "Policy", "docs/partners/policy.md"),
+    text("using-the-console", "Using the console", "docs/partners/console.md"),
+    page("reference", "Reference", "docs/openapi.json", Content::Reference),
+    text("fields", "Fields and parameters", "docs/reference/fields.md"),
+    text("values", "Values and vocabularies", "docs/reference/values.md"),
+    text("headers", "Headers", "docs/reference/headers.md"),
+    text("reasons", "Error reasons", "docs/reference/reasons.md"),
+    text("clients", "Clients and examples", "docs/clients.md"),
+    page("changelog", "Changelog", "CHANGELOG.md", Content::Changelog),
+];
+
+impl Page {
+    /// The page with this name.
+    pub(crate) fn named(name: &str) -> &'static Self {
+        PAGES.iter().find(|page| page.name == name).unwrap_or(&PAGES[0])
     }
 
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Start => "Start",
-            Self::Guide => "Guide",
-            Self::Reference => "Reference",
-            Self::Errors => "Results and errors",
-            Self::Clients => "Clients and examples",
-            Self::Changelog => "Changelog",
-            Self::Policy => "Compatibility and deprecation",
-        }
+    pub(crate) fn is_start(&self) -> bool {
+        self.content == Content::Start
     }
 
     /// The address of another page, from this one.
-    pub(crate) fn link(self, other: Self) -> String {
-        match (self, other) {
-            (Self::Start, Self::Start) => "docs".to_owned(),
-            (_, Self::Start) => "../docs".to_owned(),
-            (Self::Start, other) => format!("docs/{}", other.name()),
-            (_, other) => other.name().to_owned(),
+    pub(crate) fn link(&self, other: &Self) -> String {
+        match (self.is_start(), other.is_start()) {
+            (true, true) => "docs".to_owned(),
+            (false, true) => "../docs".to_owned(),
+            (true, false) => format!("docs/{}", other.name),
+            (false, false) => other.name.to_owned(),
         }
     }
 
     /// From this page to `/`.
-    pub(crate) fn root(self) -> &'static str {
-        if self == Self::Start { "" } else { "../" }
+    pub(crate) fn root(&self) -> &'static str {
+        if self.is_start() { "" } else { "../" }
     }
 
     /// From this page to the files of the pages.
-    pub(crate) fn files(self) -> &'static str {
-        if self == Self::Start { "docs/" } else { "" }
+    pub(crate) fn files(&self) -> &'static str {
+        if self.is_start() { "docs/" } else { "" }
     }
 
-    /// The page with a section of the guide.
-    pub(crate) fn of_section(title: &str) -> Self {
-        match title {
-            "Results and errors" => Self::Errors,
-            "Compatibility" => Self::Policy,
-            _ => Self::Guide,
-        }
-    }
-}
-
-/// Where the links of the documents lead, from one page.
-#[derive(Debug)]
-pub(crate) struct Links {
-    from: Kind,
-    /// The anchors of the guide, with their pages.
-    anchors: Vec<(String, Kind)>,
-}
-
-impl Links {
-    pub(crate) fn new(from: Kind, guide: &str) -> Self {
-        let mut anchors = Vec::new();
-        for section in sections(guide).into_iter().skip(1) {
-            let kind = Kind::of_section(&section.title);
-            anchors.push((anchor(&section.title), kind));
-            let headings = section.text.lines().filter_map(|line| line.strip_prefix("### "));
-            anchors.extend(headings.map(|heading| (anchor(heading), kind)));
-        }
-        Self { from, anchors }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn of_nothing() -> Self {
-        Self { from: Kind::Guide, anchors: Vec::new() }
-    }
-
-    /// The address of the page that links are from, to another page.
-    pub(crate) fn page(&self, kind: Kind) -> String {
-        self.from.link(kind)
-    }
-
-    /// The address for a link of a document. `None` if what it names is not served.
+    /// The address for a link of this page's file. `None` if the service does not serve what it names.
     pub(crate) fn target(&self, link: &str) -> Option<String> {
         if link.starts_with("https://") || link.starts_with("http://") {
             return Some(link.to_owned());
         }
         let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-        let page = match file.rsplit('/').next()? {
-            "" | "partners.md" => {
-                let of_anchor = self.anchors.iter().find(|(known, _)| known == anchor).map(|(_, kind)| *kind);
-                let own =
-                    (file.is_empty() && self.from != Kind::Errors && self.from != Kind::Policy).then_some(self.from);
-                of_anchor.or(own).unwrap_or(Kind::Guide)
+        let file = if file.is_empty() { self.file.to_owned() } else { resolve(self.file, file)? };
+        if file == "docs/openapi.json" {
+            return Some(format!("{}openapi.json", self.root()));
+        }
+        let page = PAGES.iter().find(|page| page.file == file)?;
+        Some(match (anchor, page.name == self.name) {
+            ("", _) => self.link(page),
+            (anchor, true) => format!("#{anchor}"),
+            (anchor, false) => format!("{}#{anchor}", self.link(page)),
+        })
+    }
+}
+
+/// The path of a file that a link in another file names.
+fn resolve(from: &str, link: &str) -> Option<String> {
+    let mut path: Vec<&str> = from.split('/').collect();
+    path.pop();
+    for part in link.split('/') {
+        match part {
+            ".." => {
+                path.pop()?;
             }
-            "clients.md" => Kind::Clients,
-            "CHANGELOG.md" => Kind::Changelog,
-            "openapi.json" => return Some(format!("{}openapi.json", self.from.root())),
-            _ => return None,
-        };
-        match (anchor, page == self.from) {
-            ("", _) => Some(self.page(page)),
-            (anchor, true) => Some(format!("#{anchor}")),
-            (anchor, false) => Some(format!("{}#{anchor}", self.page(page))),
+            "." => {}
+            part => path.push(part),
         }
     }
+    Some(path.join("/"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Links};
+    use super::Page;
 
     #[test]
-    fn links_lead_to_the_page_that_has_the_section() {
-        let guide = "# Reference\n\n## Results and errors\n\n## Headers\n\n### Own `A b`\n";
-        let links = Links::new(Kind::Guide, guide);
+    fn links_lead_to_the_page_of_the_file() {
+        let page = Page::named("affiliates");
         for (link, target) in [
-            ("#headers", Some("#headers")),
-            ("#own-a-b", Some("#own-a-b")),
-            ("#results-and-errors", Some("errors#results-and-errors")),
-            ("clients.md", Some("clients")),
-            ("../CHANGELOG.md", Some("changelog")),
-            ("openapi.json", Some("../openapi.json")),
+            ("#edge-cases", Some("#edge-cases")),
+            ("errors.md#ignored-names", Some("errors#ignored-names")),
+            ("README.md", Some("guide")),
+            ("quick-start.md", Some("../docs")),
+            ("../reference/headers.md", Some("headers")),
+            ("../clients.md", Some("clients")),
+            ("../../CHANGELOG.md", Some("changelog")),
+            ("../openapi.json", Some("../openapi.json")),
             ("https://example.org/", Some("https://example.org/")),
-            ("../client/python", None),
+            ("../../client/python", None),
+            ("../../../../etc", None),
             ("javascript:alert(1)", None),
         ] {
-            assert_eq!(links.target(link).as_deref(), target, "{link}");
+            assert_eq!(page.target(link).as_deref(), target, "{link}");
         }
-        let start = Links::new(Kind::Start, guide);
-        assert_eq!(start.target("partners.md#headers").as_deref(), Some("docs/guide#headers"));
+        assert_eq!(Page::named("").target("errors.md#ignored-names").as_deref(), Some("docs/errors#ignored-names"));
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     markdown,
     samples::{example, python},
     schema::{kind, rules},
-    site::Links,
+    site::Page,
 };
 
 const TEMPLATES: [(&str, &str); 9] = [
@@ -30,7 +30,7 @@ const TEMPLATES: [(&str, &str); 9] = [
 ];
 
 /// The templates for one page: links lead from it, and references into the document.
-pub(crate) fn environment(document: Arc<Json>, links: Arc<Links>) -> Result<Environment<'static>, Error> {
+pub(crate) fn environment(document: Arc<Json>, page: &'static Page) -> Result<Environment<'static>, Error> {
     let mut templates = Environment::new();
     templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     // What a document does not have is shown as nothing.
@@ -46,7 +46,7 @@ pub(crate) fn environment(document: Arc<Json>, links: Arc<Links>) -> Result<Envi
     });
     let html = Value::from_safe_string;
     templates
-        .add_filter("markdown", move |text: &Value| html(markdown::inline(text.as_str().unwrap_or_default(), &links)));
+        .add_filter("markdown", move |text: &Value| html(markdown::inline(text.as_str().unwrap_or_default(), page)));
     templates.add_filter("resolve", move |value: Serde<Json>| Value::from(Serde(document.resolve(&value.0))));
     templates.add_filter("kind", move |schema: Serde<Json>| html(kind(&schema.0)));
     templates.add_filter("rules", move |schema: Serde<Json>| html(rules(&schema.0).join(" · ")));

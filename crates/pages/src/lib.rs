@@ -73,7 +73,9 @@ pub fn openapi(request: &HeaderMap) -> Response {
 /// The documentation of the interface, to read and to try. Its pages are made from the documents of the repository
 /// (`crates/docs-pages`). Responses that are shown hold what strangers wrote, so no text may become markup or a script.
 pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
-    let mut files = files!("docs": "style.css" "icon.svg" "main.js" "elements.js" "samples.js" "token.js" "try.js");
+    let mut files =
+        files!("docs": "style.css" "icon.svg" "main.js" "elements.js" "samples.js" "search.js" "token.js" "try.js");
+    files.push(Asset::new("search-index.js", include_bytes!(concat!(env!("OUT_DIR"), "/search-index.js"))));
     let pages: &[(&'static str, &'static [u8])] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
     files.extend(pages.iter().map(|(name, html)| Asset::page(name, html)));
     Page { html: Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html"))), policy: POLICY, files }
@@ -108,6 +110,9 @@ mod tests {
 
     use super::{CONSOLE, DOCS, Page};
 
+    /// Made with the pages; the search loads it.
+    const INDEX: &str = "search-index.js";
+
     /// What the files of the folder name with `before` in front of it, up to a quotation mark.
     fn named(text: &str, before: &str) -> Vec<String> {
         text.split(before).skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
@@ -115,8 +120,11 @@ mod tests {
 
     /// Compares a page's files with those of its folder, and with what its HTML and its modules load.
     fn check(page: &Page, folder: &str, html: &str, before: &[&str]) {
-        let served: BTreeSet<String> =
-            page.files().filter(|(_, kind)| *kind != "text/html").map(|(name, _)| name.to_owned()).collect();
+        let served: BTreeSet<String> = page
+            .files()
+            .filter(|(name, kind)| *kind != "text/html" && *name != INDEX)
+            .map(|(name, _)| name.to_owned())
+            .collect();
         let mut files = BTreeSet::new();
         let mut loaded: BTreeSet<String> = before.iter().flat_map(|before| named(html, before)).collect();
         for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
@@ -169,7 +177,7 @@ mod tests {
             let known = headers(&[(IF_NONE_MATCH, &response.headers()[ETAG])]);
             assert_eq!(DOCS.file(name, &known).unwrap().status(), StatusCode::NOT_MODIFIED, "{name}");
         }
-        assert_eq!(pages, 6);
+        assert_eq!(pages, 24);
         assert!(DOCS.file("page.html", &HeaderMap::new()).is_none());
         assert!(DOCS.file("", &HeaderMap::new()).is_none());
     }

@@ -1,4 +1,4 @@
-//! Makes `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables of `docs/partners.md`. They follow from
+//! Makes `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables of `docs/reference/`. They follow from
 //! what the service uses: the comments above the handlers, the descriptions and rules of `proto/`, and the table of errors. So
 //! they cannot say anything else than it does. What belongs to no route is in `base.json`.
 //!

@@ -1,4 +1,4 @@
-//! The parts of `docs/partners.md` that are made from the contract: tables between markers.
+//! The parts of `docs/reference/` that are made from the contract: tables between markers.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,9 @@ use crate::{
     schema::{message, range},
 };
 
-/// The text of `docs/partners.md` with every part between `<!-- NAME -->` and `<!-- end -->` made anew.
+/// Returns a page with every part between its markers made again.
+///
+/// A part begins with `<!-- generated: NAME -->` and ends with `<!-- end -->`.
 ///
 /// # Panics
 ///

@@ -29,9 +29,13 @@ fn the_committed_document_is_the_one_that_is_served() {
 
 #[test]
 fn the_committed_reference_has_the_fields_of_the_contract() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/partners.md");
-    let committed = std::fs::read_to_string(path).unwrap();
-    compare("partners.md", &with_generated_parts(&committed));
+    for name in ["fields.md", "values.md", "reasons.md"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
+        let committed = std::fs::read_to_string(path).unwrap();
+        let expected = with_generated_parts(&committed);
+        assert!(expected.contains("<!-- generated: "), "{name}");
+        compare(&format!("reference/{name}"), &expected);
+    }
 }
 
 /// The operations by their IDs, which are unique.

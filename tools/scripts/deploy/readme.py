@@ -1,6 +1,7 @@
 """Pastes the first commands of README.md and of the pages that it leads to into a shell, next to what they need:
 `readme.py PROGRAM`. Runs with a Python that has grpcio and grpcio-reflection."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,23 @@ from machine import Machine, Process, blocks, cargo, fail, is_ready, own_address
 README = Path("README.md")
 GRPC = Path("docs/grpc.md")
 CONFIGURATION = Path("docs/configuration.md")
-OPERATIONS = Path("docs/operations.md")
+SCALE_OUT = Path("docs/operations/scale-out.md")
 # Shows an error of the service as an error of the command.
 CURL = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }'
+
+
+def is_as_shown(shown, answer):
+    """Whether a response is as a page shows it, where `…` replaces what is left out."""
+    if isinstance(shown, dict):
+        keys = shown.keys() - {"…"}
+        return (
+            isinstance(answer, dict)
+            and ("…" in shown or keys == answer.keys())
+            and all(key in answer and is_as_shown(shown[key], answer[key]) for key in keys)
+        )
+    if isinstance(shown, list):
+        return isinstance(answer, list) and len(shown) == len(answer) and all(map(is_as_shown, shown, answer))
+    return shown == answer
 
 
 def trying_it_out(machine, program):
@@ -33,7 +48,8 @@ def trying_it_out(machine, program):
     else:
         print("readme.py: there is no grpcurl on this machine: its commands are NOT run", file=sys.stderr)
     printed = paste(own_address("\n".join(pasted), address), folder, CURL)
-    if "results" not in printed or '"total":' not in printed:
+    (shown,) = blocks(README, "Trying it out", "json")
+    if "results" not in printed or not is_as_shown(json.loads(shown), json.JSONDecoder().raw_decode(printed.lstrip())[0]):
         fail(f"the commands print: {printed}")
     machine.stop()
     return sum(text.count("curl ") for text in pasted)
@@ -55,7 +71,7 @@ def two_tiers(machine, program):
     roles = ["create role compliance login password 'password'", "create database compliance owner compliance"]
     for statement in roles:
         paste(f'psql -q -h {database} -U postgres -c "{statement}"', folder, PGPASSWORD="administrator")
-    (block,) = blocks(OPERATIONS, "Two tiers")
+    (block,) = blocks(SCALE_OUT, "Two tiers")
     for shown, real in (("…", "password"), ("…", "0" * 64), ("db.internal", database), ("core.internal", address)):
         block = block.replace(shown, real, 1)
     lines = [line.split("#")[0].strip() for line in own_address(block, address).splitlines() if line.strip()]

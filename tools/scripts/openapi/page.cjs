@@ -9,7 +9,8 @@ const { becomes, picture, withPage } = require("./browser.cjs");
 
 const { BASE: base, TOKEN: token } = process.env;
 const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const PAGES = ["", "/guide", "/reference", "/errors", "/clients", "/changelog", "/policy"];
+/** The pages that every page links to in its navigation. */
+let PAGES = [];
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
 /** An operation, as it is first shown, is not higher than three screens. */
@@ -99,6 +100,20 @@ async function checkLinks(page) {
     assert.equal(status, 200, file);
   }
   return links.size;
+}
+
+/** The search finds sections of other pages, and leads to them. */
+async function checkSearch(page) {
+  await open(page, "/guide");
+  await page.locator("#search").fill("overwriting others");
+  const found = page.locator("#found a").first();
+  await becomes(() => found.innerText(), "Repeating safely: Avoid overwriting others: If-Match");
+  await checkAccess(page, "a search");
+  await found.click();
+  await page.waitForURL(`${base}/docs/repeating-safely#avoid-overwriting-others-if-match`);
+  await page.locator("html[data-ready]").waitFor();
+  await page.locator("#search").fill("no such words");
+  await becomes(() => page.locator("#found-count").innerText(), "0 found");
 }
 
 /** The form of an operation, opened by the address of the operation. */
@@ -202,10 +217,15 @@ async function check(page, problems) {
   await page.goto(`${base}/`);
   await page.getByRole("link", { name: "Documentation" }).click();
   await page.waitForURL(`${base}/docs`);
-  await page.getByRole("navigation").getByRole("link", { name: "Console" }).waitFor();
+  await page.getByRole("navigation").getByRole("link", { name: "Console", exact: true }).waitFor();
+  await page.locator("html[data-ready]").waitFor();
+  const hrefs = await page.evaluate("[...document.querySelectorAll('.pages > li > a')].map((link) => link.href)");
+  PAGES = hrefs.map((href) => href.replace(`${base}/docs`, "")).filter((path) => /^(\/[\w-]+)?$/.test(path));
+  assert.ok(PAGES.length > 20, `the navigation has ${PAGES.length} pages`);
 
   await checkPages(page);
   const links = await checkLinks(page);
+  await checkSearch(page);
   await checkForms(page);
   // As a reader first sees an operation.
   await page.evaluate("sessionStorage.clear()");

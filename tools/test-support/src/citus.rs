@@ -76,7 +76,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     let nodes = NODES.get().unwrap();
     let made = nodes.iter().map(async |node| {
         let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
-        // As docs/deployment.md says.
+        // As docs/operations/citus.md says.
         let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '50ms'");
         let counters = format!("alter database {name} set citus.enable_stat_counters = on");
         let database = format!("create database {name} owner {OWNER_ROLE}");

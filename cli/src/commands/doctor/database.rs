@@ -106,7 +106,7 @@ const CURRENT: &str = "it is that of this version";
 fn schema(found: anyhow::Result<&str>) -> Finding {
     let next_step = match &found {
         Err(error) if matches!(error.downcast_ref(), Some(DatabaseError::Modified { .. })) => {
-            "export with the program that made it and import with this one: Upgrading in docs/operations.md"
+            "export with the program that made it and import with this one: see docs/operations/upgrade.md"
         }
         Err(error) if matches!(error.downcast_ref(), Some(SchemaError::Differs(_))) => {
             "undo what was changed by hand: only migrations change the schema"
@@ -219,7 +219,8 @@ fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
 
 /// One finding for each replica.
 async fn replicas(primary: &Target, replicas: &ReadTarget) -> Vec<Finding> {
-    let next_step = "see reads from replicas in docs/operations.md; until it serves, the others and the primary do";
+    let next_step =
+        "see docs/operations/scale-out.md, Read from replicas; until it serves, the others and the primary do";
     let problem = |found: String| Finding::new("replica", State::Problem, found, next_step);
     match timeout(TIMEOUT, replica_states(primary, replicas)).await {
         Ok(Ok(states)) => states

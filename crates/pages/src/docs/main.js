@@ -1,7 +1,8 @@
-// What the pages do besides being read: the navigation on a phone, the filter of operations, links to what is closed, samples,
+// What the pages do besides being read: the navigation on a phone, the search, the filter of operations, links to what is closed, samples,
 // the token, and the forms.
 
 import { startSamples } from "./samples.js";
+import { startSearch } from "./search.js";
 import { startToken } from "./token.js";
 import { startForms } from "./try.js";
 
@@ -93,6 +94,7 @@ function startMarks() {
 
 startMenu();
 startFilter();
+startSearch();
 startSamples();
 startToken();
 startForms();

@@ -1,0 +1,49 @@
+// Finds sections of all pages by words in them. The index is made with the pages.
+
+import { element } from "./elements.js";
+
+/** As many as a reader looks through. */
+const MOST = 12;
+
+/** The sections with all words, those with the words in their headings first. */
+function matches(sections, words) {
+  const has = (text) => words.every((word) => text.toLowerCase().includes(word));
+  const found = sections.filter(({ title, heading, text }) => has(`${title} ${heading} ${text}`));
+  const inHeading = ({ title, heading }) => has(`${title} ${heading}`);
+  return [...found.filter(inHeading), ...found.filter((section) => !inHeading(section))];
+}
+
+export function startSearch() {
+  const [field, list, count] = ["search", "found", "found-count"].map((id) => document.getElementById(id));
+  const root = `${document.documentElement.dataset.root}docs`;
+  let index;
+
+  const show = async () => {
+    const text = field.value;
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    let links = [];
+    let message = "";
+    if (words.length) {
+      try {
+        index ??= import("./search-index.js");
+        const found = matches((await index).default, words);
+        links = found.slice(0, MOST).map(({ page, title, anchor, heading }) => {
+          const href = `${root}${page && `/${page}`}${anchor && `#${anchor}`}`;
+          const name = heading === title ? title : `${title}: ${heading}`;
+          return element("li", {}, element("a", { href }, name));
+        });
+        message = `${found.length} found`;
+      } catch {
+        index = undefined;
+        message = "The search is not available.";
+      }
+    }
+    // Another text can have been entered while the index was loaded.
+    if (field.value !== text) return;
+    list.replaceChildren(...links);
+    count.textContent = message;
+  };
+
+  field.addEventListener("input", show);
+  field.closest("div").hidden = false;
+}
