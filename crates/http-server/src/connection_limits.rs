@@ -63,7 +63,7 @@ impl Default for ConnectionLimits {
             max_connections_per_peer: None,
             max_streams: 256,
             header_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_mins(1),
+            idle_timeout: Duration::from_secs(75),
             write_timeout: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(30),
         }
