@@ -1,14 +1,14 @@
 //! Requests as programs and proxies send them, and responses as line readers read them.
 
 use compliance_api::token::Claims;
-use reqwest::Response;
 use serde_json::{Value, json};
 use test_support::{RestClient, RestResponse, TestService, new_company, now, sign};
 
 /// A response to a path in another spelling than the documented one.
 async fn sent(rest: &RestClient, method: &str, path: &str, body: &'static str) -> (u16, Value) {
-    let response: Response = rest.request_to(method, path).body(body).send().await.unwrap();
-    (response.status().as_u16(), response.json().await.unwrap())
+    let response = rest.request_to(method, path).body(body).send().await.unwrap();
+    let status = response.status().as_u16();
+    (status, serde_json::from_str(&response.text().await.unwrap()).unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -116,34 +116,37 @@ fn read<M: Check + Message + Default>(
 ) -> Result<M, Error> {
     let mut values: HashMap<Cow<str>, Vec<Cow<str>>> = HashMap::new();
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        if !value.is_empty() {
-            values.entry(name).or_default().push(value);
-        }
+        values.entry(name).or_default().push(value);
     }
     let (mut object, mut violations) = (Object::new(M::MESSAGE.fields, None), Violations::new());
     for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
         let Some(texts) = values.remove(field.name) else { continue };
-        match one(field, texts).and_then(|text| value(field, text)) {
-            Ok(value) => object.set(field, value),
+        match one(field, texts).and_then(|text| text.map(|text| value(field, text)).transpose()) {
+            Ok(Some(value)) => object.set(field, value),
+            Ok(None) => {}
             Err(violation) => violations.push((0, field.number), || (field.name.to_owned(), violation)),
         }
     }
-    for (number, name) in (REFUSED..).zip(refused).filter(|(_, name)| values.contains_key(**name)) {
+    let is_sent = |name: &str| values.get(name).and_then(|texts| texts.last()).is_some_and(|last| !last.is_empty());
+    for (number, name) in (REFUSED..).zip(refused).filter(|(_, name)| is_sent(name)) {
         violations.push((0, number), || ((*name).to_owned(), why(&label(name))));
     }
     accept(violations, object.message()?)
 }
 
-/// The text of a field that was sent at least once. Lists are joined, and a filter with two values is a violation.
-fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Cow<'q, str>, String> {
-    if field.is_list && texts.len() > 1 {
-        return Ok(texts.join(",").into());
+/// The text of a field that was sent; `None` if it is absent. Lists are joined, and a filter with two values is a violation.
+fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q, str>>, String> {
+    if !PAGING.contains(&field.name) {
+        texts.retain(|text| !text.is_empty());
     }
-    let last = texts.pop().unwrap_or_default();
+    if field.is_list && texts.len() > 1 {
+        return Ok(Some(texts.join(",").into()));
+    }
+    let Some(last) = texts.pop().filter(|last| !last.is_empty()) else { return Ok(None) };
     if !PAGING.contains(&field.name) && texts.iter().any(|other| *other != last) {
         return Err(format!("The {} field must have one value, and was sent with several.", label(field.name)));
     }
-    Ok(last)
+    Ok(Some(last))
 }
 
 /// The value of a field. Fails with the violation if the text has the wrong type.
