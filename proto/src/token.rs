@@ -2,7 +2,9 @@
 
 mod claims;
 mod demand;
+mod error;
 mod explain;
+mod few;
 mod header;
 mod keys;
 mod rules;
@@ -11,10 +13,13 @@ mod tests;
 mod unique;
 mod verifier;
 
-pub use claims::{AUDIENCE, Claims, SCOPE_AUDIT, SCOPE_CASES, SCOPE_ERASE, SCOPE_MONITOR, SCOPE_WEBHOOKS, SCOPES};
+pub use claims::{
+    AUDIENCE, Audience, Claims, SCOPE_AUDIT, SCOPE_CASES, SCOPE_ERASE, SCOPE_MONITOR, SCOPE_WEBHOOKS, SCOPES,
+};
+pub use error::TokenError;
 pub use keys::{Fetch, KeyError, KeySource, Secret, SecretError};
 pub use rules::{COMPANY_CLAIM, ClaimRules};
-pub use verifier::{TokenError, VerifiedToken, Verifier};
+pub use verifier::{VerifiedToken, Verifier};
 
 /// Makes a token that [`Verifier`]s with the same secret accept (HS256).
 pub fn issue(secret: &Secret, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {

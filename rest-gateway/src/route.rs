@@ -6,7 +6,8 @@ use compliance_api::{
     v1::ListChangesRequest,
 };
 
-use crate::extract::query::LAST_EVENT_PARAMETER;
+/// Where clients of events that cannot set headers have the position of the last one.
+pub(crate) const LAST_EVENT_PARAMETER: &str = "lastEventId";
 
 /// A route, for its documentation.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,11 @@
 //! Equal spellings of a path: `/api/affiliates%3Async` is `/api/affiliates:sync`.
 
-use std::borrow::Cow;
-
 use http::{Request, uri::PathAndQuery};
 
 /// The request with the path that routes know. Clients and proxies may percent-encode any character of a path.
 pub(crate) fn canonical<B>(mut request: Request<B>) -> Request<B> {
     let uri = request.uri();
-    if let Cow::Owned(path) = decoded(uri.path()) {
+    if let Some(path) = decoded(uri.path()) {
         let mut parts = uri.clone().into_parts();
         let text = uri.query().map_or_else(|| path.clone(), |query| format!("{path}?{query}"));
         parts.path_and_query = PathAndQuery::try_from(text).ok();
@@ -19,10 +17,11 @@ pub(crate) fn canonical<B>(mut request: Request<B>) -> Request<B> {
 }
 
 /// A path without the encodings of characters that a segment may have as they are (RFC 3986, 3.3). Others stay: `%2F` is not a
-/// separator, and `%25` must not be decoded twice.
-fn decoded(path: &str) -> Cow<'_, str> {
-    let mut decoded = String::new();
-    let mut rest = path;
+/// separator, and `%25` must not be decoded twice. `None` if nothing is encoded.
+fn decoded(path: &str) -> Option<String> {
+    // Most paths have none.
+    let mut rest = path.contains('%').then_some(path)?;
+    let mut decoded = String::with_capacity(path.len());
     while let Some((before, after)) = rest.split_once('%') {
         decoded.push_str(before);
         let code = after.get(..2).filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
@@ -38,7 +37,7 @@ fn decoded(path: &str) -> Cow<'_, str> {
         }
     }
     decoded.push_str(rest);
-    if decoded == path { Cow::Borrowed(path) } else { Cow::Owned(decoded) }
+    Some(decoded)
 }
 
 /// Whether a segment may have the character as it is.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The audience that every token must name.
+/// The audience that tokens must name, unless another one is configured.
 pub const AUDIENCE: &str = "affiliate-compliance";
 
 /// The scope of the internal write side.

@@ -1,7 +1,5 @@
 //! Why a token is refused, for operators: which claim, and what it should be. Callers are not told, since most of them are strangers.
 
-use std::sync::PoisonError;
-
 use jsonwebtoken::decode_header;
 
 use super::{
@@ -9,17 +7,8 @@ use super::{
     verifier::{Verifier, candidates, presented, signed},
 };
 
-/// Tokens that are explained in a second: strangers may send any number, and each costs as much as a read.
-const EXPLAINED_PER_SECOND: u32 = 5;
 /// Characters of an explanation in a log.
 const MAX_LOGGED: usize = 300;
-
-/// How many tokens were explained in a second.
-#[derive(Default)]
-pub(super) struct Explained {
-    second: i64,
-    count: u32,
-}
 
 impl Verifier {
     /// Names the part of a token that [`Verifier::verify`] refuses at `now`; `None` if it accepts the token.
@@ -32,14 +21,8 @@ impl Verifier {
     /// others in the same second.
     pub fn explain_some(&self, header: Option<&[u8]>, now: i64) -> Option<String> {
         let token = presented(header).ok()?;
-        let mut explained = self.explained.lock().unwrap_or_else(PoisonError::into_inner);
-        if explained.second != now {
-            *explained = Explained { second: now, count: 0 };
-        }
-        explained.count += 1;
-        let is_one_of_few = explained.count <= EXPLAINED_PER_SECOND;
-        drop(explained);
-        let why = is_one_of_few.then(|| self.explain(token, now))??;
+        // Strangers may send any number, and each costs as much as a read.
+        let why = self.explained.pass(now).then(|| self.explain(token, now))??;
         // Parts of it are what a stranger has sent.
         let safe = |char: char| if char.is_control() { ' ' } else { char };
         Some(why.chars().take(MAX_LOGGED).map(safe).collect())

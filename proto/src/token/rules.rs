@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     claims::{AUDIENCE, Audience, Claims},
-    verifier::{SKEW, TokenError},
+    error::TokenError,
 };
 use crate::id::MAX_ID;
 
@@ -15,6 +15,8 @@ pub const COMPANY_CLAIM: &str = "company_id";
 const SCOPE_CLAIMS: [&str; 2] = ["scope", "scp"];
 /// The claims with roles: of Entra ID, and of Keycloak.
 const ROLE_CLAIMS: [&str; 2] = ["roles", "realm_access.roles"];
+/// How far the clock of a token's issuer may be ahead of ours, in seconds.
+const SKEW: i64 = 60;
 /// Characters of a claim's value in an explanation.
 const MAX_SHOWN_VALUE: usize = 100;
 
@@ -23,6 +25,8 @@ const MAX_SHOWN_VALUE: usize = 100;
 pub struct ClaimRules {
     /// The issuer that tokens must name, if any.
     pub issuer: Option<String>,
+    /// The audience that tokens must name.
+    pub audience: String,
     /// The claim with the company: its name, or the names of nested claims, separated by dots.
     pub company: String,
     /// Roles, each with its scopes.
@@ -31,7 +35,7 @@ pub struct ClaimRules {
 
 impl Default for ClaimRules {
     fn default() -> Self {
-        Self { issuer: None, company: COMPANY_CLAIM.to_owned(), role_scopes: Vec::new() }
+        Self { issuer: None, audience: AUDIENCE.to_owned(), company: COMPANY_CLAIM.to_owned(), role_scopes: Vec::new() }
     }
 }
 
@@ -60,8 +64,12 @@ impl ClaimRules {
         }
         let value = |name: &str| claims.get(name).unwrap_or(&Value::Null);
         let aud: Audience = typed(claims, "aud")?.ok_or_else(|| wrong("aud", value("aud"), "an audience"))?;
-        if !aud.contains(AUDIENCE) {
-            return Err(Refused::invalid(format!("aud: it is {}, and must contain {AUDIENCE:?}", shown(value("aud")))));
+        if !aud.contains(&self.audience) {
+            return Err(Refused::invalid(format!(
+                "aud: it is {}, and must contain {:?}",
+                shown(value("aud")),
+                self.audience
+            )));
         }
         let company = look_up(claims, &self.company).unwrap_or(&Value::Null);
         let company_id = company_id(company).ok_or_else(|| {

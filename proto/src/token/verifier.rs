@@ -2,7 +2,7 @@
 
 use std::{
     ops::Deref,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -13,48 +13,21 @@ use sha2::{Digest as _, Sha256};
 use super::{
     claims::Claims,
     demand::Demand,
-    explain::Explained,
+    error::TokenError,
+    few::Few,
     header::Header,
     keys::{Key, KeyError, KeySource},
     rules::ClaimRules,
     unique::UniqueClaims,
 };
-use crate::error::{Error, Reason};
 
 /// Valid tokens in the cache; one takes some 300 bytes.
 const MAX_CACHED: usize = 10_000;
-/// How far the clock of a token's issuer may be ahead of ours, in seconds.
-pub(super) const SKEW: i64 = 60;
 /// A longer token is invalid, without a look at its content.
 const MAX_BYTES: usize = 8192;
 
 /// Bytes of a subject in a log.
 const MAX_SHOWN_SUBJECT: usize = 128;
-
-/// Why a token was not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TokenError {
-    /// No token was presented.
-    #[error("A bearer token is required.")]
-    Missing,
-    /// The token is malformed, meant for another service, or not signed by a trusted issuer.
-    #[error("The bearer token is invalid.")]
-    Invalid,
-    /// The token has expired.
-    #[error("The bearer token has expired.")]
-    Expired,
-}
-
-impl From<TokenError> for Error {
-    fn from(error: TokenError) -> Self {
-        let reason = match error {
-            TokenError::Missing => Reason::TokenMissing,
-            TokenError::Invalid => Reason::TokenInvalid,
-            TokenError::Expired => Reason::TokenExpired,
-        };
-        Self::new(reason, error.to_string())
-    }
-}
 
 /// The claims of a token that a [`Verifier`] has accepted; nothing else makes one. Clones share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +55,8 @@ pub struct Verifier {
     pub(super) rules: ClaimRules,
     keys: RwLock<Arc<KeySet>>,
     demand: Demand,
-    pub(super) explained: Mutex<Explained>,
+    /// Which refused tokens are explained in a log.
+    pub(super) explained: Few,
 }
 
 /// Keys that were loaded together, and valid tokens. These do not count for other keys: a verification that began before a
@@ -113,7 +87,7 @@ impl Verifier {
     /// Loads the keys of tokens whose claims follow these rules.
     pub async fn with_rules(source: KeySource, rules: ClaimRules) -> Result<Self, KeyError> {
         let keys = RwLock::new(KeySet::load(&source).await?);
-        Ok(Self { source, rules, keys, demand: Demand::new(), explained: Mutex::default() })
+        Ok(Self { source, rules, keys, demand: Demand::new(), explained: Few::default() })
     }
 
     /// Whether the keys may change while the service runs.

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     request_record::RequestRecord,
-    route::{Route, is_parameter},
+    route::{LAST_EVENT_PARAMETER, Route, is_parameter},
 };
 
 const YES_NO: &[(i32, &str)] = &[(1, "yes"), (0, "no")];
@@ -28,9 +28,6 @@ const YES_NO: &[(i32, &str)] = &[(1, "yes"), (0, "no")];
 const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
 /// The first number of the parameters that a list cannot have: behind the fields of the request.
 const REFUSED: u32 = 1 << 16;
-
-/// Where clients of events that cannot set headers have the position of the last one.
-pub(crate) const LAST_EVENT_PARAMETER: &str = "lastEventId";
 
 /// The query of a request.
 pub(crate) struct Query {

@@ -11,7 +11,10 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     PrivateUrl,
-    token::{COMPANY_CLAIM, ClaimRules, Claims, Fetch, KeyError, KeySource, SCOPES, Secret, Verifier, issue_for},
+    token::{
+        AUDIENCE, Audience, COMPANY_CLAIM, ClaimRules, Claims, Fetch, KeyError, KeySource, SCOPES, Secret, Verifier,
+        issue_for,
+    },
 };
 use flags::duration;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
@@ -47,6 +50,9 @@ pub(crate) struct SigningArgs {
     /// Issuer of tokens (`iss`).
     #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
     issuer: Option<String>,
+    /// Audience of tokens (`aud`).
+    #[arg(long = "jwt-audience", env = "COMPLIANCE_JWT_AUDIENCE", default_value = AUDIENCE, value_name = "NAME")]
+    audience: String,
     /// Claim with the company, a number or a text of digits: its name, such as `https://example.com/company`, or the names of
     /// nested claims with dots between them, such as `tenant.id`.
     #[arg(long = "jwt-company-claim", env = "COMPLIANCE_JWT_COMPANY_CLAIM", default_value = COMPANY_CLAIM, value_name = "NAME")]
@@ -69,9 +75,14 @@ impl SigningArgs {
         if self.company_claim.is_empty() { COMPANY_CLAIM } else { &self.company_claim }
     }
 
+    /// The audience. An empty one counts as absent.
+    fn audience(&self) -> String {
+        if self.audience.is_empty() { AUDIENCE } else { &self.audience }.to_owned()
+    }
+
     /// Signs a token of the configured issuer.
     pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
-        let claims = Claims { iss: self.issuer(), ..claims };
+        let claims = Claims { iss: self.issuer(), aud: Audience::One(self.audience()), ..claims };
         issue_for(secret, &claims, self.company_claim()).context("the token cannot be signed")
     }
 }
@@ -225,7 +236,8 @@ impl KeyArgs {
     /// The rules for the claims of tokens.
     pub(crate) fn rules(&self) -> ClaimRules {
         let company = self.signing.company_claim().to_owned();
-        ClaimRules { issuer: self.signing.issuer(), company, role_scopes: self.jwt_role_scopes.clone() }
+        let audience = self.signing.audience();
+        ClaimRules { issuer: self.signing.issuer(), audience, company, role_scopes: self.jwt_role_scopes.clone() }
     }
 
     /// Signs a token of the configured issuer.

@@ -8,7 +8,7 @@ use crate::token::{ClaimRules, Claims, KeySource, Secret, TokenError, Verifier, 
 async fn verifier(company: &str, role_scopes: &[(&str, &[&str])]) -> Verifier {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let role_scopes = role_scopes.iter().map(|&(role, scopes)| (role.to_owned(), owned(scopes))).collect();
-    let rules = ClaimRules { company: company.to_owned(), role_scopes, issuer: None };
+    let rules = ClaimRules { company: company.to_owned(), role_scopes, ..ClaimRules::default() };
     let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
     Verifier::with_rules(source, rules).await.unwrap()
 }
@@ -59,6 +59,25 @@ async fn the_company_is_in_the_claim_that_is_configured() {
         let own = issue_for(&secret, &Claims::new(9, NOW, 60), name).unwrap();
         assert_eq!(verifier.verify(&own, NOW).map(|token| token.company_id), Ok(9), "{name}");
     }
+}
+
+/// Entra ID names the client, and no text of one's choice.
+#[tokio::test]
+async fn the_audience_is_the_one_that_is_configured() {
+    let rules = ClaimRules { audience: "00000000-0000".to_owned(), ..ClaimRules::default() };
+    let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
+    let verifier = Verifier::with_rules(source, rules).await.unwrap();
+    let token = |aud: Value| {
+        let claims = json!({"company_id": 7, "exp": NOW + 60, "aud": aud});
+        Signer::secret().token(HEADER, &claims.to_string())
+    };
+    for accepted in [json!("00000000-0000"), json!(["other", "00000000-0000"])] {
+        assert!(verifier.verify(&token(accepted.clone()), NOW).is_ok(), "{accepted}");
+    }
+    let refused = token(json!("affiliate-compliance"));
+    assert_eq!(verifier.verify(&refused, NOW), Err(TokenError::Invalid));
+    let expected = "aud: it is \"affiliate-compliance\", and must contain \"00000000-0000\"";
+    assert_eq!(verifier.explain(&refused, NOW).as_deref(), Some(expected));
 }
 
 #[tokio::test]
