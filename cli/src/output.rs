@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use compliance_api::csv_cell::Escape;
+use compliance_api::{csv_cell::Escape, json::lines};
 use serde::Serialize;
 use tokio::{
     sync::mpsc::{Receiver, Sender, channel},
@@ -159,7 +159,7 @@ fn write_csv<R: Serialize>(
 fn write_ndjson<R: Serialize>(mut sink: impl Write, mut records: Receiver<Vec<R>>) -> anyhow::Result<()> {
     while let Some(records) = records.blocking_recv() {
         for record in records {
-            serde_json::to_writer(&mut sink, &record)?;
+            lines::write(&mut sink, &record)?;
             sink.write_all(b"\n")?;
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Every setting is a flag, an environment variable and a key of the configuration file ([`parse`]).
 
+mod collector;
 mod configuration;
 mod descriptors;
 mod failure;

@@ -103,8 +103,7 @@ impl Service {
             token.to_owned()
         } else {
             let secret = secret::find(&args.signing, &args.data_dir, args.init)?;
-            let claims = Claims { iss: args.signing.issuer(), ..claims };
-            issue(&secret, &claims).context("the token cannot be signed")?
+            args.signing.issue(&secret, claims)?
         };
         Ok(Self { channel: with_token(channel, &token)?, own: None })
     }

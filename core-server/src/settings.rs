@@ -107,6 +107,11 @@ pub struct GrpcConnections {
     #[arg(id = "grpc-idle-timeout", long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
+    /// Time after which a gRPC connection takes no new calls, give or take a tenth: clients connect again, so that a balancer of
+    /// connections also chooses new cores. Calls and streams go on to their own end. 0: never.
+    #[arg(id = "grpc-max-connection-age", long, env = "COMPLIANCE_GRPC_MAX_CONNECTION_AGE", default_value = "30m", value_name = "TIME",
+          value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
+    pub max_connection_age: Duration,
     /// Longest time that a gRPC client may read nothing of a response.
     #[arg(id = "grpc-write-timeout", long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
@@ -143,6 +148,7 @@ impl From<&GrpcConnections> for ConnectionLimits {
             header_timeout: settings.header_timeout,
             idle_timeout: settings.idle_timeout,
             write_timeout: settings.write_timeout,
+            max_age: Some(settings.max_connection_age).filter(|age| !age.is_zero()),
             shutdown_grace: settings.shutdown_grace,
         }
     }

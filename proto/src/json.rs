@@ -1,5 +1,7 @@
-//! Documented JSON forms that differ from serde's own: here those of the interface, in [`records`] those of files.
+//! Documented JSON forms that differ from serde's own: here those of the interface, in [`lines`] those of a line, in [`records`] those
+//! of files.
 
+pub mod lines;
 pub mod records;
 
 use prost_types::Timestamp;

@@ -58,6 +58,15 @@ pub(crate) struct Opened<R> {
     pub(crate) held: HeldByCore,
 }
 
+/// Tells operators why a token is refused.
+fn report_refused(gateway: &Gateway, headers: &HeaderMap) {
+    let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+    if let Some(why) = gateway.verifier.explain_some(header, unix_now()) {
+        let request_id = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+        tracing::warn!(why, request_id, peer = http_server::peer().map(tracing::field::display), "a token was refused");
+    }
+}
+
 impl Caller {
     /// Checks the token. This comes before any other look at the request.
     pub(crate) async fn of(gateway: &Arc<Gateway>, parts: &Parts) -> Result<Self, TokenError> {
@@ -73,7 +82,8 @@ impl Caller {
                 gateway.verifier.authorize(header, unix_now())
             }
             verified => verified,
-        }?;
+        };
+        let token = token.inspect_err(|_| report_refused(gateway, headers))?;
         gateway.callers.called(token.company_id);
         if let Some(record) = parts.extensions.get::<Arc<RequestRecord>>() {
             let _ = record.token.set(token.clone());

@@ -21,6 +21,7 @@ mod router;
 mod routes;
 mod serve;
 mod settings;
+mod spelling;
 mod stream;
 mod tags;
 

@@ -1,6 +1,13 @@
 //! A route as data: for its documentation, for its metrics, and for what of a query it reads.
 
-use compliance_api::description::{Field, Kind, Message};
+use compliance_api::{
+    description::{Field, Kind, Message},
+    rules::Check as _,
+    v1::ListChangesRequest,
+};
+
+/// Where clients of events that cannot set headers have the position of the last one.
+pub(crate) const LAST_EVENT_PARAMETER: &str = "lastEventId";
 
 /// A route, for its documentation.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +25,9 @@ pub struct Route {
 impl Route {
     /// Whether the operation has a parameter of this name.
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
-        self.query.iter().any(|message| message.field(name).is_some_and(is_parameter))
+        let is_of_events =
+            name == LAST_EVENT_PARAMETER && self.query.iter().any(|it| it.name == ListChangesRequest::MESSAGE.name);
+        is_of_events || self.query.iter().any(|message| message.field(name).is_some_and(is_parameter))
     }
 }
 

@@ -23,7 +23,10 @@ use compliance_api::{
 };
 use http::{
     HeaderValue, Method,
-    header::{AUTHORIZATION, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LOCATION, RETRY_AFTER},
+    header::{
+        AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH,
+        LOCATION, RETRY_AFTER,
+    },
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -36,8 +39,8 @@ use crate::{
     request_record::REQUEST_ID,
     route::Route,
     routes::{
-        about, affiliates, cases, changes, health, overview, pages, unknown_path, urls, vocabularies, webhooks,
-        wrong_method,
+        about, affiliates, cases, changes, changes::LAST_EVENT_ID, health, overview, pages, unknown_path, urls,
+        vocabularies, webhooks, wrong_method,
     },
     settings::Settings,
 };
@@ -64,6 +67,21 @@ pub fn unready() -> Router {
         .method_not_allowed_fallback(unavailable)
 }
 
+/// The headers that pages of other origins may send. Clients of events send `Cache-Control`, and those that trace the last three.
+const ALLOWED_HEADERS: [HeaderName; 11] = [
+    AUTHORIZATION,
+    CONTENT_TYPE,
+    CONTENT_ENCODING,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    CACHE_CONTROL,
+    REQUEST_ID,
+    LAST_EVENT_ID,
+    HeaderName::from_static("traceparent"),
+    HeaderName::from_static("tracestate"),
+    HeaderName::from_static("baggage"),
+];
+
 /// Lets pages of these origins call the interface, `*` being any. `None` if there are none. Tokens are sent by the page, never
 /// by the browser itself, so no credentials are allowed.
 fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
@@ -75,7 +93,7 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     let layer = CorsLayer::new()
         .allow_origin(origins)
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
-        .allow_headers([AUTHORIZATION, CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH, REQUEST_ID])
+        .allow_headers(ALLOWED_HEADERS)
         .expose_headers(
             [REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, ETAG, LOCATION, RETRY_AFTER]
                 .into_iter()

@@ -6,7 +6,9 @@ use axum::{Router, response::IntoResponse as _};
 use compliance_api::error::{Error, Reason, meaning};
 use http::StatusCode;
 use http_server::{App, Listener};
+use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
+use tower::util::MapRequest;
 
 use crate::{
     envelope::{Detail, Envelope},
@@ -14,6 +16,7 @@ use crate::{
     observe::new_id,
     request_record::is_health_check,
     settings::Settings,
+    spelling::canonical,
 };
 
 /// Serves `router` until `shutdown`, then until every accepted request has its response or the grace period is over.
@@ -26,7 +29,8 @@ pub async fn serve(
     let app = App {
         name: "REST",
         http1: true,
-        service: router,
+        // Layers of the router come after its routing.
+        service: MapRequest::new(router, canonical::<Incoming>),
         is_health_check,
         full: || Refusal::from(Error::overloaded()).into_response(),
         refuse: Some(refuse),

@@ -66,8 +66,9 @@ pub struct RestConnections {
     #[arg(id = "rest-header-timeout", long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
-    /// Longest time that a connection may be idle.
-    #[arg(id = "rest-idle-timeout", long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "60s", value_name = "TIME",
+    /// Longest time that a connection may be idle. A load balancer in front must close idle connections earlier: AWS ALB does after
+    /// 60s, Google Cloud after 600s.
+    #[arg(id = "rest-idle-timeout", long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "75s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
     /// Longest time to finish accepted requests at shutdown.

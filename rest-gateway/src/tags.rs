@@ -1,7 +1,8 @@
 //! Entity tags: the headers `If-Match` and `If-None-Match` of requests, and `ETag` of responses.
 //!
 //! A record's tag is its etag in quotation marks. A compressed response has the same tag with the coding behind it, since another
-//! representation must have another one; requests may name either.
+//! representation must have another one; requests may name either. Proxies that compress mark tags in the same way, with other
+//! separators and names: `"7--gzip"`, `"7;gzip"` and `"7-df"` name the etag 7, too.
 
 use std::convert::Infallible;
 
@@ -17,7 +18,9 @@ use crate::limits::{MAX_ENTITY_TAGS, MAX_ETAG_CHARS};
 
 /// What is between an etag and the coding of a response.
 const CODED: char = '-';
-const CODINGS: [&str; 3] = ["gzip", "br", "zstd"];
+/// The codings of this service and of proxies, behind any of the separators.
+const CODINGS: [&str; 5] = ["gzip", "br", "zstd", "deflate", "df"];
+const SEPARATORS: [char; 2] = [CODED, ';'];
 /// An etag that no record has.
 const NO_ETAG: &str = "-";
 
@@ -36,13 +39,17 @@ struct Tag {
 }
 
 impl Tag {
-    /// Its etag, without the coding of a response.
+    /// Its etag, without the codings of a response.
     fn etag(&self) -> Option<&str> {
-        let opaque = str::from_utf8(&self.opaque).ok()?;
-        match opaque.rsplit_once(CODED) {
-            Some((etag, coding)) if CODINGS.contains(&coding) => Some(etag),
-            _ => Some(opaque),
+        let mut etag = str::from_utf8(&self.opaque).ok()?;
+        // A response may pass several proxies.
+        while let Some((before, coding)) = etag.rsplit_once(SEPARATORS)
+            && CODINGS.contains(&coding)
+        {
+            // Some write the separator twice.
+            etag = before.strip_suffix(CODED).unwrap_or(before);
         }
+        Some(etag)
     }
 }
 
@@ -247,9 +254,14 @@ mod tests {
             (&["\"7\""], "7"),
             (&["\"7-gzip\""], "7"),
             (&[" \"7\" ,, \"8-zstd\"", "\"9\""], "7,8,9"),
+            (&["\"7--gzip\"", "\"8;gzip\", \"9-df\"", "\"10--br\", \"11-br\", \"12-gzip-df\""], "7,8,9,10,11,12"),
             (&["W/\"7\""], "-"),
+            (&["W/\"7--gzip\""], "-"),
             (&["W/\"7\", \"8\""], "8"),
-            (&["\"7-\"", "\"7,8\"", "\"\"", "\"x\"", "\"+7\"", "\"7-deflate\""], "-"),
+            (
+                &["\"7-\"", "\"7,8\"", "\"\"", "\"x\"", "\"+7\"", "\"7-x\"", "\"7---gzip\"", "\"7;;br\"", "\"7gzip\""],
+                "-",
+            ),
         ] {
             assert_eq!(etag(lines).as_deref(), Ok(expected), "{lines:?}");
         }
@@ -270,9 +282,15 @@ mod tests {
             let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_str(line).unwrap())]);
             IfNoneMatch::of(&headers).known("7").map(|tag| tag.to_str().unwrap().to_owned())
         };
-        for (line, tag) in
-            [("\"7\"", "\"7\""), ("W/\"7\"", "\"7\""), ("\"8\", \"7-gzip\"", "\"7-gzip\""), ("*", "\"7\"")]
-        {
+        for (line, tag) in [
+            ("\"7\"", "\"7\""),
+            ("W/\"7\"", "\"7\""),
+            ("\"8\", \"7-gzip\"", "\"7-gzip\""),
+            ("W/\"7--gzip\"", "\"7--gzip\""),
+            ("\"7;gzip\"", "\"7;gzip\""),
+            ("W/\"7-df\"", "\"7-df\""),
+            ("*", "\"7\""),
+        ] {
             assert_eq!(known(line).as_deref(), Some(tag), "{line}");
         }
         for other in ["\"8\"", "7", "", "\"77\""] {

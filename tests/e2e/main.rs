@@ -25,6 +25,7 @@ mod leavers;
 mod model;
 mod outage;
 mod plans;
+mod programs;
 mod rate_limit;
 mod real_input;
 mod restore;

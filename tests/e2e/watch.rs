@@ -11,10 +11,10 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{
-    GrpcClients, Layer, Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company, now,
-    reason_of, sign, token, token_with_scope,
+    GrpcClients, Layer, Options, Proxy, RestClient, RestResponse, TestCluster, TestDatabase, TestService, new_company,
+    now, reason_of, sign, token, token_with_scope,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tonic::{Code, Status, Streaming};
 
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
@@ -323,6 +323,34 @@ async fn only_audits_are_told_who_made_a_change() {
             let refused = RestResponse::of(rest.request("GET", "/audit")).await;
             assert_eq!(refused.status, if *is_audit { 200 } else { 403 });
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_of_the_core_grow_old_without_harm() {
+    let age = Duration::from_millis(500);
+    let service = TestService::with(Options { max_connection_age: age, ..Options::default() }).await;
+    let (company, proxy) = (new_company(), Proxy::tcp(service.grpc).await);
+    let mut watches = Vec::new();
+    for layer in LAYERS {
+        let mut watch = Watch::open(&service, layer, &token(company), None, &[]).await;
+        watch.message().await;
+        watches.push(watch);
+    }
+    let (grpc, remote) = (GrpcClients::connect(proxy.address(), &token(company)).await, service.rest_remote(company));
+    let started = Instant::now();
+    let mut changes = 0;
+    while started.elapsed() < age * 8 {
+        changes += 1;
+        add(&service.pool, company, changes..=changes).await;
+        grpc.clone().changes.list_changes(ListChangesRequest::default()).await.unwrap();
+        let body = format!(r#"{{"urls":[{{"url":"https://b.example/{changes}"}}]}}"#);
+        assert_eq!(remote.post("/urls", body).await.status, 201);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(proxy.connections() >= 4, "{} connections", proxy.connections());
+    for watch in &mut watches {
+        assert_eq!(watch.up_to(changes * 2).await, (1..=changes * 2).collect::<Vec<_>>());
     }
 }
 

@@ -198,7 +198,8 @@ async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32
         given = args.keys.given().await;
     }
     let given = given.map(|keys| keys.map(|(_, verifier)| verifier));
-    let (keys, verifier) = checks::keys(given, data_dir.map(|data_dir| secret::stored(&data_dir))).await;
+    let (keys, verifier) =
+        checks::keys(given, data_dir.map(|data_dir| secret::stored(&data_dir)), needs.keys.rules()).await;
     findings.push(keys);
     findings.extend(checks::issuer_clock(needs.keys).await);
     let token = args.token()?;

@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     BUILD_PROFILE,
-    token::{Claims, KeySource, Secret, Verifier, issue},
+    token::{Claims, KeySource, Secret, Verifier},
 };
 use core_server::{Core, CoreSettings};
 use fixtures::DEMO_COMPANY;
@@ -139,13 +139,12 @@ async fn serve_over(
         database.connect(args.core.database_connections, args.core.change_retention).await
     });
     let Some(connected) = shutdown.run_until_cancelled(Box::pin(connect)).await.transpose()? else { return Ok(()) };
-    let issuer = args.keys.issuer();
     let (secret, verifier) = if let Some(keys) = given_keys {
         keys
     } else {
         let secret = secret::load_or_create(data_dir)?;
         let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
-        (Some(secret), Arc::new(Verifier::new(keys, issuer.clone()).await?))
+        (Some(secret), Arc::new(Verifier::with_rules(keys, args.keys.rules()).await?))
     };
     let connected = connected.with_replicas(args.replicas.replicas()?)?;
     core_server::database::warn_if_owner(&connected.pool).await;
@@ -168,7 +167,12 @@ async fn serve_over(
     tracing::info!(%rest, %grpc, data = database.description, instance = args.telemetry.instance(), commit = COMMIT, profile = BUILD_PROFILE, "ready");
     if args.demo {
         // It has a token, and tokens do not belong in a log. Standard output may be closed.
-        let text = greeting([rest, grpc], &database.description, data_dir, secret.as_ref(), issuer);
+        let text = greeting(
+            [rest, grpc],
+            &database.description,
+            data_dir,
+            secret.and_then(|secret| demo_token(&args.keys, &secret)),
+        );
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
     // After a shutdown both tiers stop accepting at once and finish what they have accepted. REST's calls of the core do
@@ -196,17 +200,14 @@ async fn serve_tier<E: Error + Send + Sync + 'static>(
     served.with_context(|| format!("{name} cannot be served any longer"))
 }
 
-/// The message of `--demo`: addresses, a token and commands to try. `secret` signs tokens, unless another issuer does.
-fn greeting(
-    [rest, grpc]: [SocketAddr; 2],
-    data: &str,
-    data_dir: &Path,
-    secret: Option<&Secret>,
-    issuer: Option<String>,
-) -> String {
+/// A token of the demo company.
+fn demo_token(keys: &KeyArgs, secret: &Secret) -> Option<String> {
+    keys.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
+}
+
+/// The message of `--demo`: addresses, a token and commands to try. Without a token, another issuer signs them.
+fn greeting([rest, grpc]: [SocketAddr; 2], data: &str, data_dir: &Path, token: Option<String>) -> String {
     let (rest, grpc) = (reachable(rest), reachable(grpc));
-    let claims = unix_now().map(|now| Claims { iss: issuer, ..Claims::new(DEMO_COMPANY, now, HOURS * 3600) });
-    let token = secret.zip(claims.ok()).and_then(|(secret, claims)| issue(secret, &claims).ok());
     let shown = token.as_deref().unwrap_or("'a token of your own issuer'");
     // Response bodies do not end in a line break, so curl adds one for the terminal.
     let curl = r#"curl -sw '\n' -H "Authorization: Bearer $TOKEN""#;
@@ -268,9 +269,8 @@ mod tests {
 
     #[test]
     fn the_commands_can_be_pasted() {
-        let secret = Secret::new([7; 32]).unwrap();
         let addresses = ["0.0.0.0:8080", "[::]:50051"].map(|address| address.parse().unwrap());
-        let text = greeting(addresses, "/data", Path::new("/it's here"), Some(&secret), None);
+        let text = greeting(addresses, "/data", Path::new("/it's here"), Some("a.b.c".to_owned()));
         assert!(text.contains("http://127.0.0.1:8080/api/affiliates\n") && text.contains("[::1]:50051"), "{text}");
         assert!(text.contains(r"--data-dir '/it'\''s here'"), "{text}");
         assert_eq!(text.matches("\n  curl ").count(), 3);

@@ -5,10 +5,7 @@ use std::{io::Write as _, process::ExitCode, time::Duration};
 use crate::program::{SigningArgs, unix_now};
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::{
-    MAX_ID,
-    token::{Claims, issue},
-};
+use compliance_api::{MAX_ID, token::Claims};
 use flags::duration;
 
 use crate::{data_dir::DataDirArgs, secret};
@@ -29,7 +26,7 @@ pub(crate) struct TokenArgs {
     /// Name of the bearer (`sub`).
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// Scopes, separated by spaces: `monitor`, `audit`, `erase`, `webhooks`. Operations that need none work without.
+    /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Operations that need none work without.
     #[arg(long)]
     scope: Option<String>,
     #[command(flatten)]
@@ -46,11 +43,10 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
         // An empty value counts as absent.
         sub: args.subject.clone().filter(|subject| !subject.is_empty()),
         scope: args.scope.clone().filter(|scope| !scope.is_empty()),
-        iss: args.signing.issuer(),
         ..Claims::new(args.company, unix_now()?, args.ttl)
     };
     let secret = secret::find(&args.signing, &args.data_dir, args.init)?;
-    let token = issue(&secret, &claims).context("the token cannot be signed")?;
+    let token = args.signing.issue(&secret, claims)?;
     writeln!(std::io::stdout(), "{token}").context("the token cannot be printed")?;
     Ok(ExitCode::SUCCESS)
 }

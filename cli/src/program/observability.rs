@@ -1,6 +1,6 @@
 //! What operators see of a running program: metrics at the admin address, and traces.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use axum::{
     Router,
@@ -20,7 +20,7 @@ use telemetry::{
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use crate::program::{failure::InvalidSetting, logging, names::named, ports::Port};
+use crate::program::{collector, failure::InvalidSetting, logging, names::named, ports::Port};
 
 /// Connections of the admin port: a few collectors of metrics, and a person.
 const MAX_CONNECTIONS: usize = 32;
@@ -42,11 +42,14 @@ pub(crate) struct TelemetryArgs {
     /// Address of metrics for Prometheus (`/metrics`), and of the log's filter (`/log`). Without it, nothing is measured.
     #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
     admin_addr: Option<SocketAddr>,
-    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317`. Without it, nothing is
-    /// traced.
+    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without it,
+    /// nothing is traced.
     #[arg(long, env = "COMPLIANCE_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL",
-          value_parser = collector)]
+          value_parser = collector_address)]
     otlp_endpoint: Option<PrivateUrl>,
+    /// PEM file with the authorities of an https --otlp-endpoint. Without it, those that the system trusts.
+    #[arg(long, env = "COMPLIANCE_OTLP_CA", value_name = "FILE")]
+    otlp_ca: Option<PathBuf>,
     /// Fraction of the requests without a trace context that are traced, from 0 to 1. A request with a context is traced if
     /// its sender traces it.
     #[arg(long, env = "COMPLIANCE_TRACE_RATIO", default_value_t = 1.0, value_name = "PART", value_parser = ratio)]
@@ -66,10 +69,13 @@ impl TelemetryArgs {
     pub(crate) fn start(&self, program: &'static str, commit: &'static str) -> anyhow::Result<Telemetry> {
         let port = self.admin_addr.map(|addr| Port::bind(addr, false, "admin-addr"));
         let port = port.transpose()?;
-        let endpoint = self.otlp_endpoint.as_ref().map(PrivateUrl::reveal);
+        let ca = self.otlp_ca.clone().filter(|path| !path.as_os_str().is_empty());
+        let address = self.otlp_endpoint.as_ref().and_then(|url| url.reveal().parse().ok());
+        let channel = address.map(|address| collector::connect(address, ca)).transpose();
+        let channel = channel.map_err(InvalidSetting::of(named("otlp-ca")))?;
         let instance = self.instance();
         let sender = Sender { service: program, version: VERSION, instance: &instance };
-        let traces = endpoint.map(|endpoint| trace::start(endpoint, sender, self.trace_ratio)).transpose();
+        let traces = channel.map(|channel| trace::start(channel, sender, self.trace_ratio)).transpose();
         let traces = traces.map_err(InvalidSetting::of(named("otlp-endpoint")))?;
         let admin = port.map(|port| serve_admin(port, commit, &instance)).transpose()?;
         Ok(Telemetry { _admin: admin, _traces: traces })
@@ -136,11 +142,14 @@ async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     Ok(format!("{filter}\n"))
 }
 
-fn collector(text: &str) -> Result<PrivateUrl, String> {
-    let url = text.parse::<Uri>().ok().filter(|url| url.scheme_str() == Some("http") && url.host().is_some());
+fn collector_address(text: &str) -> Result<PrivateUrl, String> {
+    let url = text
+        .parse::<Uri>()
+        .ok()
+        .filter(|url| matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some());
     match url {
         Some(_) => Ok(PrivateUrl::from(text.to_owned())),
-        None => Err("must be http://host:port, such as http://127.0.0.1:4317".to_owned()),
+        None => Err("must be http://host:port or https://host:port, such as http://127.0.0.1:4317".to_owned()),
     }
 }
 

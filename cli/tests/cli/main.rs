@@ -4,6 +4,7 @@
 
 mod alerts;
 mod audit;
+mod authentication;
 mod backups;
 mod calls;
 mod cancelled;

@@ -21,6 +21,7 @@ use opentelemetry_proto::tonic::{
 };
 use serde_json::Value;
 use tokio::{net::TcpListener, runtime::Runtime};
+use tokio_rustls::rustls;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
@@ -76,6 +77,35 @@ impl Collector {
         });
         of_trace()
     }
+}
+
+/// A relay that makes the connections to a collector secure, and the file with its authority. Returns its address.
+fn secured(threads: &Runtime, collector: &str, authority: &std::path::Path) -> String {
+    let issuer = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(authority, issuer.cert.pem()).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::Pkcs8(issuer.signing_key.serialize_der().into());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let chain = vec![issuer.cert.der().clone()];
+    let mut config = config.with_no_client_auth().with_single_cert(chain, key).unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = threads.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = format!("https://localhost:{}", listener.local_addr().unwrap().port());
+    let collector = collector.strip_prefix("http://").unwrap().to_owned();
+    threads.spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (acceptor, collector) = (acceptor.clone(), collector.clone());
+            tokio::spawn(async move {
+                // Who does not trust the certificate leaves.
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let mut collector = tokio::net::TcpStream::connect(collector).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut stream, &mut collector).await;
+            });
+        }
+    });
+    address
 }
 
 /// The span of a service whose name ends like this.
@@ -311,8 +341,40 @@ fn each_request_has_one_line_in_the_access_log_of_each_tier() {
 }
 
 #[test]
+fn traces_are_sent_over_tls() {
+    let threads = Runtime::new().unwrap();
+    let (collector, address) = Collector::start(&threads);
+    let programs = Programs::new();
+    let authority = std::env::temp_dir().join(format!("compliance-collector-{}.pem", std::process::id()));
+    let address = secured(&threads, &address, &authority);
+    let stranger = authority.with_extension("stranger.pem");
+    std::fs::write(&stranger, rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap().cert.pem())
+        .unwrap();
+    let spans = |ca: &std::path::Path, trace: u128| {
+        let tracing = ["--otlp-endpoint", &address, "--otlp-ca", ca.to_str().unwrap()];
+        let core = Service::start_as(&mut programs.core(&[]));
+        let gateway = programs.gateway_of(&[core.grpc], &tracing);
+        let gateway = Service::start_as({ gateway }.env("OTEL_BSP_SCHEDULE_DELAY", "100"));
+        let traced = format!("traceparent: 00-{trace:032x}-00000000000000aa-01\r\nAuthorization: Bearer {}", token());
+        raw(gateway.rest, &format!("GET /api/urls HTTP/1.1\r\n{traced}"));
+        // What is left is sent at the end.
+        gateway.signal(Signal::SIGTERM);
+        assert!(gateway.end().success());
+        collector.spans().iter().filter(|(_, span)| span.trace_id == trace.to_be_bytes()).count()
+    };
+    assert_eq!(spans(&stranger, 7), 0);
+    assert_eq!(spans(&authority, 8), 1);
+    for file in [authority, stranger] {
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
 fn wrong_settings_of_observability_are_named() {
     let programs = Programs::new();
+    let (status, _, errors) =
+        output(&mut programs.core(&["--otlp-endpoint", "https://localhost:1", "--otlp-ca", "/no/such/file"]));
+    assert!(status.code() == Some(2) && errors.contains("--otlp-ca"), "{errors}");
     for (flag, value, allowed) in [
         ("--otlp-endpoint", "localhost:4317", "must be http://host:port"),
         ("--trace-ratio", "2", "between 0 and 1"),

@@ -124,6 +124,11 @@ class ClientTest(unittest.TestCase):
             self.assertTrue(list(client.affiliates()))
         self.assertEqual(tokens, [])
 
+    def test_the_base_may_have_the_prefix(self) -> None:
+        for base in (f"{BASE}/", f"{BASE}/api", f"{BASE}/api/"):
+            with Client(base, TOKEN) as client:
+                self.assertEqual(len(client.overview()["weeks"]), 12)
+
     def test_each_item_of_a_batch_has_a_result(self) -> None:
         items = [self.affiliate(), self.affiliate(), self.affiliate(affiliate_name=f"{self.name} 2", country="ZZ")]
         results = self.client.create_affiliates(items)

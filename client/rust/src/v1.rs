@@ -519,7 +519,8 @@ pub enum Format {
     StartDate = 4,
     /// An ISO 3166-1 alpha-2 code, in either case.
     Country = 5,
-    /// An instant in whole seconds, UTC: YYYY-MM-DD HH:MM:SS, or YYYY-MM-DDTHH:MM:SSZ.
+    /// An instant: YYYY-MM-DD HH:MM:SS, UTC. A fraction, which is cut off, and Z or an offset may follow, and T may replace the
+    /// space: then Z or an offset must follow.
     Timestamp = 6,
 }
 impl Format {

@@ -55,7 +55,7 @@ interface Item {
 }
 
 /**
- * The interface of a service at `base`, such as `http://127.0.0.1:8080`, for the company of a token.
+ * The interface of a service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the company of a token.
  *
  * Requests that had no response, or that the service asks to repeat (429, 503), are repeated up to `tries` times in all; waits
  * follow `Retry-After`. All operations may be repeated: a creation whose response was lost is then reported as a duplicate.

@@ -47,7 +47,8 @@ export class Transport {
   readonly #options: Options;
 
   constructor(base: string, token: Token, options: Partial<Options>) {
-    this.#base = new URL(base).href.replace(/\/$/, "");
+    // The paths have the prefix.
+    this.#base = new URL(base).href.replace(/\/+$/, "").replace(/\/api$/, "");
     this.#token = token;
     this.#options = { ...OPTIONS, ...options };
   }

@@ -165,6 +165,12 @@ test("a token that has expired is replaced", async () => {
   assert.equal(tokens.length, 0);
 });
 
+test("the base may have the prefix", async () => {
+  for (const base of [`${BASE}/`, `${BASE}/api`, `${BASE}/api/`]) {
+    assert.equal((await new Client(base, TOKEN).overview()).weeks.length, 12);
+  }
+});
+
 test("wrong fields do not compile", () => {
   // @ts-expect-error: no such status
   affiliate({ status: "unknown" });

@@ -12,6 +12,7 @@ use compliance_api::{
     wire::Authorization,
 };
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use telemetry::MAX_REQUEST_ID;
 use tonic::Status;
 
 use super::rate_limit::{self, Limiter};
@@ -68,7 +69,10 @@ impl AccessPolicy {
         };
         let claims = match verified {
             Ok(claims) => claims,
-            Err(error) => return (None, None, Err(error.into())),
+            Err(error) => {
+                self.report_refused(headers);
+                return (None, None, Err(error.into()));
+            }
         };
         let company_id = claims.company_id;
         let counted = self.limiter.as_ref().map(|limiter| limiter.count(company_id, rate_limit::cores(headers)));
@@ -84,6 +88,16 @@ impl AccessPolicy {
             _ => Ok(Some(Identity { company_id, claims })),
         };
         (Some(token), rate_limit, caller)
+    }
+
+    /// Tells operators why a token is refused.
+    fn report_refused(&self, headers: &HeaderMap) {
+        let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        if let Some(why) = self.verifier.explain_some(header, now()) {
+            let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok());
+            let request_id = request_id.filter(|id| id.len() <= MAX_REQUEST_ID);
+            tracing::warn!(why, request_id, "a token was refused");
+        }
     }
 
     pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Verified {

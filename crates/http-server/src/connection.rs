@@ -111,6 +111,8 @@ where
         let first_check = self.limits.header_timeout.min(self.limits.write_timeout);
         let mut check = pin!(sleep_until(Instant::now() + first_check));
         let mut reserved_end = pin!(sleep_until(Instant::now() + HEALTH_CONNECTION_TIME));
+        let age = self.limits.age();
+        let mut old = pin!(sleep_until(Instant::now() + age.unwrap_or_default()));
         let mut closing = false;
         loop {
             tokio::select! {
@@ -122,6 +124,12 @@ where
                     return;
                 }
                 () = self.closing.cancelled(), if !closing => {
+                    exchange.as_mut().graceful_shutdown();
+                    closing = true;
+                    continue;
+                }
+                () = old.as_mut(), if age.is_some() && !closing => {
+                    // The peer's next requests come over another connection.
                     exchange.as_mut().graceful_shutdown();
                     closing = true;
                     continue;

@@ -1,6 +1,9 @@
 //! The limits of a server.
 
-use std::time::Duration;
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    time::Duration,
+};
 
 use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
@@ -52,6 +55,9 @@ pub struct ConnectionLimits {
     pub idle_timeout: Duration,
     /// How long a peer may read nothing while something is to be sent to it. It is checked at half of this interval.
     pub write_timeout: Duration,
+    /// How long a connection takes new requests, give or take a tenth: clients connect again, and balancers of connections choose
+    /// again. Its requests and streams go on to their own end. `None`: for ever.
+    pub max_age: Option<Duration>,
     /// How long accepted requests may take after a shutdown has begun.
     pub shutdown_grace: Duration,
 }
@@ -63,14 +69,22 @@ impl Default for ConnectionLimits {
             max_connections_per_peer: None,
             max_streams: 256,
             header_timeout: Duration::from_secs(30),
-            idle_timeout: Duration::from_mins(1),
+            idle_timeout: Duration::from_secs(75),
             write_timeout: Duration::from_secs(30),
+            max_age: None,
             shutdown_grace: Duration::from_secs(30),
         }
     }
 }
 
 impl ConnectionLimits {
+    /// How long the next connection takes new requests: connections that were opened together do not end together.
+    pub(crate) fn age(&self) -> Option<Duration> {
+        // Nothing is protected by this number.
+        let permille = 900 + RandomState::new().hash_one(()) % 201;
+        self.max_age.map(|age| age.mul_f64(permille as f64 / 1000.0))
+    }
+
     pub(crate) fn builder(&self, http1: bool) -> Builder<TokioExecutor> {
         let mut http = Builder::new(TokioExecutor::new());
         http.http1().timer(TokioTimer::new()).header_read_timeout(self.header_timeout).max_buf_size(HTTP1_BUFFER);

@@ -10,12 +10,13 @@ use opentelemetry::{
     trace::{FutureExt as _, SpanKind, Status, TraceContextExt as _, Tracer as _, TracerProvider as _},
 };
 use opentelemetry_http::{HeaderExtractor, HeaderInjector};
-use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig as _};
+use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig as _, WithTonicConfig as _};
 use opentelemetry_sdk::{
     Resource,
     propagation::TraceContextPropagator,
     trace::{Sampler, SdkTracer, SdkTracerProvider},
 };
+use tonic::transport::Channel;
 
 /// How long the collector may take for what it is sent at once.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -39,14 +40,14 @@ pub struct Sender<'s> {
     pub instance: &'s str,
 }
 
-/// Starts to trace, once in a process and within a Tokio runtime. `endpoint` is the collector's OTLP address over gRPC. Of the
-/// requests that come without a context, this `part` (0 to 1) is traced.
+/// Starts to trace, once in a process and within a Tokio runtime. `collector` takes OTLP over gRPC. Of the requests that come
+/// without a context, this `part` (0 to 1) is traced.
 pub fn start(
-    endpoint: &str,
+    collector: Channel,
     Sender { service, version, instance }: Sender<'_>,
     part: f64,
 ) -> Result<Traces, ExporterBuildError> {
-    let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).with_timeout(EXPORT_TIMEOUT).build()?;
+    let exporter = SpanExporter::builder().with_tonic().with_channel(collector).with_timeout(EXPORT_TIMEOUT).build()?;
     let resource = Resource::builder().with_service_name(service).with_attributes([
         KeyValue::new("service.version", version),
         KeyValue::new("service.instance.id", instance.to_owned()),

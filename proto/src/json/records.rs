@@ -1,5 +1,5 @@
-//! The form of records in files: one JSON object a line, fields named as in `proto/`. An absent field and null are the same: not given. Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC; an RFC 3339 text
-//! (`"2026-01-31T12:00:00+02:00"`) is understood as well, its fraction cut off. IDs are numbers, flags `true` or
+//! The form of records in files: one JSON object a line, fields named as in `proto/`. An absent field and null are the same: not given. Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC; texts with an offset
+//! (`"2026-01-31T12:00:00+02:00"`) are understood as well, and fractions are cut off. IDs are numbers, flags `true` or
 //! `false` (the texts `"yes"`, `"no"`, `"true"` and `"false"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
 //! error that names the known ones.
 
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use prost_types::Timestamp;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
-use time::{OffsetDateTime, PrimitiveDateTime, format_description::well_known::Rfc3339, macros::format_description};
+use time::{PrimitiveDateTime, macros::format_description};
 
 use crate::catalogue::Vocabulary;
 
@@ -50,14 +50,52 @@ fn read_text<'de, D: Deserializer<'de>, T>(
     text.map(|text| read(&text).ok_or_else(|| D::Error::custom(format!("{text:?} {wrong}")))).transpose()
 }
 
-/// The timestamp of a text, `YYYY-MM-DD HH:MM:SS` (UTC) or RFC 3339, in whole seconds; `None` when it is neither.
+/// The timestamp of a text, in whole seconds; `None` if it is not a timestamp.
+///
+/// `YYYY-MM-DD HH:MM:SS` is UTC. A fraction, which is cut off, and `Z` or an offset may follow, and `T` may replace the space. With
+/// `T` and no offset many programs print the time of their own zone, so that form is not a timestamp.
 pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
+    let (second, rest) = text.split_at_checked(SECOND.len())?;
+    let is_spaced = second.as_bytes()[DAY.len()] == b' ';
+    let second = if is_spaced { Cow::Borrowed(second) } else { Cow::Owned(second.replacen(['T', 't'], " ", 1)) };
     let form = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
-    let timestamp = match PrimitiveDateTime::parse(text, &form) {
-        Ok(timestamp) if text.len() == 19 => timestamp.assume_utc(),
-        _ => OffsetDateTime::parse(text, &Rfc3339).ok()?,
+    let utc = PrimitiveDateTime::parse(&second, &form).ok()?.assume_utc().unix_timestamp();
+    let zone = match rest.strip_prefix('.') {
+        Some(fraction) => {
+            let zone = fraction.trim_start_matches(|digit: char| digit.is_ascii_digit());
+            (zone.len() < fraction.len()).then_some(zone)?
+        }
+        None => rest,
     };
-    Some(Timestamp { seconds: timestamp.unix_timestamp(), nanos: 0 })
+    let offset = match zone {
+        "" if is_spaced => 0,
+        "Z" | "z" => 0,
+        _ => offset_seconds(zone)?,
+    };
+    Some(Timestamp { seconds: utc - offset, nanos: 0 })
+}
+
+const DAY: &str = "YYYY-MM-DD";
+const SECOND: &str = "YYYY-MM-DD HH:MM:SS";
+
+/// The seconds of an offset: `+HH:MM`, `+HHMM` or `+HH`, with either sign.
+fn offset_seconds(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'+' => (1, &text[1..]),
+        b'-' => (-1, &text[1..]),
+        _ => return None,
+    };
+    let (hours, minutes) = match digits.as_bytes() {
+        [_, _] => (digits, "0"),
+        [_, _, _, _] => digits.split_at_checked(2)?,
+        [_, _, b':', _, _] => digits.split_once(':')?,
+        _ => return None,
+    };
+    let number = |digits: &str, most: i64| -> Option<i64> {
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse().ok().filter(|number| is_number && *number <= most)
+    };
+    Some(sign * (number(hours, 23)? * 3600 + number(minutes, 59)? * 60))
 }
 
 #[cfg(test)]
@@ -98,9 +136,46 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_are_real() {
+    fn timestamps_are_read_as_programs_print_them() {
         assert_eq!(timestamp_of_text("1970-01-01 00:01:00").unwrap().seconds, 60);
-        for wrong in ["", "2026-02-30 00:00:00", "2026-01-01", "2026-01-01 24:00:00", "2026-01-01 1:00:00"] {
+        for same in [
+            "2026-01-31 12:00:00",
+            "2026-01-31 12:00:00.9",
+            "2026-01-31 12:00:00Z",
+            "2026-01-31 12:00:00+00",
+            "2026-01-31 14:00:00.123456+02:00",
+            "2026-01-31T12:00:00Z",
+            "2026-01-31t12:00:00z",
+            "2026-01-31T12:00:00.000Z",
+            "2026-01-31T12:00:00.1234567Z",
+            "2026-01-31T14:00:00+0200",
+            "2026-01-31T06:30:00-05:30",
+            "2026-02-01T00:00:00+12:00",
+        ] {
+            assert_eq!(timestamp_of_text(same).map(|it| it.seconds), Some(1_769_860_800), "{same}");
+        }
+        for wrong in [
+            "",
+            "2026-02-30 00:00:00",
+            "2026-01-01",
+            "2026-01-01 24:00:00",
+            "2026-01-01 1:00:00",
+            // Of which zone?
+            "2026-01-31T12:00:00",
+            "2026-01-31T12:00:00.000",
+            "2026-01-31 12:00:00.",
+            "2026-01-31 12:00:00,5",
+            "2026-01-31 12:00:00 Z",
+            "2026-01-31 12:00:00 +02:00",
+            "2026-01-31T12:00:00 02:00",
+            "2026-01-31T12:00:00+24:00",
+            "2026-01-31T12:00:00+02:60",
+            "2026-01-31T12:00:00+2",
+            "2026-01-31T12:00:00++1:00",
+            "2026-01-31T12:00:00+02:00:00",
+            "2026-01-31T12:00:00é",
+            "2026-01-31_12:00:00Z",
+        ] {
             assert_eq!(timestamp_of_text(wrong), None, "{wrong}");
         }
     }

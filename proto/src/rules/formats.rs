@@ -60,11 +60,9 @@ pub fn start_date(text: &str) -> Option<Date> {
     iso_date(text).or_else(|| calendar_day(text, format_description!("[month]/[day]/[year]")))
 }
 
-/// An instant, `YYYY-MM-DD HH:MM:SS` or `YYYY-MM-DDTHH:MM:SSZ`, UTC, of the years 1 to 9999: in seconds since 1970-01-01.
+/// An instant of the years 1 to 9999, in any form of [`timestamp_of_text`]: in seconds since 1970-01-01.
 pub fn timestamp(text: &str) -> Option<i64> {
-    let spaced = text.strip_suffix('Z').map_or_else(|| text.to_owned(), |text| text.replacen('T', " ", 1));
-    let instant = timestamp_of_text(&spaced).filter(|_| spaced.len() == 19 && !spaced.starts_with("0000"))?;
-    Some(instant.seconds)
+    timestamp_of_text(text).filter(is_timestamp).map(|instant| instant.seconds)
 }
 
 fn iso_date(text: &str) -> Option<Date> {

@@ -1,8 +1,8 @@
 //! What a token says.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-/// The audience that every token must name.
+/// The audience that tokens must name, unless another one is configured.
 pub const AUDIENCE: &str = "affiliate-compliance";
 
 /// The scope of the internal write side.
@@ -10,30 +10,38 @@ pub const SCOPE_MONITOR: &str = "monitor";
 /// The scope of audits: who made a change.
 pub const SCOPE_AUDIT: &str = "audit";
 
+/// The scope of case work, which officers need.
+pub const SCOPE_CASES: &str = "cases";
+/// The scope of erasures.
+pub const SCOPE_ERASE: &str = "erase";
+/// The scope of webhooks.
+pub const SCOPE_WEBHOOKS: &str = "webhooks";
+/// Every scope.
+pub const SCOPES: [&str; 5] = [SCOPE_CASES, SCOPE_MONITOR, SCOPE_WEBHOOKS, SCOPE_AUDIT, SCOPE_ERASE];
+
 /// What a token says. Times are seconds since 1970 (UTC).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     /// The company whose records the bearer may see and change: a positive integer.
     pub company_id: i64,
     /// The token counts until this second, exclusively.
-    #[serde(deserialize_with = "seconds")]
     pub exp: i64,
     /// For whom the token is: must contain [`AUDIENCE`].
     pub aud: Audience,
     /// Who the bearer is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
     /// When the token was made.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "seconds_or_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub iat: Option<i64>,
     /// The token does not count before this second.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "seconds_or_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nbf: Option<i64>,
     /// Who made the token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub iss: Option<String>,
     /// What the bearer may do beyond the partners' operations, separated by spaces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
 
@@ -76,13 +84,4 @@ impl Claims {
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scope.as_deref().is_some_and(|scopes| scopes.split(' ').any(|one| one == scope))
     }
-}
-
-/// A NumericDate, which may have a fraction (RFC 7519, 2).
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    f64::deserialize(deserializer).map(|seconds| seconds.floor() as i64)
-}
-
-fn seconds_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    seconds(deserializer).map(Some)
 }

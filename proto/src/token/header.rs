@@ -1,8 +1,16 @@
 //! The header of a token (RFC 7515, 4): only what decides whether and with which key the token is verified.
 
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::Algorithm;
-use serde::{Deserialize, Deserializer, de::IgnoredAny};
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, IntoDeserializer as _},
+};
+
+/// The name of `EdDSA` with the curve Ed25519 (RFC 9864, 2.2).
+pub(super) const ED25519: &str = "Ed25519";
 
 /// The types of tokens that grant access (RFC 7519, 5.1; RFC 9068, 2.1). Tokens made for other purposes, such as
 /// `logout+jwt`, have types of their own and grant nothing (RFC 8725, 3.11).
@@ -13,6 +21,7 @@ const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 #[derive(Debug, Deserialize)]
 pub(super) struct Header {
     /// How the token says it is signed. The key decides whether that is so.
+    #[serde(deserialize_with = "algorithm")]
     pub(super) alg: Algorithm,
     /// Which key the token says it is signed with.
     #[serde(default)]
@@ -47,6 +56,12 @@ impl Header {
 /// A decoded part of a token, which must be UTF-8 (RFC 7519, 7.2).
 fn text(part: &str) -> Option<String> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(part).ok()?).ok()
+}
+
+/// `EdDSA` has two names: RFC 9864 calls it `Ed25519`.
+fn algorithm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Algorithm, D::Error> {
+    let name = Cow::<str>::deserialize(deserializer)?;
+    if name == ED25519 { Ok(Algorithm::EdDSA) } else { Algorithm::deserialize(name.into_deserializer()) }
 }
 
 /// Media types are compared without regard to case, with or without `application/` (RFC 7515, 4.1.9).

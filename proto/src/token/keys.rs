@@ -8,6 +8,7 @@ use jsonwebtoken::{
 };
 use serde::Deserialize;
 
+use super::header::ED25519;
 use crate::private_url::PrivateUrl;
 
 /// A token that names no key is tried with every key of its algorithm, so their number is bounded.
@@ -112,7 +113,7 @@ fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
         Err(source) => Err(KeyError::Json { origin, source }),
         Ok(KeySet { keys }) => {
             let keys: Vec<Key> =
-                keys.into_iter().filter_map(|key| usable(&serde_json::from_value(key).ok()?)).collect();
+                keys.into_iter().filter_map(|key| usable(&serde_json::from_value(known_name(key)).ok()?)).collect();
             match keys.len() {
                 0 => Err(KeyError::Empty { origin }),
                 1..=MAX_KEYS => Ok(keys),
@@ -126,6 +127,14 @@ fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
 struct KeySet {
     /// Keys that cannot be read are skipped like keys for other purposes (RFC 7517, 5).
     keys: Vec<serde_json::Value>,
+}
+
+/// A key whose algorithm has the name that [`Jwk`] knows.
+fn known_name(mut key: serde_json::Value) -> serde_json::Value {
+    if let Some(alg) = key.get_mut("alg").filter(|alg| *alg == ED25519) {
+        *alg = "EdDSA".into();
+    }
+    key
 }
 
 fn usable(jwk: &Jwk) -> Option<Key> {

@@ -4,6 +4,7 @@
 mod claims;
 mod explain;
 mod headers;
+mod issuers;
 mod keys;
 mod refresh;
 mod signers;

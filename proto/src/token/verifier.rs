@@ -1,57 +1,33 @@
 //! Verification of tokens, with a bounded cache of valid ones.
 
 use std::{
-    collections::HashSet,
     ops::Deref,
     sync::{Arc, PoisonError, RwLock},
 };
 
-use jsonwebtoken::{Algorithm, Validation, decode};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jsonwebtoken::{Algorithm, crypto};
 use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    claims::{AUDIENCE, Claims},
+    claims::Claims,
     demand::Demand,
+    error::TokenError,
+    few::Few,
     header::Header,
     keys::{Key, KeyError, KeySource},
+    rules::ClaimRules,
+    unique::UniqueClaims,
 };
-use crate::error::{Error, Reason};
 
 /// Valid tokens in the cache; one takes some 300 bytes.
 const MAX_CACHED: usize = 10_000;
-/// How far the clock of a token's issuer may be ahead of ours, in seconds.
-pub(super) const SKEW: i64 = 60;
 /// A longer token is invalid, without a look at its content.
 const MAX_BYTES: usize = 8192;
 
 /// Bytes of a subject in a log.
 const MAX_SHOWN_SUBJECT: usize = 128;
-
-/// Why a token was not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TokenError {
-    /// No token was presented.
-    #[error("A bearer token is required.")]
-    Missing,
-    /// The token is malformed, meant for another service, or not signed by a trusted issuer.
-    #[error("The bearer token is invalid.")]
-    Invalid,
-    /// The token has expired.
-    #[error("The bearer token has expired.")]
-    Expired,
-}
-
-impl From<TokenError> for Error {
-    fn from(error: TokenError) -> Self {
-        let reason = match error {
-            TokenError::Missing => Reason::TokenMissing,
-            TokenError::Invalid => Reason::TokenInvalid,
-            TokenError::Expired => Reason::TokenExpired,
-        };
-        Self::new(reason, error.to_string())
-    }
-}
 
 /// The claims of a token that a [`Verifier`] has accepted; nothing else makes one. Clones share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,9 +52,11 @@ impl Deref for VerifiedToken {
 /// Verifies tokens. A valid one is cached by its digest, so that a signature is verified once a token, not once a request.
 pub struct Verifier {
     source: KeySource,
-    pub(super) issuer: Option<String>,
+    pub(super) rules: ClaimRules,
     keys: RwLock<Arc<KeySet>>,
     demand: Demand,
+    /// Which refused tokens are explained in a log.
+    pub(super) explained: Few,
 }
 
 /// Keys that were loaded together, and valid tokens. These do not count for other keys: a verification that began before a
@@ -96,15 +74,20 @@ impl KeySet {
 
 impl std::fmt::Debug for Verifier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Verifier").field("source", &self.source).field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("Verifier").field("source", &self.source).field("rules", &self.rules).finish_non_exhaustive()
     }
 }
 
 impl Verifier {
     /// Loads the keys. With an `issuer`, tokens must name it.
     pub async fn new(source: KeySource, issuer: Option<String>) -> Result<Self, KeyError> {
+        Self::with_rules(source, ClaimRules { issuer, ..ClaimRules::default() }).await
+    }
+
+    /// Loads the keys of tokens whose claims follow these rules.
+    pub async fn with_rules(source: KeySource, rules: ClaimRules) -> Result<Self, KeyError> {
         let keys = RwLock::new(KeySet::load(&source).await?);
-        Ok(Self { source, issuer, keys, demand: Demand::new() })
+        Ok(Self { source, rules, keys, demand: Demand::new(), explained: Few::default() })
     }
 
     /// Whether the keys may change while the service runs.
@@ -145,7 +128,7 @@ impl Verifier {
         let keys = self.current_keys();
         let mut candidates = candidates(&header, &keys.keys);
         let is_named = header.kid.is_some() && candidates.any(|key| key.id.is_some());
-        !is_named && verify_signature(token, &keys.keys).is_err()
+        !is_named && signed(token, &keys.keys).is_none()
     }
 
     /// The claims of the token in an `Authorization` header's value at `now` (seconds since 1970).
@@ -185,32 +168,16 @@ impl Verifier {
 
     /// Verifies a token with these keys, and caches it as verified with them.
     pub(super) fn verify_and_cache(&self, keys: &KeySet, token: &str, now: i64) -> Result<VerifiedToken, TokenError> {
-        let claims = verify_signature(token, &keys.keys)?;
-        self.check_claims(&claims, now)?;
+        let claims = signed(token, &keys.keys).ok_or(TokenError::Invalid)?;
+        let claims = self.rules.read(&claims.0, now).map_err(|refused| refused.error)?;
         let valid = VerifiedToken(Arc::new(claims));
         keys.valid.insert(digest(token), valid.clone());
         Ok(valid)
     }
-
-    fn check_claims(&self, claims: &Claims, now: i64) -> Result<(), TokenError> {
-        let in_future =
-            |timestamp: Option<i64>| timestamp.is_some_and(|timestamp| timestamp > now.saturating_add(SKEW));
-        let issuer_differs = self.issuer.is_some() && claims.iss != self.issuer;
-        if claims.company_id <= 0
-            || claims.company_id > crate::id::MAX_ID
-            || !claims.aud.contains(AUDIENCE)
-            || issuer_differs
-            || in_future(claims.nbf)
-            || in_future(claims.iat)
-        {
-            return Err(TokenError::Invalid);
-        }
-        if claims.exp <= now { Err(TokenError::Expired) } else { Ok(()) }
-    }
 }
 
 /// The token in an `Authorization` header's value.
-fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
+pub(super) fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
     let value = header.ok_or(TokenError::Missing)?;
     let value = std::str::from_utf8(value).map_err(|_| TokenError::Invalid)?;
     if value.trim().is_empty() {
@@ -219,21 +186,15 @@ fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
     bearer(value).ok_or(TokenError::Invalid)
 }
 
-/// The claims of a token that one of the keys has signed.
-fn verify_signature(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
-    let header = Header::of(token).ok_or(TokenError::Invalid)?;
-    for key in candidates(&header, keys) {
-        let mut validation = Validation::new(key.algorithm);
-        validation.required_spec_claims = HashSet::from(["exp".to_owned(), "aud".to_owned()]);
-        validation.set_audience(&[AUDIENCE]);
-        // Against the clock that is passed in.
-        validation.validate_exp = false;
-        // If this key did not sign the token, another may have.
-        if let Ok(token) = decode::<Claims>(token, &key.decoding, &validation) {
-            return Ok(token.claims);
-        }
-    }
-    Err(TokenError::Invalid)
+/// The claims of a token that one of the keys has signed. `None` if none has, or if the claims cannot be read.
+pub(super) fn signed(token: &str, keys: &[Key]) -> Option<UniqueClaims> {
+    let header = Header::of(token)?;
+    let (message, signature) = token.rsplit_once('.')?;
+    let has_signed = |key: &Key| crypto::verify(signature, message.as_bytes(), &key.decoding, key.algorithm);
+    // If one key did not sign the token, another may have.
+    candidates(&header, keys).find(|key| matches!(has_signed(key), Ok(true)))?;
+    let (_, claims) = message.split_once('.')?;
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
 }
 
 /// The keys that may have signed a token. A key without an ID may have signed any token. A key with an ID may have signed tokens that

@@ -1,4 +1,4 @@
-//! Query strings: unknown parameters are ignored, an empty one is absent, the last of several counts.
+//! Query strings: unknown parameters are ignored, an empty one is absent. A filter has one value, and of paging the last counts.
 
 use std::{borrow::Cow, collections::HashMap, convert::Infallible, sync::Arc};
 
@@ -7,7 +7,7 @@ use compliance_api::{
     description::{Field, Kind},
     error::Error,
     rules::{self, Check, Violations, label, not_one_of},
-    v1::ListChangesRequest,
+    v1::{Format, ListChangesRequest},
 };
 use http::request::Parts;
 use prost::Message;
@@ -20,10 +20,12 @@ use super::{
 };
 use crate::{
     request_record::RequestRecord,
-    route::{Route, is_parameter},
+    route::{LAST_EVENT_PARAMETER, Route, is_parameter},
 };
 
 const YES_NO: &[(i32, &str)] = &[(1, "yes"), (0, "no")];
+/// The parameters of pages. Programs append them to an address that has them already, so the last value counts.
+const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
 /// The first number of the parameters that a list cannot have: behind the fields of the request.
 const REFUSED: u32 = 1 << 16;
 
@@ -50,14 +52,18 @@ impl Query {
     /// The same for a whole list, which has no pages.
     pub(crate) fn whole_list<M: Check + Message + Default>(&self) -> Result<M, Error> {
         let why = |label: &str| format!("The {label} field is for pages: this format has the whole list, by ID.");
-        self.read(&["sort_by", "sort_dir", "per_page", "page"], why)
+        self.read(PAGING, why)
     }
 
-    /// The position `last` replaces `after` of the query. Both must be valid.
+    /// The position `last`, or else `lastEventId` of the query, replaces `after` of the query. All must be valid.
     pub(crate) fn changes(&self, last: Option<&str>) -> Result<ListChangesRequest, Error> {
         let sent = self.request::<ListChangesRequest>();
-        let Some(last) = last else { return sent };
-        let header = form_urlencoded::Serializer::new(String::new()).append_pair("after", last).finish();
+        let in_query = form_urlencoded::parse(self.text.as_deref().unwrap_or_default().as_bytes())
+            .filter(|(name, value)| name == LAST_EVENT_PARAMETER && !value.is_empty());
+        let last = last.filter(|last| !last.is_empty()).map(Cow::Borrowed);
+        // Clients append it whenever they connect again.
+        let Some(last) = last.or_else(|| in_query.last().map(|(_, value)| value)) else { return sent };
+        let header = form_urlencoded::Serializer::new(String::new()).append_pair("after", &last).finish();
         let header = read::<ListChangesRequest>(Some(&header), &[], |_| String::new());
         // The core does not see what is replaced.
         let mut violations = violations_of(&sent);
@@ -105,21 +111,39 @@ fn read<M: Check + Message + Default>(
     refused: &[&'static str],
     why: impl Fn(&str) -> String,
 ) -> Result<M, Error> {
-    let mut values: HashMap<Cow<str>, Cow<str>> =
-        form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect();
-    values.retain(|_, value| !value.is_empty());
+    let mut values: HashMap<Cow<str>, Vec<Cow<str>>> = HashMap::new();
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        values.entry(name).or_default().push(value);
+    }
     let (mut object, mut violations) = (Object::new(M::MESSAGE.fields, None), Violations::new());
     for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
-        let Some(text) = values.remove(field.name) else { continue };
-        match value(field, text) {
-            Ok(value) => object.set(field, value),
+        let Some(texts) = values.remove(field.name) else { continue };
+        match one(field, texts).and_then(|text| text.map(|text| value(field, text)).transpose()) {
+            Ok(Some(value)) => object.set(field, value),
+            Ok(None) => {}
             Err(violation) => violations.push((0, field.number), || (field.name.to_owned(), violation)),
         }
     }
-    for (number, name) in (REFUSED..).zip(refused).filter(|(_, name)| values.contains_key(**name)) {
+    let is_sent = |name: &str| values.get(name).and_then(|texts| texts.last()).is_some_and(|last| !last.is_empty());
+    for (number, name) in (REFUSED..).zip(refused).filter(|(_, name)| is_sent(name)) {
         violations.push((0, number), || ((*name).to_owned(), why(&label(name))));
     }
     accept(violations, object.message()?)
+}
+
+/// The text of a field that was sent; `None` if it is absent. Lists are joined, and a filter with two values is a violation.
+fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q, str>>, String> {
+    if !PAGING.contains(&field.name) {
+        texts.retain(|text| !text.is_empty());
+    }
+    if field.is_list && texts.len() > 1 {
+        return Ok(Some(texts.join(",").into()));
+    }
+    let Some(last) = texts.pop().filter(|last| !last.is_empty()) else { return Ok(None) };
+    if !PAGING.contains(&field.name) && texts.iter().any(|other| *other != last) {
+        return Err(format!("The {} field must have one value, and was sent with several.", label(field.name)));
+    }
+    Ok(Some(last))
 }
 
 /// The value of a field. Fails with the violation if the text has the wrong type.
@@ -139,10 +163,19 @@ fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
         Kind::Text if field.is_list => {
             Value::List(text.split(',').map(|text| Value::Text(Cow::Owned(text.to_owned()))).collect())
         }
+        Kind::Text if field.format == Format::Timestamp => Value::Text(with_plus(text)),
         Kind::Text => Value::Text(text),
         // No parameter is a message.
         Kind::Message(_) => Value::Other,
     })
+}
+
+/// A timestamp whose offset was sent with a plus sign, which is a space in a query: nothing else has one behind the time.
+fn with_plus(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.rsplit_once(' ') {
+        Some((time, offset)) if time.len() >= "YYYY-MM-DD HH:MM:SS".len() => format!("{time}+{offset}").into(),
+        _ => text,
+    }
 }
 
 fn integer(field: &Field, text: &str) -> Result<i64, String> {
@@ -160,7 +193,7 @@ mod tests {
         error::Error,
         v1::{
             ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListComplianceCasesRequest,
-            ListComplianceUrlsRequest, SortDirection, UrlSort,
+            ListComplianceUrlsRequest, SearchChangesRequest, SortDirection, UrlSort,
         },
     };
 
@@ -207,11 +240,40 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_parameter_is_absent_and_the_last_counts() {
+    fn an_empty_parameter_is_absent_and_of_paging_the_last_counts() {
         assert_eq!(urls(None).unwrap(), ListComplianceUrlsRequest::default());
         let request = urls(Some("disabled=&page=x&page=3&per_page=5&per_page=&%73ort_by=id"));
         let expected = ListComplianceUrlsRequest { page: Some(3), sort_by: UrlSort::Id.into(), ..Default::default() };
         assert_eq!(request.unwrap(), expected);
+    }
+
+    #[test]
+    fn a_filter_has_one_value() {
+        let request = urls(Some("disabled=&disabled=yes&disabled=yes&distributor_id=7&distributor_id="));
+        let expected =
+            ListComplianceUrlsRequest { disabled: Some(true), distributor_id: Some(7), ..Default::default() };
+        assert_eq!(request.unwrap(), expected);
+        let several = |label: &str| format!("The {label} field must have one value, and was sent with several.");
+        assert_eq!(
+            violations("disabled=yes&distributor_id=7&disabled=no&distributor_id=x&page=2&page=3"),
+            [("distributor_id", "distributor id"), ("disabled", "disabled")]
+                .map(|(path, label)| (path.to_owned(), several(label)))
+        );
+        let request = query("/api/changes", Some("types=url&types=case,affiliate")).changes(None).unwrap();
+        assert_eq!(request.types, ["url", "case", "affiliate"]);
+    }
+
+    #[test]
+    fn a_plus_sign_of_an_offset_need_not_be_encoded() {
+        for (sent, read) in [
+            ("2026-01-31T14:00:00+02:00", "2026-01-31T14:00:00+02:00"),
+            ("2026-01-31+14:00:00.5%2B0200", "2026-01-31 14:00:00.5+0200"),
+            ("2026-01-31+14:00:00+02", "2026-01-31 14:00:00+02"),
+            ("2026-01-31+14:00:00", "2026-01-31 14:00:00"),
+        ] {
+            let request = query("/api/audit", Some(&format!("from={sent}"))).request::<SearchChangesRequest>();
+            assert_eq!(request.unwrap().from.as_deref(), Some(read), "{sent}");
+        }
     }
 
     #[test]
@@ -266,6 +328,16 @@ mod tests {
         assert_eq!(paths("after=x", Some("7")), ["after"]);
         let request = query("/api/changes", Some("limit=5&after=3")).changes(Some("7")).unwrap();
         assert_eq!((request.after, request.limit), (Some(7), Some(5)));
+    }
+
+    #[test]
+    fn the_last_event_is_in_the_header_or_in_the_query() {
+        let after = |text, last| query("/api/changes", Some(text)).changes(last).unwrap().after;
+        assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("7")), Some(7));
+        assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("")), Some(6));
+        assert_eq!(after("after=3&lastEventId=", None), Some(3));
+        assert_eq!(after("lastEventId=6", None), Some(6));
+        assert!(query("/api/changes", Some("lastEventId=x")).changes(None).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use compliance_api::v1::{ListChangesRequest, WatchChangesRequest};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 use crate::{
     accept::{prefers_events, varied},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Where a client of events has the position of the last one.
-const LAST_EVENT_ID: &str = "last-event-id";
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// List changes
 ///
@@ -26,12 +26,14 @@ const LAST_EVENT_ID: &str = "last-event-id";
 ///
 /// With `Accept: text/event-stream` the response is a stream of server-sent events: the changes that follow `after`, and then every later one as
 /// it is committed; without `after`, those from now on. An event `changes` has a page of changes as `data`, and its `position` as `id`. To go
-/// on after the stream has ended, send the last `id` as `Last-Event-ID`, which replaces `after`. The stream ends with its token, when the
+/// on after the stream has ended, send the last `id` as `Last-Event-ID`, which replaces `after`; a client that cannot set headers sends it as
+/// the parameter `lastEventId`. The stream ends with its token, when the
 /// service stops, and when it is not read; `limit` does not matter.
 ///
 /// - Operation: `listChanges`
 /// - Query: `ListChangesRequest`
 /// - Header: `Last-Event-ID`
+/// - Header: `lastEventId`
 /// - 200: `ChangesFound`, `text/event-stream`. The changes.
 /// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Result<Response, Refusal> {

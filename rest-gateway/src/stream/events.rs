@@ -6,7 +6,10 @@ use axum::{
     body::{Body, Bytes},
     response::Response,
 };
-use compliance_api::v1::{ListChangesResponse, WatchChangesResponse};
+use compliance_api::{
+    json::lines,
+    v1::{ListChangesResponse, WatchChangesResponse},
+};
 use futures::{StreamExt as _, stream};
 use http::{
     HeaderValue, StatusCode,
@@ -46,9 +49,10 @@ pub(crate) fn respond_events(
 /// Without changes, the client only notes the ID.
 fn event(page: ListChangesResponse) -> Bytes {
     let position = page.position;
-    let event = match serde_json::to_string(&page) {
-        Ok(data) if !page.changes.is_empty() => format!("id: {position}\nevent: changes\ndata: {data}\n\n"),
-        _ => format!(": nothing new\nid: {position}\n\n"),
-    };
+    let mut event = format!("id: {position}\nevent: changes\ndata: ").into_bytes();
+    if page.changes.is_empty() || lines::write(&mut event, &page).is_err() {
+        return format!(": nothing new\nid: {position}\n\n").into();
+    }
+    event.extend_from_slice(b"\n\n");
     event.into()
 }

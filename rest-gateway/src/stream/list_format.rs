@@ -3,7 +3,7 @@
 use std::io;
 
 use axum::BoxError;
-use compliance_api::{csv_cell::Escape, description::Message, v1::PageMeta};
+use compliance_api::{csv_cell::Escape, description::Message, json::lines, v1::PageMeta};
 use csv::{Terminator, Writer, WriterBuilder};
 use serde::Serialize;
 
@@ -75,7 +75,7 @@ impl ListFormat {
                 serde_json::to_writer(chunk, record)?;
             }
             Self::Ndjson => {
-                serde_json::to_writer(&mut *chunk, record)?;
+                lines::write(&mut *chunk, record)?;
                 chunk.push(b'\n');
             }
             Self::Csv { columns, escape } => {

@@ -92,7 +92,25 @@ async fn a_case_from_its_opening_to_its_end() {
             .concat(),
         )
     };
+    let follow_up = |text: &str| format!(r#"{{"follow_up_date":"{text}"}}"#);
+    let mut times = given("times as programs print them")
+        .patch("/cases/<3>", follow_up("2027-01-02 03:04:05"), saved(200, "<3>", "Case updated."))
+        .get("/cases/<3>", case(&[("follow_up_date", r#""2027-01-02 03:04:05""#)]));
+    for same in [
+        "2027-01-02T03:04:05Z",
+        "2027-01-02T03:04:05.000Z",
+        "2027-01-02 03:04:05.123456",
+        "2027-01-02T05:04:05.123456+02:00",
+        "2027-01-01 22:04:05-0500",
+    ] {
+        times = times.patch("/cases/<3>", follow_up(same), saved(200, "<3>", "The case has these values already."));
+    }
+    let violation = "The follow up date field must match the format YYYY-MM-DD HH:MM:SS.";
+    for wrong in ["2027-01-02T03:04:05", "2027-01-02", "2027-01-02 03:04", "2027-01-02T03:04:05 +02:00"] {
+        times = times.patch("/cases/<3>", follow_up(wrong), invalid(&[("follow_up_date", violation)])).only_rest();
+    }
     run_table(vec![
+        times,
         given("a case is opened once").get("/cases/<3>", case(&[])).post(
             "/cases",
             r#"{"request_id":"R-1","case":{"client_affiliate_id":"A-1"}}"#,

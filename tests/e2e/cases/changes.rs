@@ -133,6 +133,9 @@ async fn audit() {
         ("from=2020-01-01%2000:00:00&to=9999-12-31T23:59:59Z", &[4, 3, 2, 1], "null"),
         ("to=2020-01-01%2000:00:00", &[], "null"),
         ("from=9000-01-01%2000:00:00", &[], "null"),
+        // As programs print them.
+        ("from=2020-01-01T00:00:00.123Z&to=9999-12-31%2012:00:00.5Z", &[4, 3, 2, 1], "null"),
+        ("from=2020-01-01T00:00:00-0800&to=9999-12-31T01:00:00.999999-08:00", &[4, 3, 2, 1], "null"),
     ] {
         let case = Case::new(format!("audit?{query}")).sql(RECORDS);
         all.push(case.get(&format!("/audit?{query}"), found("Changes found", &searched(numbers, next))));
@@ -176,7 +179,11 @@ async fn records_as_they_were() {
             .get("/affiliates/<1>?as_of=2026-01-02%2011:59:59", affiliate_unknown("<1>"))
             .get("/urls/<2>?as_of=2026-01-05T12:00:00Z", url_unknown())
             .get("/urls/<2>?as_of=2026-01-04%2011:59:59", url_unknown())
+            .get("/affiliates/<1>?as_of=2026-01-02T13:30:00.5+02:00", affiliate_unknown("<1>"))
+            .get("/urls/<2>?as_of=2026-01-05%2010:00:00.999999-0200", url_unknown())
             .get("/affiliates/<1>?as_of=2024-02-29", invalid_one("as_of", format))
+            .get("/affiliates/<1>?as_of=2024-02-29T00:00:00", invalid_one("as_of", format))
+            .get("/affiliates/<1>?as_of=0001-01-01T00:00:00+00:01", invalid_one("as_of", format))
             .get("/affiliates/<1>?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future))
             .get("/cases/1?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future)),
         Case::new("an affiliate before what is kept")

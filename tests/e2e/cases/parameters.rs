@@ -87,6 +87,14 @@ async fn wrong_parameters() {
             add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", SORT_DIR), true);
         }
     }
+    let several = |label: &str| format!("The {label} field must have one value, and was sent with several.");
+    add("/urls", "disabled=yes&disabled=no&disabled=yes", invalid_one("disabled", &several("disabled")), true);
+    add(
+        "/cases",
+        "case_status_id=1&page=1&case_status_id=2",
+        invalid_one("case_status_id", &several("case status id")),
+        true,
+    );
     add(
         "/urls",
         "page=0&per_page=201&discovery_before=x&distributor_id=0",

@@ -196,7 +196,7 @@ fn value_of(field: &Field) -> Json {
     let or_null = |schema: Json| if is_required(field) { schema } else { any_of([schema, null()]) };
     match field.kind {
         Kind::Message(inner) if inner.name == "Timestamp" => any_of([
-            object! { "type": "string", "pattern": pattern::TIMESTAMP },
+            object! { "type": "string", "pattern": pattern::timestamp() },
             object! { "type": "string", "const": "" },
             null(),
         ]),

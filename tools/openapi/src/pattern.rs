@@ -53,11 +53,12 @@ pub(crate) fn start_date() -> String {
     format!("^(?:(?!0000)[0-9]{{4}}-{dash}|{LEAP_YEAR}-02-29|{slash}/(?!0000)[0-9]{{4}}|02/29/{LEAP_YEAR})?$")
 }
 
-/// An instant of the years 1 to 9999 in whole seconds.
+/// An instant of the years 1 to 9999.
 pub(crate) fn timestamp() -> String {
     let (dash, time) = (ANY_YEAR.replace('S', "-"), "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]");
     let day = format!("(?:(?!0000)[0-9]{{4}}-{dash}|(?!0000){LEAP_YEAR}-02-29)");
-    format!("^{day}(?: {time}|T{time}Z)$")
+    let (fraction, zone) = (r"(?:\.[0-9]+)?", "(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)");
+    format!("^{day}(?: {time}{fraction}{zone}?|[Tt]{time}{fraction}{zone})$")
 }
 
 /// An ISO 3166-1 alpha-2 code in either case.

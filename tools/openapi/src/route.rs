@@ -6,7 +6,7 @@
 //! - ``Path: of the affiliate``: what the ID at the end of the path is of.
 //! - ``Path: `Message` ``: the fields of a request, which are texts, as parameters of the path.
 //! - ``Query: `Message` ``: the fields of a request, as parameters.
-//! - ``Header: `If-Match` ``: a header of the request.
+//! - ``Header: `If-Match` ``: a header of the request, or another parameter that no message has.
 //! - ``Body: `Schema | Schema` ``: one of these schemas.
 //! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers of its own. `[Schema]` is a list; `text/html` is
 //!   content of that type.

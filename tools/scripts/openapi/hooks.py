@@ -83,7 +83,7 @@ def before_call(context, case, kwargs):
     if is_valid and LAST_EVENT_ID in (case.headers or {}):
         case.headers[LAST_EVENT_ID] = "0"
     if is_valid and case.query:
-        for position in {"after", "changed_after"} & set(case.query):
+        for position in {"after", "changed_after", "lastEventId"} & set(case.query):
             case.query[position] = 0
         # Pages have none.
         if case.operation.path in ("/api/urls", "/api/cases"):

@@ -13,6 +13,8 @@ const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 let PAGES = [];
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
+/** The service in the documents. */
+const DOCUMENTED = "http://127.0.0.1:8080";
 /** An operation, as it is first shown, is not higher than three screens. */
 const HIGHEST = 3 * WIDE.height;
 
@@ -46,6 +48,10 @@ async function checkPages(page) {
     await page.setViewportSize(viewport);
     for (const path of PAGES) {
       await open(page, path);
+      // The documents name a service of their own.
+      const text = await page.locator("main").textContent();
+      assert.ok(base === DOCUMENTED || !text.includes(DOCUMENTED), `${path} names ${DOCUMENTED}`);
+      assert.ok(text.includes(base) || !["/guide", "/clients"].includes(path), `${path} does not name ${base}`);
       const width = await page.evaluate("document.documentElement.scrollWidth");
       assert.ok(width <= viewport.width, `${path} is ${width} pixels wide in ${viewport.width}`);
       if (path === "/reference") await checkReference(page);

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use admission::Memory;
-use core_server::{CoreSettings, WebhookSettings, access::RateLimit};
+use core_server::{CoreSettings, GrpcConnections, WebhookSettings, access::RateLimit};
 use rest_gateway::Settings;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::net::TcpListener;
@@ -41,6 +41,8 @@ pub struct Options {
     pub request_memory: usize,
     /// The largest message of the core.
     pub message_limit: usize,
+    /// How long a connection of the core takes new calls.
+    pub max_connection_age: Duration,
     /// The delivery to webhooks. Off by default.
     pub webhooks: WebhookSettings,
 }
@@ -57,6 +59,7 @@ impl Default for Options {
             list_timeout: core.list_timeout,
             request_memory: core.request_memory,
             message_limit: core.message_limit,
+            max_connection_age: core.connections.max_connection_age,
             webhooks: webhooks(false),
         }
     }
@@ -97,6 +100,10 @@ impl TestService {
             list_timeout: options.list_timeout,
             request_memory: options.request_memory,
             message_limit: options.message_limit,
+            connections: GrpcConnections {
+                max_connection_age: options.max_connection_age,
+                ..CoreSettings::default().connections
+            },
             coordinator_only: options.coordinator_only,
             max_streams: options.company_streams,
             webhooks: options.webhooks,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::program::{Descriptors, KeyArgs, Port, describe};
-use compliance_api::token::{KeyError, KeySource, Secret, Verifier};
+use compliance_api::token::{ClaimRules, KeyError, KeySource, Secret, Verifier};
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
 use nix::sys::statvfs::statvfs;
 
@@ -89,6 +89,7 @@ fn disk(data_dir: &Path) -> Option<Finding> {
 pub(super) async fn keys(
     given: anyhow::Result<Option<Arc<Verifier>>>,
     stored: Option<anyhow::Result<Option<Secret>>>,
+    rules: ClaimRules,
 ) -> (Finding, Option<Arc<Verifier>>) {
     let check = "keys";
     let next_step = "give a secret of at least 32 bytes (--jwt-secret-file) or a key set (--jwks-url)";
@@ -105,7 +106,7 @@ pub(super) async fn keys(
         }
         (Ok(None), Some(Ok(Some(secret)))) => {
             let keys = KeySource { secret: Some(secret), ..KeySource::default() };
-            let verifier = Verifier::new(keys, None).await.ok().map(Arc::new);
+            let verifier = Verifier::with_rules(keys, rules).await.ok().map(Arc::new);
             (Finding::new(check, State::Ok, "the data folder holds a secret", next_step), verifier)
         }
         (Ok(None), None) => (Finding::new(check, State::Problem, "none are given", next_step), None),

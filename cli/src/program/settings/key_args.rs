@@ -7,10 +7,14 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     PrivateUrl,
-    token::{Fetch, KeyError, KeySource, Secret, Verifier},
+    token::{
+        AUDIENCE, Audience, COMPANY_CLAIM, ClaimRules, Claims, Fetch, KeyError, KeySource, SCOPES, Secret, Verifier,
+        issue_for,
+    },
 };
 use flags::duration;
 use metrics::{counter, describe_counter, describe_gauge, gauge};
@@ -46,6 +50,13 @@ pub(crate) struct SigningArgs {
     /// Issuer of tokens (`iss`).
     #[arg(long = "jwt-issuer", env = "COMPLIANCE_JWT_ISSUER", value_name = "ISSUER")]
     issuer: Option<String>,
+    /// Audience of tokens (`aud`).
+    #[arg(long = "jwt-audience", env = "COMPLIANCE_JWT_AUDIENCE", default_value = AUDIENCE, value_name = "NAME")]
+    audience: String,
+    /// Claim with the company, a number or a text of digits: its name, such as `https://example.com/company`, or the names of
+    /// nested claims with dots between them, such as `tenant.id`.
+    #[arg(long = "jwt-company-claim", env = "COMPLIANCE_JWT_COMPANY_CLAIM", default_value = COMPANY_CLAIM, value_name = "NAME")]
+    company_claim: String,
 }
 
 impl SigningArgs {
@@ -58,6 +69,34 @@ impl SigningArgs {
     pub(crate) fn issuer(&self) -> Option<String> {
         self.issuer.clone().filter(|issuer| !issuer.is_empty())
     }
+
+    /// The claim with the company. An empty name counts as absent.
+    fn company_claim(&self) -> &str {
+        if self.company_claim.is_empty() { COMPANY_CLAIM } else { &self.company_claim }
+    }
+
+    /// The audience. An empty one counts as absent.
+    fn audience(&self) -> String {
+        if self.audience.is_empty() { AUDIENCE } else { &self.audience }.to_owned()
+    }
+
+    /// Signs a token of the configured issuer.
+    pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
+        let claims = Claims { iss: self.issuer(), aud: Audience::One(self.audience()), ..claims };
+        issue_for(secret, &claims, self.company_claim()).context("the token cannot be signed")
+    }
+}
+
+/// A role, and the scopes that it has: `role=scope+scope`.
+fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
+    let known = || format!("must be ROLE=SCOPE+SCOPE, with these scopes: {}", SCOPES.join(", "));
+    let (role, scopes) = text.rsplit_once('=').filter(|(role, _)| !role.is_empty()).ok_or_else(known)?;
+    let scopes: Vec<String> = scopes.split('+').map(str::to_owned).collect();
+    if scopes.iter().all(|scope| SCOPES.contains(&scope.as_str())) {
+        Ok((role.to_owned(), scopes))
+    } else {
+        Err(known())
+    }
 }
 
 /// The keys that tokens are verified with.
@@ -65,6 +104,10 @@ impl SigningArgs {
 pub(crate) struct KeyArgs {
     #[command(flatten)]
     signing: SigningArgs,
+    /// Scopes of roles: ROLE=SCOPE+SCOPE. Roles are those of the claims `roles` (Entra ID) and `realm_access.roles` (Keycloak).
+    /// Separate several by commas, or repeat the flag.
+    #[arg(long, env = "COMPLIANCE_JWT_ROLE_SCOPES", value_name = "ROLE=SCOPES", value_delimiter = ',', value_parser = role_scopes)]
+    jwt_role_scopes: Vec<(String, Vec<String>)>,
     /// Second secret that tokens may be signed with (HS256), while the secret is rotated.
     #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET", hide_env_values = true, value_name = "SECRET")]
     jwt_second_secret: Option<Hidden>,
@@ -123,7 +166,7 @@ impl KeyArgs {
         {
             return Ok(None);
         }
-        match Verifier::new(source, self.issuer()).await {
+        match Verifier::with_rules(source, self.rules()).await {
             Ok(verifier) => Ok(Some((secret, Arc::new(verifier)))),
             // It may be available later.
             Err(error @ KeyError::Fetch { .. }) => Err(error.into()),
@@ -190,9 +233,16 @@ impl KeyArgs {
         Some(asked.await)
     }
 
-    /// The issuer that tokens must name, if any.
-    pub(crate) fn issuer(&self) -> Option<String> {
-        self.signing.issuer()
+    /// The rules for the claims of tokens.
+    pub(crate) fn rules(&self) -> ClaimRules {
+        let company = self.signing.company_claim().to_owned();
+        let audience = self.signing.audience();
+        ClaimRules { issuer: self.signing.issuer(), audience, company, role_scopes: self.jwt_role_scopes.clone() }
+    }
+
+    /// Signs a token of the configured issuer.
+    pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
+        self.signing.issue(secret, claims)
     }
 }
 
@@ -244,6 +294,16 @@ mod tests {
         PrivateUrl,
         token::{KeyError, KeySource, Verifier},
     };
+
+    #[test]
+    fn roles_have_known_scopes() {
+        let scopes = |scopes: &[&str]| scopes.iter().map(|&scope| scope.to_owned()).collect::<Vec<_>>();
+        assert_eq!(super::role_scopes("Officer=cases"), Ok(("Officer".to_owned(), scopes(&["cases"]))));
+        assert_eq!(super::role_scopes("a=b=audit+erase"), Ok(("a=b".to_owned(), scopes(&["audit", "erase"]))));
+        for wrong in ["", "Officer", "Officer=", "=cases", "Officer=cases,audit", "Officer=read", "Officer=cases+"] {
+            assert!(super::role_scopes(wrong).is_err(), "{wrong}");
+        }
+    }
 
     /// RFC 3986, 3.2.1: a password in a URL is not to be shown.
     #[tokio::test]

@@ -50,7 +50,8 @@ class Bearer(AuthBase):
 
 class Transport:
     def __init__(self, base: str, token: Token, connect_timeout: float, read_timeout: float, tries: int) -> None:
-        self.base = base.rstrip("/")
+        # The paths have the prefix.
+        self.base = base.rstrip("/").removesuffix("/api").rstrip("/")
         self.timeouts = (connect_timeout, read_timeout)
         self.tries = tries
         self.session = requests.Session()

@@ -3,9 +3,19 @@
 import { copyButton, element } from "./elements.js";
 
 const KEY = "docs-language";
+/** The service in the documents. */
+const DOCUMENTED = "http://127.0.0.1:8080";
 let count = 0;
 
+/** Names the service that these pages come from, wherever the documents name theirs. */
+function nameService() {
+  const own = new URL(`${document.documentElement.dataset.root}.`, location.href).href.replace(/\/$/, "");
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(DOCUMENTED, own);
+}
+
 export function startSamples() {
+  nameService();
   for (const group of document.querySelectorAll(".samples")) {
     const samples = [...group.querySelectorAll(".sample")];
     for (const sample of samples) {

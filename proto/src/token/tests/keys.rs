@@ -27,6 +27,26 @@ async fn each_algorithm_verifies_its_tokens_only() {
     }
 }
 
+/// RFC 9864, 2.2: `EdDSA` with this curve is `Ed25519`, too.
+#[tokio::test]
+async fn an_algorithm_has_two_names() {
+    let signer = Signer::ed25519();
+    let (old, new) = (r#"{"alg":"EdDSA"}"#, r#"{"alg":"Ed25519"}"#);
+    for key in [json!({}), json!({"alg": "EdDSA"}), json!({"alg": "Ed25519"})] {
+        let verifier = verifier(&json!([signer.jwk(key.clone())])).await.unwrap();
+        for header in [old, new] {
+            assert!(verifier.verify(&signer.token(header, CLAIMS), NOW).is_ok(), "{key} {header}");
+        }
+        for wrong in [r#"{"alg":"ed25519"}"#, r#"{"alg":"Ed448"}"#, r#"{"alg":["Ed25519"]}"#] {
+            assert_eq!(verifier.verify(&signer.token(wrong, CLAIMS), NOW), Err(TokenError::Invalid), "{wrong}");
+        }
+    }
+    for (signer, alg) in [(Signer::rsa(), "Ed25519"), (Signer::p256(), "Ed25519"), (Signer::ed25519(), "Ed448")] {
+        let keys = json!([signer.jwk(json!({ "alg": alg }))]);
+        assert!(matches!(verifier(&keys).await, Err(KeyError::Empty { .. })), "{alg} {keys}");
+    }
+}
+
 /// RFC 8725, 2.1: a public key is no secret, so nothing that is signed with its bytes as one may be accepted.
 #[tokio::test]
 async fn a_public_key_is_not_a_shared_secret() {

@@ -1,0 +1,128 @@
+//! The page on authentication: its commands run as they stand, and the service accepts the tokens that they make.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+
+use crate::common::{DataDir, Service, compliance, have, output, program};
+
+const PAGE: &str = include_str!("../../../docs/authentication.md");
+
+/// The blocks of the page with this info string.
+fn blocks(info: &str) -> Vec<&'static str> {
+    let blocks = PAGE.split(&format!("\n```{info}\n")).skip(1);
+    blocks.map(|rest| rest.split("\n```").next().unwrap()).collect()
+}
+
+/// A folder for the files of the page, which is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("compliance-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// Runs commands in it, and returns what they print.
+    fn run(&self, data: &DataDir, commands: &str) -> String {
+        let mut shell = test_support::service_command("bash", data);
+        let programs = Path::new(&program()).parent().unwrap().to_owned();
+        let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+        shell.args(["-c", &format!("set -euo pipefail\n{commands}")]).env("PATH", path).current_dir(&self.0);
+        let (status, printed, errors) = output(&mut shell);
+        assert!(status.success(), "{commands}\n{printed}{errors}");
+        printed
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap().trim().to_owned()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The status of a read, of an operation with the scope `cases`, and of one with the scope `audit`.
+fn statuses(service: &Service, token: &str) -> [u16; 3] {
+    [("GET", "/api/urls", ""), ("POST", "/api/cases", "{}"), ("GET", "/api/audit", "")]
+        .map(|(method, path, body)| service.request(method, path, token, body).0)
+}
+
+#[test]
+fn tokens_of_the_commands_are_accepted() {
+    if !have(&["bash", "openssl"]) {
+        return;
+    }
+    let (data, folder) = (DataDir::new(), Folder::new("tokens"));
+    let [commands, secret, pair, sign, doctor] = blocks("sh")[..] else { panic!("other blocks than expected") };
+    let printed = folder.run(&data, commands);
+    let of_commands: Vec<&str> = printed.lines().collect();
+    let service = Service::start_as(compliance(&data).arg("serve"));
+    // Without its body, the case is refused after the scope.
+    assert_eq!(statuses(&service, of_commands[0]), [200, 403, 403]);
+    assert_eq!(statuses(&service, of_commands[1]), [200, 422, 200]);
+    drop(service);
+
+    folder.run(&data, secret);
+    let of_secret = folder.read("token.txt");
+    folder.run(&data, &format!("{pair}\n{sign}"));
+    let of_pair = folder.read("token.txt");
+    let (file, keys) = (folder.path("jwt-secret"), folder.path("keys.json"));
+    let arguments = ["serve", "--jwt-secret-file", &file, "--jwks-file", &keys];
+    let service = Service::start_as(compliance(&data).args(arguments));
+    assert_eq!(statuses(&service, &of_secret), [200, 403, 403]);
+    assert_eq!(statuses(&service, &of_pair), [200, 422, 403]);
+    // The service is not the only thing that it looks at.
+    let found = folder.run(&data, &format!("{doctor} || true"));
+    let token = found.lines().find(|line| line.contains("token")).unwrap();
+    assert!(token.contains("it is of company 1"), "{found}");
+}
+
+#[test]
+fn the_settings_of_an_identity_provider_are_as_described() {
+    if !have(&["bash", "openssl"]) {
+        return;
+    }
+    let (data, folder) = (DataDir::new(), Folder::new("provider"));
+    let [_, _, pair, sign, _] = blocks("sh")[..] else { panic!("other blocks than expected") };
+    let [settings] = blocks("sh settings")[..] else { panic!("other settings than expected") };
+    // The words of the command, with the key set in a file.
+    let words = folder.run(&data, &format!("compliance() {{ printf '%s\\n' \"$@\"; }}\n{settings}"));
+    let mut words: Vec<String> = words.lines().map(str::to_owned).collect();
+    let at = words.iter().position(|word| word == "--jwks-url").unwrap();
+    words[at] = "--jwks-file".to_owned();
+    words[at + 1] = folder.path("keys.json");
+
+    let claims = r#""company_id":1"#;
+    let of_provider = json!({
+        "iss": "https://login.example.com/realms/partners",
+        "tenant": {"id": "1"},
+        "realm_access": {"roles": ["case-officer", "user"]},
+    });
+    let of_provider = of_provider.to_string();
+    let signed = sign.replace(claims, &of_provider[1..of_provider.len() - 1]).replace(r#","scope":"cases""#, "");
+    assert!(sign.contains(claims) && signed.contains("case-officer") && !signed.contains("scope"), "{signed}");
+    folder.run(&data, &format!("{pair}\n{signed}"));
+    let token = folder.read("token.txt");
+    let service = Service::start_as(compliance(&data).args(&words));
+    assert_eq!(statuses(&service, &token), [200, 422, 403]);
+
+    // One without the claim: the caller is told nothing, and the operator all.
+    let base64url = pair.lines().next().unwrap();
+    folder.run(&data, &format!("{base64url}\n{sign}"));
+    let (status, body) = service.request("GET", "/api/urls", &folder.read("token.txt"), "");
+    let expected = json!({"code": "401", "status": "error", "detail": {"msg": "The bearer token is invalid."}});
+    assert_eq!((status, body), (401, expected));
+    service.wait_for_log("tenant.id: it is missing");
+}

@@ -1,0 +1,165 @@
+//! What a token must say, and where issuers write it.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{
+    claims::{AUDIENCE, Audience, Claims},
+    error::TokenError,
+};
+use crate::id::MAX_ID;
+
+/// The claim with the company, unless another one is configured.
+pub const COMPANY_CLAIM: &str = "company_id";
+/// The claims with scopes: of OAuth 2 (RFC 8693, 4.2), and of Entra ID and Okta.
+const SCOPE_CLAIMS: [&str; 2] = ["scope", "scp"];
+/// The claims with roles: of Entra ID, and of Keycloak.
+const ROLE_CLAIMS: [&str; 2] = ["roles", "realm_access.roles"];
+/// How far the clock of a token's issuer may be ahead of ours, in seconds.
+const SKEW: i64 = 60;
+/// Characters of a claim's value in an explanation.
+const MAX_SHOWN_VALUE: usize = 100;
+
+/// The rules for the claims of tokens.
+#[derive(Clone, Debug)]
+pub struct ClaimRules {
+    /// The issuer that tokens must name, if any.
+    pub issuer: Option<String>,
+    /// The audience that tokens must name.
+    pub audience: String,
+    /// The claim with the company: its name, or the names of nested claims, separated by dots.
+    pub company: String,
+    /// Roles, each with its scopes.
+    pub role_scopes: Vec<(String, Vec<String>)>,
+}
+
+impl Default for ClaimRules {
+    fn default() -> Self {
+        Self { issuer: None, audience: AUDIENCE.to_owned(), company: COMPANY_CLAIM.to_owned(), role_scopes: Vec::new() }
+    }
+}
+
+/// Why claims are refused: what the caller is told, and what operators are.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) error: TokenError,
+    pub(super) why: String,
+}
+
+impl Refused {
+    fn invalid(why: String) -> Self {
+        Self { error: TokenError::Invalid, why }
+    }
+}
+
+type Object = Map<String, Value>;
+
+impl ClaimRules {
+    /// Reads claims whose signature was verified, at `now`.
+    pub(super) fn read(&self, claims: &Object, now: i64) -> Result<Claims, Refused> {
+        for required in [&self.company, "exp", "aud"] {
+            if look_up(claims, required).is_none_or(Value::is_null) {
+                return Err(Refused::invalid(format!("{required}: it is missing")));
+            }
+        }
+        let value = |name: &str| claims.get(name).unwrap_or(&Value::Null);
+        let aud: Audience = typed(claims, "aud")?.ok_or_else(|| wrong("aud", value("aud"), "an audience"))?;
+        if !aud.contains(&self.audience) {
+            return Err(Refused::invalid(format!(
+                "aud: it is {}, and must contain {:?}",
+                shown(value("aud")),
+                self.audience
+            )));
+        }
+        let company = look_up(claims, &self.company).unwrap_or(&Value::Null);
+        let company_id = company_id(company).ok_or_else(|| {
+            wrong(&self.company, company, &format!("a whole number from 1 to {MAX_ID}, as a number or a text"))
+        })?;
+        let iss: Option<String> = typed::<Option<String>>(claims, "iss")?.flatten();
+        if self.issuer.is_some() && iss != self.issuer {
+            let issuer = self.issuer.as_deref().unwrap_or_default();
+            return Err(wrong("iss", value("iss"), &format!("{issuer:?}")));
+        }
+        let seconds = |name: &str| Ok(typed::<f64>(claims, name)?.map(|seconds| seconds.floor() as i64));
+        let (nbf, iat) = (seconds("nbf")?, seconds("iat")?);
+        for (name, time) in [("nbf", nbf), ("iat", iat)] {
+            if let Some(time) = time.filter(|time| *time > now.saturating_add(SKEW)) {
+                return Err(Refused::invalid(format!("{name}: it is {} s in the future", time.saturating_sub(now))));
+            }
+        }
+        let sub = typed::<Option<String>>(claims, "sub")?.flatten();
+        let scope = self.scope(claims)?;
+        let exp = seconds("exp")?.filter(|exp| *exp >= 0);
+        let exp = exp.ok_or_else(|| wrong("exp", value("exp"), "seconds since 1970"))?;
+        if exp <= now {
+            let why = format!("exp: it expired {} s ago", now - exp);
+            return Err(Refused { error: TokenError::Expired, why });
+        }
+        Ok(Claims { company_id, exp, aud, sub, iat, nbf, iss, scope })
+    }
+
+    /// All scopes of a token: those that it names, and those of its roles.
+    fn scope(&self, claims: &Object) -> Result<Option<String>, Refused> {
+        let mut scopes: Vec<&str> = Vec::new();
+        for name in SCOPE_CLAIMS {
+            scopes.extend(texts(claims, name)?.into_iter().flat_map(str::split_whitespace));
+        }
+        if !self.role_scopes.is_empty() {
+            for name in ROLE_CLAIMS {
+                let roles = texts(claims, name)?;
+                let granted = self.role_scopes.iter().filter(|(role, _)| roles.contains(&role.as_str()));
+                scopes.extend(granted.flat_map(|(_, scopes)| scopes).map(String::as_str));
+            }
+        }
+        Ok((!scopes.is_empty()).then(|| scopes.join(" ")))
+    }
+}
+
+/// The value of a claim. A name is looked for as it is written, and then as a path of nested names: names of claims may be URLs.
+fn look_up<'c>(claims: &'c Object, name: &str) -> Option<&'c Value> {
+    claims.get(name).or_else(|| {
+        let mut paths = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
+        paths.find_map(|(outer, inner)| look_up(claims.get(outer)?.as_object()?, inner))
+    })
+}
+
+/// A company as issuers write it.
+fn company_id(value: &Value) -> Option<i64> {
+    let id = match value {
+        Value::String(text) => text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())),
+        value => value.as_i64(),
+    };
+    id.filter(|id| (1..=MAX_ID).contains(id))
+}
+
+/// The texts of a claim that is a text or a list of texts. None if it is absent.
+fn texts<'c>(claims: &'c Object, name: &str) -> Result<Vec<&'c str>, Refused> {
+    let value = look_up(claims, name).unwrap_or(&Value::Null);
+    let texts = match value {
+        Value::Null => Some(Vec::new()),
+        Value::String(text) => Some(vec![text.as_str()]),
+        Value::Array(items) => items.iter().map(Value::as_str).collect(),
+        _ => None,
+    };
+    texts.ok_or_else(|| wrong(name, value, "a text or a list of texts"))
+}
+
+/// The value of a claim by its type. `None` if it is absent.
+fn typed<T: DeserializeOwned>(claims: &Object, name: &str) -> Result<Option<T>, Refused> {
+    let Some(value) = claims.get(name) else { return Ok(None) };
+    let typed = T::deserialize(value).map(Some);
+    typed.map_err(|_| Refused::invalid(format!("{name}: it is {}, which has the wrong type", shown(value))))
+}
+
+fn wrong(name: &str, value: &Value, must: &str) -> Refused {
+    Refused::invalid(format!("{name}: it is {}, and must be {must}", shown(value)))
+}
+
+/// The beginning of a value.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(MAX_SHOWN_VALUE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

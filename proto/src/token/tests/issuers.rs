@@ -1,0 +1,128 @@
+//! Claims as issuers write them.
+
+use serde_json::{Value, json};
+
+use super::signers::{HEADER, NOW, SECRET, Signer};
+use crate::token::{ClaimRules, Claims, KeySource, Secret, TokenError, Verifier, issue_for};
+
+async fn verifier(company: &str, role_scopes: &[(&str, &[&str])]) -> Verifier {
+    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+    let role_scopes = role_scopes.iter().map(|&(role, scopes)| (role.to_owned(), owned(scopes))).collect();
+    let rules = ClaimRules { company: company.to_owned(), role_scopes, ..ClaimRules::default() };
+    let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
+    Verifier::with_rules(source, rules).await.unwrap()
+}
+
+fn signed(mut claims: Value) -> String {
+    claims["exp"] = json!(NOW + 60);
+    claims["aud"] = json!("affiliate-compliance");
+    Signer::secret().token(HEADER, &claims.to_string())
+}
+
+#[tokio::test]
+async fn the_company_is_in_the_claim_that_is_configured() {
+    const URL: &str = "https://partner.example/company.id";
+    for (name, claims, expected) in [
+        ("tenant", json!({"tenant": 7}), Ok(7)),
+        ("tenant", json!({"tenant": "7"}), Ok(7)),
+        ("tenant", json!({"tenant": "007"}), Ok(7)),
+        // No other claim counts.
+        ("tenant", json!({"company_id": 7}), Err("tenant: it is missing")),
+        ("tenant", json!({"tenant": 7, "company_id": 8}), Ok(7)),
+        ("tenant", json!({"tenant": [7]}), Err("tenant: it is [7], and must be a whole number from 1")),
+        ("tenant", json!({"tenant": {"id": 7}}), Err("tenant: it is {\"id\":7}")),
+        ("tenant.id", json!({"tenant": {"id": 7}}), Ok(7)),
+        // As it is written, before as a path.
+        ("tenant.id", json!({"tenant": {"id": 8}, "tenant.id": 7}), Ok(7)),
+        ("tenant.id", json!({"tenant": 7}), Err("tenant.id: it is missing")),
+        (URL, json!({(URL): "7"}), Ok(7)),
+        (
+            "https://partner.example/app.company.id",
+            json!({"https://partner.example/app": {"company": {"id": 7}}}),
+            Ok(7),
+        ),
+    ] {
+        let (verifier, token) = (verifier(name, &[]).await, signed(claims.clone()));
+        match expected {
+            Ok(company) => {
+                assert_eq!(verifier.verify(&token, NOW).map(|token| token.company_id), Ok(company), "{name} {claims}");
+                assert_eq!(verifier.explain(&token, NOW), None);
+            }
+            Err(why) => {
+                assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{name} {claims}");
+                let explained = verifier.explain(&token, NOW).unwrap();
+                assert!(explained.starts_with(why), "{explained}");
+            }
+        }
+        // What the command makes is accepted.
+        let secret = Secret::new(SECRET).unwrap();
+        let own = issue_for(&secret, &Claims::new(9, NOW, 60), name).unwrap();
+        assert_eq!(verifier.verify(&own, NOW).map(|token| token.company_id), Ok(9), "{name}");
+    }
+}
+
+/// Entra ID names the client, and no text of one's choice.
+#[tokio::test]
+async fn the_audience_is_the_one_that_is_configured() {
+    let rules = ClaimRules { audience: "00000000-0000".to_owned(), ..ClaimRules::default() };
+    let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
+    let verifier = Verifier::with_rules(source, rules).await.unwrap();
+    let token = |aud: Value| {
+        let claims = json!({"company_id": 7, "exp": NOW + 60, "aud": aud});
+        Signer::secret().token(HEADER, &claims.to_string())
+    };
+    for accepted in [json!("00000000-0000"), json!(["other", "00000000-0000"])] {
+        assert!(verifier.verify(&token(accepted.clone()), NOW).is_ok(), "{accepted}");
+    }
+    let refused = token(json!("affiliate-compliance"));
+    assert_eq!(verifier.verify(&refused, NOW), Err(TokenError::Invalid));
+    let expected = "aud: it is \"affiliate-compliance\", and must contain \"00000000-0000\"";
+    assert_eq!(verifier.explain(&refused, NOW).as_deref(), Some(expected));
+}
+
+#[tokio::test]
+async fn scopes_are_texts_lists_and_roles() {
+    let with_roles = verifier("company_id", &[("Case Officer", &["cases"]), ("admin", &["audit", "erase"])]).await;
+    let without = verifier("company_id", &[]).await;
+    for (claims, of_scopes, of_roles) in [
+        (json!({}), None, None),
+        (json!({"scope": "audit  webhooks"}), Some("audit webhooks"), Some("audit webhooks")),
+        (json!({"scope": ["audit", "webhooks"]}), Some("audit webhooks"), Some("audit webhooks")),
+        (json!({"scope": null, "scp": "audit cases"}), Some("audit cases"), Some("audit cases")),
+        (json!({"scope": "openid", "scp": ["audit"]}), Some("openid audit"), Some("openid audit")),
+        (json!({"scope": [], "roles": []}), None, None),
+        (json!({"roles": ["Case Officer", "user"]}), None, Some("cases")),
+        (json!({"roles": "admin"}), None, Some("audit erase")),
+        (json!({"roles": ["ADMIN", "Case"]}), None, None),
+        (json!({"realm_access": {"roles": ["admin"]}, "scope": "cases"}), Some("cases"), Some("cases audit erase")),
+    ] {
+        let mut claims = claims.clone();
+        claims["company_id"] = json!(7);
+        let token = signed(claims.clone());
+        assert_eq!(without.verify(&token, NOW).unwrap().scope.as_deref(), of_scopes, "{claims}");
+        assert_eq!(with_roles.verify(&token, NOW).unwrap().scope.as_deref(), of_roles, "{claims}");
+    }
+    // Only those who have mapped roles rely on them.
+    let token = signed(json!({"company_id": 7, "roles": {"admin": true}}));
+    assert!(without.verify(&token, NOW).is_ok());
+    assert_eq!(with_roles.verify(&token, NOW), Err(TokenError::Invalid));
+    assert!(
+        with_roles.explain(&token, NOW).unwrap().starts_with("roles: it is {\"admin\":true}, and must be a text or")
+    );
+}
+
+#[tokio::test]
+async fn few_tokens_are_explained_in_a_second_and_without_control_characters() {
+    let verifier = verifier("company_id", &[]).await;
+    let header = |token: &str| format!("Bearer {token}").into_bytes();
+    assert_eq!(verifier.explain_some(None, NOW), None);
+    let wrong = header(&Signer::secret().token("{\"alg\":\"\\n\\u0085forged\"}", "{}"));
+    for second in [NOW, NOW + 1] {
+        let explained: Vec<String> = (0..20).filter_map(|_| verifier.explain_some(Some(&wrong), second)).collect();
+        assert_eq!(explained.len(), 5);
+        assert!(
+            explained.iter().all(|why| why.starts_with("header: ") && !why.contains(char::is_control)),
+            "{explained:?}"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Requests as programs and proxies send them, and responses as line readers read them.
+
+use compliance_api::token::Claims;
+use serde_json::{Value, json};
+use test_support::{RestClient, RestResponse, TestService, new_company, now, sign};
+
+/// A response to a path in another spelling than the documented one.
+async fn sent(rest: &RestClient, method: &str, path: &str, body: &'static str) -> (u16, Value) {
+    let response = rest.request_to(method, path).body(body).send().await.unwrap();
+    let status = response.status().as_u16();
+    (status, serde_json::from_str(&response.text().await.unwrap()).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_has_equal_spellings() {
+    let service = TestService::start().await;
+    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+        let roster = r#"{"affiliates":[{"client_affiliate_id":"A","affiliate_name":"Ann"}]}"#;
+        assert_eq!(sent(&rest, "POST", "/api/affiliates%3Async", roster).await.0, 200);
+        let (status, found) = sent(&rest, "GET", "/api/affiliates%3asearch?q=A%6en", "").await;
+        assert_eq!((status, &found["data"][0]["distributor_name"]), (200, &json!("Ann")), "{found}");
+        let digits: String = found["data"][0]["id"].to_string().bytes().map(|digit| format!("%{digit:02X}")).collect();
+        for path in ["/api/affiliates/", "/%61pi/affiliates/", "/api/affi%6Ciates/"] {
+            let (status, read) = sent(&rest, "GET", &format!("{path}{digits}"), "").await;
+            assert_eq!((status, &read["data"]["distributor_name"]), (200, &json!("Ann")), "{path}: {read}");
+        }
+        for (path, code) in [
+            ("/api%2Faffiliates", "404"),
+            ("/api/affiliates%2F1", "404"),
+            ("/api/affiliates%253Asearch", "404"),
+            // The ID of no affiliate.
+            ("/api/affiliates/1%2F2", "1025"),
+        ] {
+            let (status, body) = sent(&rest, "GET", path, "").await;
+            assert_eq!((status, &body["code"]), (404, &json!(code)), "{path}");
+        }
+        assert_eq!(sent(&rest, "GET", "/%6Civez", "").await.0, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_is_one_line() {
+    const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+    let text = "a\u{85}b\u{2028}c\u{2029}d";
+    let service = TestService::start().await;
+    let company = new_company();
+    let (sub, scope) = (Some(text.to_owned()), Some("audit".to_owned()));
+    let token = sign(&Claims { sub, scope, ..Claims::new(company, now(), 3600) });
+    let rest = RestClient::new(service.rest, Some(token.clone()));
+    let body = json!({"client_affiliate_id": "A", "affiliate_name": text}).to_string();
+    rest.post("/affiliates", body).await.with_status(201);
+    for address in [service.rest, service.rest_remote] {
+        let rest = RestClient::new(address, Some(token.clone()));
+        let list = RestResponse::of(rest.request("GET", "/affiliates").header("Accept", "application/x-ndjson")).await;
+        assert!(!list.text.contains(ENDS), "{:?}", list.text);
+        let record: Value = serde_json::from_str(list.text.trim_end()).unwrap();
+        assert_eq!(record["distributor_name"], text);
+
+        let request = rest.request("GET", "/changes?after=0").header("Accept", "text/event-stream");
+        let mut events = request.send().await.unwrap();
+        let mut received = String::new();
+        let data = loop {
+            let chunk = events.chunk().await.unwrap().expect("the watch goes on");
+            received.push_str(std::str::from_utf8(&chunk).unwrap());
+            if let Some((_, data)) = received.split_once("data: ")
+                && let Some((data, _)) = data.split_once("\n\n")
+            {
+                break data.to_owned();
+            }
+        };
+        assert!(!data.contains(ENDS), "{data:?}");
+        let page: Value = serde_json::from_str(&data).unwrap();
+        assert_eq!(page["changes"][0]["subject"], text, "{page}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_event_is_a_header_or_a_parameter() {
+    let service = TestService::start().await;
+    let company = new_company();
+    for name in ["A", "B", "C"] {
+        let body = json!({"client_affiliate_id": name, "affiliate_name": name}).to_string();
+        service.rest(company).post("/affiliates", body).await.with_status(201);
+    }
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        for (query, header, expected) in [
+            ("", None, &[][..]),
+            ("?after=1", Some(""), &[2, 3]),
+            ("?after=0&lastEventId=2", Some(""), &[3]),
+            ("?lastEventId=1&lastEventId=2", None, &[3]),
+            ("?lastEventId=&after=1", None, &[2, 3]),
+            ("?lastEventId=2", Some("1"), &[2, 3]),
+        ] {
+            let mut request = rest.request("GET", &format!("/changes{query}"));
+            if let Some(last) = header {
+                request = request.header("Last-Event-ID", last);
+            }
+            let page = RestResponse::of(request).await;
+            assert_eq!(page.header("x-ignored-parameters"), None, "{query}");
+            let changes = page.with_status(200)["data"]["changes"].clone();
+            let positions: Vec<i64> =
+                changes.as_array().unwrap().iter().map(|change| change["position"].as_i64().unwrap()).collect();
+            assert_eq!(positions, expected, "{query} {header:?}");
+        }
+        for (query, header) in [("?lastEventId=x", None), ("?lastEventId=1", Some("x")), ("", Some("-1"))] {
+            let mut request = rest.request("GET", &format!("/changes{query}"));
+            if let Some(last) = header {
+                request = request.header("Last-Event-ID", last);
+            }
+            let refused = RestResponse::of(request).await;
+            assert_eq!((refused.status, refused.paths()), (422, vec!["after".to_owned()]), "{query}");
+        }
+    }
+}
