@@ -3,8 +3,12 @@
 mod affiliate;
 mod affiliates;
 mod batches;
+mod cell;
+mod dates;
 mod elements;
+mod encoding;
 mod mapping;
+mod proto_json;
 mod recorder;
 mod records;
 mod report;
@@ -12,6 +16,7 @@ mod row;
 mod source;
 mod sync;
 mod table;
+mod workbook;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -28,10 +33,12 @@ use self::{
     affiliate::Affiliate,
     affiliates::OnDuplicate,
     batches::Batches,
+    dates::Order,
+    encoding::Encoding,
     mapping::{Mapping, pair},
     recorder::Recorder,
     report::Report,
-    source::{Encoding, InputFormat, Source},
+    source::{InputFormat, Source},
     sync::Absent,
 };
 use crate::service::{RecordKind, Service, ServiceArgs};
@@ -45,6 +52,7 @@ const BATCH: usize = 1000;
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run
   compliance import affiliates roster.csv --company 7 --sync --absent terminated
+  compliance import affiliates partners.xlsx --company 7 --dates dmy
   compliance import affiliates partners.csv --company 7 --map \"Partner No=client_affiliate_id\"
   compliance import urls urls.ndjson --company 7")]
 pub(crate) struct ImportArgs {
@@ -54,8 +62,8 @@ pub(crate) struct ImportArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Affiliates from CSV, from JSON objects, one per line, or from a JSON list. Columns have the names of the interface's fields, in any
-    /// order.
+    /// Affiliates from CSV, from an Excel workbook (.xlsx), from JSON objects, one per line, or from a JSON list. Columns have the names of
+    /// the interface's fields or the headings of the console, in any order.
     Affiliates {
         #[command(flatten)]
         affiliates: AffiliateArgs,
@@ -109,9 +117,13 @@ struct CommonArgs {
     /// Check the rows without writing them. Only the report of invalid rows is written.
     #[arg(long)]
     dry_run: bool,
-    /// Encoding of the file [default: UTF-8; a file of another encoding is refused].
+    /// Encoding of the file [default: UTF-8 or UTF-16; a file of another encoding is refused].
     #[arg(long, value_enum)]
     encoding: Option<Encoding>,
+    /// Whether the day or the month is first in dates such as 1/5/2026 [default: as a date of the file shows, such as 25/5/2026; without
+    /// one, the file is refused].
+    #[arg(long, value_enum)]
+    dates: Option<Order>,
     /// File for the list of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It replaces only an
     /// earlier report. Without invalid rows it is not written.
     #[arg(long, value_name = "FILE")]
@@ -148,12 +160,12 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     let (file, encoding, format, report) = (args.file.clone(), args.encoding, args.format, args.report.clone());
     let opened = spawn_blocking(move || {
         let (source, report) = (Source::open(&file, encoding)?, Report::check(report, &file)?);
-        let format = format.map_or_else(|| source.format(&file), Ok)?;
+        let format = source.format(&file, format)?;
         // A file that was cut off would otherwise be noticed when most of it is imported.
         match format {
             InputFormat::Csv => table::check_end(&source)?,
             InputFormat::Json => batches::check_end(&source)?,
-            InputFormat::Ndjson => {}
+            InputFormat::Ndjson | InputFormat::Xlsx => {}
         }
         Ok((source, format, report))
     });
@@ -165,8 +177,8 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         What::Affiliates { affiliates, .. } => {
             Rows::Affiliates(affiliates.read(&source, format, args)?, affiliates.on_duplicate)
         }
-        What::Urls(_) => Rows::Urls(records::batches(&source, format, args.escape())?),
-        What::Cases(_) => Rows::Cases(records::batches(&source, format, args.escape())?),
+        What::Urls(_) => Rows::Urls(records::batches(&source, format, args.escape(), args.dates)?),
+        What::Cases(_) => Rows::Cases(records::batches(&source, format, args.escape(), args.dates)?),
     };
     // Only the service knows how a roster differs.
     let service = if args.dry_run && !matches!(rows, Rows::Roster(..)) {
@@ -221,8 +233,8 @@ impl AffiliateArgs {
             // Only a new affiliate needs a name.
             mapping.required = &[sync::IDENTIFIER];
         }
-        if format == InputFormat::Csv {
-            return Ok(Batches::read(BATCH, table::rows(source, &mapping, args.escape())?));
+        if format.is_table() {
+            return Ok(Batches::read(BATCH, table::rows(source, &mapping, args.escape(), args.dates)?));
         }
         let is_list = format == InputFormat::Json;
         Batches::of_objects(BATCH, source, is_list, move |object| affiliate::parse(object, &mapping))

@@ -131,19 +131,24 @@ impl<R: Serialize + Send + 'static> Output<R> {
     }
 }
 
+/// A byte order mark. Without it, Excel takes UTF-8 for the encoding of its system.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
 fn write_csv<R: Serialize>(
-    sink: impl Write,
+    mut sink: impl Write,
     columns: &[&str],
     escape: Escape,
     mut records: Receiver<Vec<R>>,
 ) -> anyhow::Result<()> {
+    let Some(mut next) = records.blocking_recv() else { return Ok(()) };
+    if escape == Escape::Formulas {
+        // Programs, which read without escapes, would take the mark for a part of the first name.
+        sink.write_all(MARK)?;
+    }
     let mut writer = csv::Writer::from_writer(sink);
-    let mut header = Some(columns);
-    while let Some(records) = records.blocking_recv() {
-        if let Some(names) = header.take() {
-            writer.write_record(names)?;
-        }
-        for record in records {
+    writer.write_record(columns)?;
+    loop {
+        for record in next {
             let record = serde_json::to_value(record)?;
             for column in columns {
                 // The fields of a case stand next to its request ID and incidents.
@@ -152,8 +157,11 @@ fn write_csv<R: Serialize>(
             }
             writer.write_record(None::<&[u8]>)?;
         }
+        match records.blocking_recv() {
+            Some(records) => next = records,
+            None => return Ok(writer.flush()?),
+        }
     }
-    Ok(writer.flush()?)
 }
 
 fn write_ndjson<R: Serialize>(mut sink: impl Write, mut records: Receiver<Vec<R>>) -> anyhow::Result<()> {

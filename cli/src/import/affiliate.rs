@@ -9,6 +9,7 @@ use compliance_api::{
 use serde_json::Value;
 
 use super::{
+    dates::json_day,
     mapping::{Mapping, Target},
     row::RowError,
 };
@@ -55,12 +56,21 @@ pub(super) struct Draft {
 impl Draft {
     /// Sets a field from its written form, or clears it.
     pub(super) fn set(&mut self, field: &'static RecordField<AffiliateInput>, value: Option<String>) {
-        let value = if field.column.form == StoredAs::CountryCode { value.map(alpha2) } else { value };
+        let value = match field.column.form {
+            StoredAs::CountryCode => value.map(alpha2),
+            StoredAs::Date => value.map(json_day),
+            _ => value,
+        };
         self.affiliate.given.insert(field);
         let text = value.clone().unwrap_or_default();
         if !field.set_written(&mut self.affiliate.input, value) {
             self.errors.push(unexpected(field, field.name, &text));
         }
+    }
+
+    /// Refuses the affiliate for an error of a cell.
+    pub(super) fn refuse(&mut self, error: RowError) {
+        self.errors.push(error);
     }
 
     /// Validates the affiliate by the rules of the service unless it has errors already. It must have these fields.
@@ -84,8 +94,8 @@ impl Draft {
 pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<RowError>> {
     let object = match serde_json::from_slice(line) {
         Ok(Value::Object(object)) => object,
-        Ok(_) => return Err(RowError::of_row("The line is no JSON object.")),
-        Err(error) => return Err(RowError::of_row(format!("The line is no JSON: {error}."))),
+        Ok(_) => return Err(RowError::of_row("The line is not a JSON object.")),
+        Err(error) => return Err(RowError::of_row(format!("The line is not JSON: {error}."))),
     };
     mapping.report_read_only(&object.keys().map(String::as_str).collect::<Vec<_>>());
     let mut draft = Draft::default();

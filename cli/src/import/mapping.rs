@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::bail;
 use compliance_api::{
-    record::{Record as _, RecordField},
+    record::{Record as _, RecordField, StoredAs},
     v1::{Affiliate, AffiliateInput},
 };
 
@@ -21,6 +21,29 @@ pub(super) enum Target {
     /// The column is left out.
     Nothing,
 }
+
+impl Target {
+    /// Whether it holds calendar days.
+    pub(super) fn is_date(self) -> bool {
+        matches!(self, Self::Field(field) if field.column.form == StoredAs::Date)
+    }
+}
+
+/// Headings of fields besides their names: those of the console, and usual ones. Letters and digits alone.
+const ALIASES: [(&str, &str); 10] = [
+    ("youraffiliateid", "client_affiliate_id"),
+    ("name", "affiliate_name"),
+    ("affiliatestatus", "status"),
+    ("email", "email_one"),
+    ("phone", "phone_one"),
+    ("company", "company_name"),
+    ("ziporpostalcode", "zip"),
+    ("postalcode", "zip"),
+    ("pinterest", "pintrest"),
+    ("internationalaffiliate", "international_distributor"),
+];
+/// A column without a heading, as pandas names it.
+const UNNAMED: &str = "unnamed";
 
 /// Parses one `--map HEADER=field` into the header and the field.
 pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
@@ -59,8 +82,14 @@ impl Mapping {
 
     /// The target of a column or key; `None` if it is unknown.
     pub(super) fn target(&self, name: &str) -> Option<Target> {
-        let name = name.trim();
-        self.targets.get(name).copied().or_else(|| known(name))
+        self.given(name).map(|(_, target)| *target).or_else(|| known(name))
+    }
+
+    /// The header of `--map` that is meant by a name, and its target.
+    fn given(&self, name: &str) -> Option<(&String, &Target)> {
+        let key = letters(name);
+        let exact = self.targets.get_key_value(name.trim());
+        exact.or_else(|| self.targets.iter().find(|(header, _)| !key.is_empty() && letters(header) == key))
     }
 
     /// Says once that fields are left out because the service assigns them.
@@ -72,19 +101,26 @@ impl Mapping {
     }
 
     fn is_read_only(&self, name: &str) -> bool {
-        !self.targets.contains_key(name.trim()) && known(name) == Some(Target::Nothing)
+        !is_unnamed(name) && self.given(name).is_none() && known(name) == Some(Target::Nothing)
     }
 
     /// The targets of the columns of a header row.
     pub(super) fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<Target>> {
         let header: Vec<&str> = header.collect();
         for name in self.targets.keys() {
-            if !header.iter().any(|column| column.trim() == name) {
+            if !header.iter().any(|column| self.given(column).is_some_and(|(given, _)| given == name)) {
                 bail!("--map names the column {name}, and the file has none; its columns are: {}", header.join(", "));
             }
         }
+        if header.iter().all(|name| self.target(name).is_none() || is_unnamed(name)) {
+            bail!(
+                "the first row has to name the columns, and none of its cells is the name of a field: {}; the fields are {}",
+                header.join(", "),
+                fields()
+            );
+        }
         let mut columns = Vec::with_capacity(header.len());
-        for name in &header {
+        for (index, name) in header.iter().enumerate() {
             let Some(target) = self.target(name) else {
                 bail!(
                     "there is no field for the column {name:?}: name one with --map \"{name}=field\", or leave the \
@@ -92,10 +128,19 @@ impl Mapping {
                     fields()
                 );
             };
-            if target != Target::Nothing && columns.contains(&target) {
+            if let (Target::Field(field), Some(first)) = (target, columns.iter().position(|other| *other == target)) {
+                let other = header[first];
+                // A header of --map means all columns that have it.
+                let advice = if letters(other) == letters(name) {
+                    "remove one of them from the file".to_owned()
+                } else {
+                    format!("leave one out with --map \"{name}=\"")
+                };
                 bail!(
-                    "the columns {:?} and {name:?} are the same field; leave one out with --map \"{name}=\"",
-                    header[columns.iter().position(|column| *column == target).unwrap_or_default()]
+                    "the columns {} ({other:?}) and {} ({name:?}) are the same field, {}: {advice}",
+                    first + 1,
+                    index + 1,
+                    field.name
                 );
             }
             columns.push(target);
@@ -115,11 +160,38 @@ impl Mapping {
     }
 }
 
-/// The field of a name as it is written or read, whatever separates its words.
+/// The letters and digits of a heading: it may be in any case, and anything may separate its words.
+pub(super) fn letters(name: &str) -> String {
+    name.chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether the service writes a heading so.
+pub(super) fn is_exact(name: &str) -> bool {
+    AffiliateInput::field(name).is_some() || Affiliate::field(name).is_some()
+}
+
+/// Whether a column has no heading, such as that of an index.
+pub(super) fn is_unnamed(name: &str) -> bool {
+    let letters = letters(name);
+    let number = letters.strip_prefix(UNNAMED).filter(|_| name.contains(':'));
+    name.trim().is_empty() || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The field of a heading or key.
 fn known(name: &str) -> Option<Target> {
-    let name = name.trim().to_lowercase().replace([' ', '-'], "_");
-    AffiliateInput::field(&name).map(Target::Field).or_else(|| {
-        let read = Affiliate::field(&name)?;
+    if is_unnamed(name) {
+        return Some(Target::Nothing);
+    }
+    let name = letters(name);
+    let name = match ALIASES.iter().find(|(alias, _)| *alias == name) {
+        Some((_, field)) => letters(field),
+        None => ["one", "two", "three"].iter().zip(["1", "2", "3"]).fold(name, |name, (word, digit)| {
+            name.strip_suffix(digit).map_or(name.clone(), |start| format!("{start}{word}"))
+        }),
+    };
+    let written = AffiliateInput::FIELDS.iter().find(|field| letters(field.name) == name);
+    written.map(Target::Field).or_else(|| {
+        let read = Affiliate::FIELDS.iter().find(|field| letters(field.name) == name)?;
         let written = AffiliateInput::FIELDS.iter().find(|field| field.column.name == read.column.name);
         // The service assigns the fields that are read and never written.
         Some(written.map_or(Target::Nothing, Target::Field))
@@ -144,10 +216,10 @@ mod tests {
     fn columns_are_found_by_either_name_or_by_a_flag() {
         let pairs = ["Nr.=client_affiliate_id", "Kommentar="].map(|text| pair(text).unwrap());
         let mapping = Mapping::new(&pairs).unwrap();
-        let header = ["Nr.", "Distributor Name", "id", "E-mail One", "Kommentar", "zip"];
+        let header = ["Nr.", "Distributor Name", "id", "Electronic mail", "Kommentar", "zip"];
         let error = mapping.columns(header.into_iter()).unwrap_err().to_string();
-        assert!(error.contains("\"E-mail One\"") && error.contains("--map"), "{error}");
-        let header = ["Nr.", "Distributor Name", "id", "Email-One", "Kommentar", "zip"];
+        assert!(error.contains("\"Electronic mail\"") && error.contains("--map"), "{error}");
+        let header = ["Nr.", "Distributor Name", "id", "E-mail\u{a0}1", "Kommentar", "ZIP or postal code"];
         let columns = mapping.columns(header.into_iter()).unwrap();
         assert_eq!(
             columns,
@@ -167,7 +239,13 @@ mod tests {
         let columns = |header: &[&str]| Mapping::new(&[]).unwrap().columns(header.iter().copied());
         assert!(columns(&["affiliate_name"]).unwrap_err().to_string().contains("client_affiliate_id"));
         let twice = columns(&["client_affiliate_id", "affiliate_name", "distributor_name"]);
-        assert!(twice.unwrap_err().to_string().contains("the columns \"affiliate_name\" and \"distributor_name\""));
+        assert!(twice.unwrap_err().to_string().ends_with(
+            "the columns 2 (\"affiliate_name\") and 3 (\"distributor_name\") are the same field, affiliate_name: leave one \
+             out with --map \"distributor_name=\""
+        ));
+        let twice = columns(&["client_affiliate_id", "City", "affiliate_name", "city"]).unwrap_err().to_string();
+        assert!(twice.ends_with("are the same field, city: remove one of them from the file"), "{twice}");
+        assert!(columns(&["A-1", "Ann"]).unwrap_err().to_string().contains("the first row has to name the columns"));
         assert!(Mapping::new(&[pair("a=b").unwrap()]).unwrap_err().to_string().contains("no field b"));
         let absent = Mapping::new(&[pair("a=city").unwrap()]).unwrap();
         assert!(absent.columns(["affiliate_name", "client_affiliate_id"].into_iter()).is_err());

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _};
 use anyhow::{Context as _, bail};
 use compliance_api::{
     csv_cell::Escape,
-    description::{Field, Kind},
+    description::{Field, Kind, Message},
     rules::{Check, check},
     v1::{BatchOpenCasesRequest, FieldViolation, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation},
 };
@@ -14,7 +14,10 @@ use serde_json::{Map, Value};
 
 use super::{
     batches::Batches,
+    cell::Reading,
+    dates::{Dates, Order},
     elements::Elements,
+    mapping, proto_json,
     recorder::{Recorder, Tally},
     row::{Position, RowError},
     source::{InputFormat, Source},
@@ -58,18 +61,39 @@ pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
     source: &Source,
     format: InputFormat,
     escape: Escape,
+    order: Option<Order>,
 ) -> anyhow::Result<Batches<M>> {
-    if format != InputFormat::Csv {
+    if !format.is_table() {
         let is_list = format == InputFormat::Json;
         check_form::<M>(&first_record(source, is_list).context("the file cannot be read")?)?;
         return Batches::of_objects(BATCH, source, is_list, parse);
     }
-    let table = Table::open(source)?;
-    let columns: Vec<Column> = table.header.iter().map(Column::of::<M>).collect::<anyhow::Result<_>>()?;
-    if let Some(twice) = columns.iter().enumerate().find(|(index, column)| columns[..*index].contains(column)) {
-        bail!("the file has the column {} twice", twice.1.field.name);
+    let header = Table::open(source)?.header;
+    let columns: Vec<Option<Column>> =
+        header.iter().map(|name| Column::of::<M>(name)).collect::<anyhow::Result<_>>()?;
+    for (index, column) in columns.iter().enumerate().filter(|(_, column)| column.is_some()) {
+        if let Some(first) = columns[..index].iter().position(|other| other == column) {
+            bail!(
+                "the columns {} ({:?}) and {} ({:?}) are the same field: remove one of them from the file",
+                first + 1,
+                header[first],
+                index + 1,
+                header[index]
+            );
+        }
     }
-    Ok(Batches::read(BATCH, table.rows(move |cells| parse(object(&columns, cells, escape)?.to_string().as_bytes()))))
+    let is_date: Vec<bool> = columns.iter().map(|column| column.is_some_and(Column::is_timestamp)).collect();
+    let mut named = header.iter().zip(&columns);
+    let reading = Reading {
+        escape,
+        dates: Dates::of(source, &is_date, order)?,
+        is_exact: source.workbook.is_none()
+            && named.all(|(name, column)| column.is_some_and(|column| column.field.name == name))
+            && columns.len() == Column::number::<M>(),
+    };
+    // Another reader has moved the file's position.
+    let rows = Table::open(source)?.rows(move |cells| parse(object(&columns, cells, &reading)?.to_string().as_bytes()));
+    Ok(Batches::read(BATCH, rows))
 }
 
 /// A column of a file of URLs or cases: a field of the record, or of the case in it.
@@ -80,6 +104,8 @@ struct Column {
 }
 
 const CASE: &str = "case";
+/// Names of fields to clear, which no record has.
+const CLEAR: &str = "clear";
 
 /// The source of files with URLs and cases. Lists of the interface have IDs of one company only.
 const FORM: &str =
@@ -111,38 +137,62 @@ fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
 }
 
 impl Column {
-    fn of<M: Check>(name: &str) -> anyhow::Result<Self> {
-        let name = name.trim();
-        let case = M::MESSAGE.field(CASE).and_then(|field| match field.kind {
-            Kind::Message(case) => Some(case),
-            _ => None,
-        });
-        let own = M::MESSAGE.field(name).filter(|field| field.name != CASE);
-        let of_case = || case?.field(name);
+    /// The column of a heading; `None` if it has none.
+    fn of<M: Check>(name: &str) -> anyhow::Result<Option<Self>> {
+        if mapping::is_unnamed(name) {
+            return Ok(None);
+        }
+        let case = Self::case::<M>();
+        let own = proto_json::field(M::MESSAGE, name).filter(|field| field.name != CASE);
+        let of_case = || proto_json::field(case?, name);
         match own.map(|field| (field, false)).or_else(|| of_case().map(|field| (field, true))) {
-            Some((field, is_of_case)) => Ok(Self { field, is_of_case }),
+            Some((field, is_of_case)) => Ok(Some(Self { field, is_of_case })),
             None => bail!("unknown column {name:?}: {FORM}"),
         }
     }
 
-    /// The value of a cell. What the export writes as JSON is read as JSON.
-    fn value(self, cell: &str, escape: Escape) -> Result<Value, Vec<RowError>> {
-        let Field { name, kind, form, is_list, .. } = *self.field;
-        let is_text = !is_list && (!form.is_empty() || matches!(kind, Kind::Text | Kind::Choice(_)));
-        if is_text {
-            return Ok(escape.text(cell).into());
+    /// The message of the case within a record.
+    fn case<M: Check>() -> Option<&'static Message> {
+        match M::MESSAGE.field(CASE)?.kind {
+            Kind::Message(case) => Some(case),
+            _ => None,
         }
-        let error = |error| vec![RowError::new(name, cell, format!("The cell is not JSON: {error}."))];
-        serde_json::from_str(cell).map_err(error)
+    }
+
+    /// How many columns an export has.
+    fn number<M: Check>() -> usize {
+        let own = M::MESSAGE.names().filter(|name| ![CASE, CLEAR].contains(name)).count();
+        own + Self::case::<M>().map_or(0, |case| case.fields.len())
+    }
+
+    fn is_timestamp(self) -> bool {
+        self.field.form == "datetime"
+    }
+
+    /// The value of a cell; `None` if it is empty. What the export writes as JSON is read as JSON.
+    fn value(self, cell: &str, reading: &Reading) -> Result<Option<Value>, Vec<RowError>> {
+        let Field { name, kind, form, is_list, .. } = *self.field;
+        let refused = |reason| vec![RowError::new(name, cell, reason)];
+        let is_text = !is_list && (!form.is_empty() || matches!(kind, Kind::Text | Kind::Choice(_)));
+        let text = reading.text(cell, false).map_err(refused)?;
+        Ok(match text.as_str() {
+            "" => None,
+            text if self.is_timestamp() => Some(reading.dates.instant(text).map_err(refused)?.into()),
+            text if is_text => Some(text.into()),
+            // An apostrophe before JSON would be part of it.
+            _ => Some(serde_json::from_str(cell).map_err(|error| refused(format!("The cell is not JSON: {error}.")))?),
+        })
     }
 }
 
 /// The record of a row. An empty cell is a field that is not given.
-fn object(columns: &[Column], cells: &csv::StringRecord, escape: Escape) -> Result<Value, Vec<RowError>> {
+fn object(columns: &[Option<Column>], cells: &csv::StringRecord, reading: &Reading) -> Result<Value, Vec<RowError>> {
     let (mut record, mut case) = (Map::new(), Map::new());
-    for (column, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+    for (column, cell) in columns.iter().zip(cells) {
+        let Some(column) = column else { continue };
+        let Some(value) = column.value(cell, reading)? else { continue };
         let object = if column.is_of_case { &mut case } else { &mut record };
-        object.insert(column.field.name.to_owned(), column.value(cell, escape)?);
+        object.insert(column.field.name.to_owned(), value);
     }
     if !case.is_empty() {
         record.insert(CASE.to_owned(), case.into());
@@ -151,7 +201,12 @@ fn object(columns: &[Column], cells: &csv::StringRecord, escape: Escape) -> Resu
 }
 
 fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
-    let record: M = serde_json::from_slice(line).map_err(|error| RowError::of_row(format!("{error}.")))?;
+    // An error of the text itself names its place.
+    let read = serde_json::from_slice(line).or_else(|error| {
+        let value: Value = serde_json::from_slice(line)?;
+        proto_json::parse(value, M::MESSAGE).map_err(|_: serde_json::Error| error)
+    });
+    let record: M = read.map_err(|error| RowError::of_row(format!("{error}.")))?;
     let violations = check(&record);
     if violations.is_empty() {
         return Ok(record);

@@ -13,7 +13,7 @@ use nix::fcntl::OFlag;
 use serde::Serialize;
 
 use super::row::{Position, RowError};
-use crate::output::{Output, OutputFormat, create, is_device};
+use crate::output::{MARK, Output, OutputFormat, create, is_device};
 
 /// One error of a row.
 #[derive(Serialize)]
@@ -34,7 +34,8 @@ fn is_report(path: &Path) -> io::Result<bool> {
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let mut head = Vec::new();
     file.take(64).read_to_end(&mut head)?;
-    Ok(head.is_empty() || BEGINNINGS.iter().any(|beginning| head.starts_with(beginning)))
+    let text = head.strip_prefix(MARK).unwrap_or(&head);
+    Ok(head.is_empty() || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)))
 }
 
 /// The file of the errors, which nothing is written to yet.

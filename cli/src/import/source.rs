@@ -16,18 +16,15 @@ use clap::ValueEnum;
 use encoding_rs_io::DecodeReaderBytesBuilder;
 use nix::fcntl::OFlag;
 
+use super::{
+    encoding::{Encoding, not_utf8, utf16},
+    workbook::{self, Workbook},
+};
+
 /// Longest row in bytes. A quote that is never closed makes the rest of the file one row.
 const LONGEST_ROW: u64 = 16 << 20;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Encoding {
-    /// UTF-8, or UTF-16 with a byte order mark.
-    #[value(name = "utf-8")]
-    Utf8,
-    /// Windows-1252, as spreadsheets on western systems save it.
-    #[value(name = "windows-1252")]
-    Windows1252,
-}
+/// Bytes at the beginning that decide how a file is read.
+const HEAD: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputFormat {
@@ -37,13 +34,25 @@ pub(crate) enum InputFormat {
     Ndjson,
     /// A JSON array, or an envelope with one as `data`, as the interface returns lists.
     Json,
+    /// The first visible sheet of an Excel workbook (`.xlsx`), of at most 20 MiB.
+    Xlsx,
 }
 
-/// A file that can be read as UTF-8.
+impl InputFormat {
+    /// Whether it has columns below a row of names.
+    pub(super) fn is_table(self) -> bool {
+        matches!(self, Self::Csv | Self::Xlsx)
+    }
+}
+
+/// A file that can be read as UTF-8, or a workbook that was read.
 #[derive(Debug)]
 pub(crate) struct Source {
     file: File,
-    encoding: Encoding,
+    encoding: Option<&'static encoding_rs::Encoding>,
+    /// Whether a carriage return alone ends a line, as on an old Mac.
+    ends_in_cr: bool,
+    pub(super) workbook: Option<Arc<Workbook>>,
     pub(super) size: u64,
     /// Bytes that were read of a row. Readers of the text set it to 0 after each row.
     pub(super) row: Arc<AtomicU64>,
@@ -55,21 +64,36 @@ impl Source {
         let shown = path.display();
         // A pipe without a writer must not block.
         let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
-        let file = file.with_context(|| format!("cannot open {shown}"))?;
+        let mut file = file.with_context(|| format!("cannot open {shown}"))?;
         let meta = file.metadata().with_context(|| format!("cannot inspect {shown}"))?;
         if !meta.is_file() {
             bail!("{shown} is not a regular file; it is read twice, so it cannot be a pipe");
         }
-        let encoding = encoding.unwrap_or(Encoding::Utf8);
-        if encoding == Encoding::Utf8
-            && let Some(line) = first_bad_line(&file).with_context(|| format!("cannot read {shown}"))?
-        {
-            bail!(
-                "{shown} is not UTF-8 (see line {line}): if a spreadsheet saved it on a western \
-                 Windows, import it with --encoding windows-1252; otherwise save it as UTF-8"
-            );
+        let mut head = Vec::new();
+        (&file).take(HEAD).read_to_end(&mut head).with_context(|| format!("cannot read {shown}"))?;
+        file.rewind().with_context(|| format!("cannot read {shown}"))?;
+        let mut source =
+            Self { file, encoding: None, ends_in_cr: false, workbook: None, size: meta.len(), row: Arc::default() };
+        if head.starts_with(b"PK\x03\x04") {
+            let workbook = workbook::read(&source.file, source.size);
+            source.workbook = Some(Arc::new(workbook.with_context(|| format!("cannot read {shown}"))?));
+            return Ok(source);
         }
-        Ok(Self { file, encoding, size: meta.len(), row: Arc::default() })
+        if let Some(what) = foreign(&head) {
+            bail!("{shown} is {what}: save it as .xlsx or as CSV in UTF-8");
+        }
+        source.encoding = match encoding.unwrap_or(Encoding::Utf8) {
+            Encoding::Utf8 => utf16(&head),
+            Encoding::Windows1252 => Some(encoding_rs::WINDOWS_1252),
+            Encoding::Macintosh => Some(encoding_rs::MACINTOSH),
+        };
+        if source.encoding.is_none()
+            && let Some(reason) = not_utf8(&source.file).with_context(|| format!("cannot read {shown}"))?
+        {
+            bail!("{shown} is not UTF-8: {reason}");
+        }
+        source.ends_in_cr = has_only_cr(&source.head().with_context(|| format!("cannot read {shown}"))?);
+        Ok(source)
     }
 
     /// The text from its beginning, without a byte order mark.
@@ -79,10 +103,10 @@ impl Source {
         self.row.store(0, Ordering::Relaxed);
         let mut builder = DecodeReaderBytesBuilder::new();
         // Without an encoding, only a byte order mark is considered, which marks UTF-16 or UTF-8.
-        builder.encoding((self.encoding == Encoding::Windows1252).then_some(encoding_rs::WINDOWS_1252));
-        builder.strip_bom(true).bom_override(true);
-        let limited = Limited { inner: file, row: Arc::clone(&self.row) };
-        Ok(Box::new(BufReader::with_capacity(64 << 10, builder.build(limited))))
+        builder.encoding(self.encoding).strip_bom(true).bom_override(true);
+        let text = builder.build(Limited { inner: file, row: Arc::clone(&self.row) });
+        let is_old_mac = self.ends_in_cr;
+        Ok(Box::new(BufReader::with_capacity(64 << 10, LineFeeds { inner: text, is_old_mac })))
     }
 
     /// Bytes of the file that were read so far.
@@ -93,47 +117,73 @@ impl Source {
 
     pub(super) fn head(&self) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
-        self.text()?.take(64 << 10).read_to_end(&mut head)?;
+        self.text()?.take(HEAD).read_to_end(&mut head)?;
         Ok(head)
     }
 
-    /// The format by the name of the file, or else by its first character.
-    pub(super) fn format(&self, path: &Path) -> anyhow::Result<InputFormat> {
-        match path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase).as_deref() {
-            Some("csv" | "tsv" | "txt") => Ok(InputFormat::Csv),
-            Some("ndjson" | "jsonl") => Ok(InputFormat::Ndjson),
-            _ => {
-                let head = self.head()?;
-                Ok(match head.trim_ascii_start() {
-                    [b'[', ..] => InputFormat::Json,
-                    [b'{', object @ ..] if object.trim_ascii_start().starts_with(b"\"code\"") => InputFormat::Json,
-                    [b'{', ..] => InputFormat::Ndjson,
-                    _ => InputFormat::Csv,
-                })
-            }
+    /// The format that was given, or else by the file's first characters and its name.
+    pub(super) fn format(&self, path: &Path, given: Option<InputFormat>) -> anyhow::Result<InputFormat> {
+        match given {
+            _ if self.workbook.is_some() => return Ok(InputFormat::Xlsx),
+            Some(InputFormat::Xlsx) => bail!("{} is not an Excel workbook (.xlsx)", path.display()),
+            Some(given) => return Ok(given),
+            None => {}
         }
+        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+        let head = self.head()?;
+        Ok(match (ending.as_deref(), head.trim_ascii_start()) {
+            (Some("ndjson" | "jsonl"), _) => InputFormat::Ndjson,
+            (Some("csv" | "tsv" | "txt"), text) if !is_json(text) => InputFormat::Csv,
+            (_, [b'[', ..]) => InputFormat::Json,
+            (_, [b'{', object @ ..]) if object.trim_ascii_start().starts_with(b"\"code\"") => InputFormat::Json,
+            (_, [b'{', ..]) => InputFormat::Ndjson,
+            _ => InputFormat::Csv,
+        })
     }
 }
 
-/// The number of the first line that is not UTF-8; `None` if all are, or if a byte order mark marks UTF-16.
-fn first_bad_line(file: &File) -> io::Result<Option<u64>> {
-    let mut text = BufReader::with_capacity(64 << 10, file);
-    let start = text.fill_buf()?;
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        return Ok(None);
+/// What a file is that is neither text nor a workbook in today's format.
+fn foreign(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("a workbook in the format of Excel 97 (.xls), or one with a password"),
+        [b'%', b'P', b'D', b'F', ..] => Some("a PDF"),
+        _ if head.trim_ascii_start().starts_with(b"<") => Some("HTML or XML"),
+        _ => None,
     }
-    let (mut line, mut number) = (Vec::new(), 0);
-    loop {
-        line.clear();
-        number += 1;
-        let length = text.by_ref().take(LONGEST_ROW).read_until(b'\n', &mut line)? as u64;
-        // A line that is too long is refused when it is read as a row.
-        if length == 0 || length == LONGEST_ROW {
-            return Ok(None);
+}
+
+/// Whether a text begins with a JSON object or a list of objects, whatever the name of its file ends in.
+fn is_json(text: &[u8]) -> bool {
+    let inner = text.get(1..).unwrap_or_default().trim_ascii_start();
+    match text {
+        [b'{', ..] => inner.starts_with(b"\""),
+        [b'[', ..] => inner.starts_with(b"{") || inner.starts_with(b"]"),
+        _ => false,
+    }
+}
+
+/// Whether the lines of a text end in a carriage return alone.
+fn has_only_cr(head: &[u8]) -> bool {
+    // Parts at even places are outside of quotes.
+    let has = |end: u8| head.split(|byte| *byte == b'"').step_by(2).any(|part| part.contains(&end));
+    has(b'\r') && !has(b'\n')
+}
+
+/// Makes line feeds of carriage returns if they alone end lines.
+struct LineFeeds<R> {
+    inner: R,
+    is_old_mac: bool,
+}
+
+impl<R: Read> Read for LineFeeds<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        if self.is_old_mac {
+            for byte in buffer[..read].iter_mut().filter(|byte| **byte == b'\r') {
+                *byte = b'\n';
+            }
         }
-        if std::str::from_utf8(&line).is_err() {
-            return Ok(Some(number));
-        }
+        Ok(read)
     }
 }
 
@@ -153,34 +203,5 @@ impl Read for Limited {
             ));
         }
         Ok(read)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{fs::File, io::Write as _};
-
-    use super::first_bad_line;
-
-    fn bad_line(bytes: &[u8]) -> Option<u64> {
-        let path = std::env::temp_dir().join(format!("compliance-source-{:016x}", rand::random::<u64>()));
-        File::create(&path).unwrap().write_all(bytes).unwrap();
-        let line = first_bad_line(&File::open(&path).unwrap()).unwrap();
-        std::fs::remove_file(path).unwrap();
-        line
-    }
-
-    #[test]
-    fn invalid_utf8_is_found_anywhere() {
-        assert_eq!(bad_line("name\nJürgen\n".as_bytes()), None);
-        assert_eq!(bad_line(b"name\nJ\xfcrgen\n"), Some(2));
-        assert_eq!(bad_line(b"name\ncut \xc3"), Some(2));
-        assert_eq!(bad_line(b"\xff\xfen\0"), None);
-        // A character across the border of two pieces.
-        let mut long = vec![b'x'; (64 << 10) - 1];
-        long.extend("ü\n".repeat(50_000).into_bytes());
-        assert_eq!(bad_line(&long), None);
-        long.push(0xfc);
-        assert_eq!(bad_line(&long), Some(50_001));
     }
 }

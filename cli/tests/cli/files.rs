@@ -134,6 +134,7 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
     for _ in 0..2 {
         assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "report.csv"])).0.code(), Some(2));
         let report = fs::read_to_string(folder.path("report.csv")).unwrap();
+        let report = report.strip_prefix('\u{feff}').unwrap();
         assert!(report.contains(",email_one,'=1+1,"), "{report}");
     }
     // Without something to report, everything stays as it is.
@@ -160,7 +161,7 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
     };
     let export = |name: &str| -> Output { command(name).output().unwrap() };
     let read = |name: &str| fs::read_to_string(folder.path(name)).unwrap();
-    let is_export = |name: &str| read(name).starts_with("client_affiliate_id,");
+    let is_export = |name: &str| read(name).starts_with("\u{feff}client_affiliate_id,");
     let errors = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
 
     let unfinished = || {
@@ -186,7 +187,7 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
     let mut child = command("/dev/stdout").stdout(Stdio::piped()).spawn().unwrap();
     let mut piped = String::new();
     child.stdout.take().unwrap().read_to_string(&mut piped).unwrap();
-    assert!(child.wait().unwrap().success() && piped.starts_with("client_affiliate_id,"), "{piped}");
+    assert!(child.wait().unwrap().success() && piped.starts_with("\u{feff}client_affiliate_id,"), "{piped}");
     // An export that fails leaves nothing.
     fs::create_dir(folder.path("d.csv")).unwrap();
     let refused = export("d.csv");

@@ -38,6 +38,7 @@ mod retention;
 mod round_trips;
 mod secrets;
 mod serve;
+mod sheets;
 mod signals;
 mod soak;
 mod sockets;

@@ -110,17 +110,16 @@ class Fields(SyncTest):
 
     def test_semicolons_a_mark_of_the_encoding_and_further_columns(self) -> None:
         self.path.write_bytes(f"\ufeffclient_affiliate_id;affiliate_name;boss\r\n{self.prefix}-0;Łódź, {self.prefix};x\r\n".encode())
-        with self.assertRaisesRegex(NotReadable, "no fields: boss"):
+        with self.assertRaisesRegex(NotReadable, 'no field for "boss"'):
             sync(self.client, str(self.path))
         self.assertEqual(sync(self.client, str(self.path), ignored=["boss"]), Summary(created=1))
         self.assertIn(f"Łódź, {self.prefix}", self.stored())
 
-
     def test_headings_in_capitals_and_bars_between_cells(self) -> None:
-        self.path.write_text(f"CLIENT_AFFILIATE_ID|Affiliate Name|E-Mail\n{self.prefix}-0|{self.prefix}|x\n")
-        with self.assertRaisesRegex(NotReadable, "no fields: E-Mail"):
+        self.path.write_text(f"CLIENT_AFFILIATE_ID|Affiliate Name|Boss\n{self.prefix}-0|{self.prefix}|x\n")
+        with self.assertRaisesRegex(NotReadable, 'no field for "Boss"'):
             sync(self.client, str(self.path))
-        self.assertEqual(sync(self.client, str(self.path), ignored=["E-Mail"]), Summary(created=1))
+        self.assertEqual(sync(self.client, str(self.path), ignored=["BOSS"]), Summary(created=1))
         self.assertIn(self.prefix, self.stored())
 
 
@@ -180,7 +179,7 @@ class Refusals(SyncTest):
         ]
         self.write([*good[:20], *bad, *good[20:]])
         with self.path.open("ab") as file:
-            file.write(f"{self.prefix}-8,only two\n{self.prefix}-9,{self.prefix} \xff,,,,,,,,\n".encode("latin-1"))
+            file.write(f"{self.prefix}-8,only two\n".encode())
         summary = sync(self.client, str(self.path), batch=7)
         start = 2 + 20 * 2
         last = start + len(bad) + 10 * 2
@@ -192,9 +191,9 @@ class Refusals(SyncTest):
             # Of two rows with the same name, the first gets it.
             (start + 6, "affiliate_name"),
             (start + 7, "client_affiliate_id"),
-            (last, None), (last + 1, "affiliate_name"),
+            (last, None),
         ])
-        self.assertEqual((summary.created, summary.refused), (31, 9))
+        self.assertEqual((summary.created, summary.refused), (31, 8))
         ids = [str(self.stored()[f"{self.prefix} {name}"]["id"]) for name in "ab"]
         self.assertIn(f"{ids[0]}, {ids[1]}", "".join(str(problem) for problem in summary.problems))
         self.assertEqual(str(summary.problems[0]), f"{start}: email_one: The email one field must be a valid email address.")
@@ -212,15 +211,15 @@ class Refusals(SyncTest):
 
     def test_a_file_that_is_damaged_sends_nothing(self) -> None:
         for text, reason in [
-            ("affiliate_name\nx\n", "no column client_affiliate_id"),
-            ("client_affiliate_id,city,city\n", "twice: city"),
-            ('client_affiliate_id,city\nA,"Bern\nB,Genf\n', r"affiliates\.csv:2: "),
-            ("", "no column"),
+            ("affiliate_name\nx\n", "no column is the field client_affiliate_id"),
+            ("client_affiliate_id,city,city\n", "are the same field, city"),
+            ('client_affiliate_id,city\nA,"Bern\nB,Genf\n', r"affiliates\.csv: the file ends within the quoted cell"),
+            ("", "the file is empty"),
             ("client_affiliate_id,city\n", "the file has no rows"),
             ("client_affiliate_id,city\n\n\n", "the file has no rows"),
-            ('[{"client_affiliate_id":"A"}]', "is JSON: export CSV"),
+            ('[{"client_affiliate_id":"A"}]', "is JSON or NDJSON: export CSV"),
             (' {"client_affiliate_id":"A"}\n', "is JSON or NDJSON: export CSV"),
-            ("client_affiliate_id,city\nA,Bern\n".encode("utf-16"), "is in UTF-16: save it as UTF-8"),
+            ("client_affiliate_id,city\nA,K\xf6ln\n".encode("latin-1"), "is not UTF-8: line 2"),
         ]:
             self.path.write_bytes(text if isinstance(text, bytes) else text.encode())
             with self.assertRaisesRegex(NotReadable, reason):
@@ -347,7 +346,7 @@ class RoundTrip(SyncTest):
 
     def test_a_field_under_both_names_is_refused(self) -> None:
         self.path.write_text("client_affiliate_id,affiliate_name,distributor_name\nA,B,C\n")
-        with self.assertRaisesRegex(NotReadable, "twice: affiliate_name, distributor_name"):
+        with self.assertRaisesRegex(NotReadable, "are the same field, affiliate_name"):
             sync(self.client, str(self.path))
 
 

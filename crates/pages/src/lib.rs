@@ -88,12 +88,12 @@ pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
     policy: POLICY,
     files: files!("console":
         "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
-        "affiliate-lookup.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js"
-        "chips.js" "columns.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js" "fields.js"
-        "header.js" "history.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"
-        "pager.js" "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "search.js"
-        "session.js" "several.js" "sign-in.js" "timestamps.js" "trends.js" "urls-batch.js" "visited.js"
-        "vocabularies.js" "work.js"
+        "affiliate-lookup.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js" "chips.js" "columns.js"
+        "countries.js" "csv.js" "dates.js" "description.js" "elements.js" "export.js" "fields.js" "header.js"
+        "history.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js"
+        "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "search.js" "session.js"
+        "several.js" "sheets.js" "sign-in.js" "timestamps.js" "trends.js" "urls-batch.js" "visited.js" "vocabularies.js"
+        "work.js"
     ),
 });
 

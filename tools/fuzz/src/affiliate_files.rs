@@ -2,6 +2,12 @@
 
 #[path = "../../../cli/src/import/affiliate.rs"]
 mod affiliate;
+#[path = "../../../cli/src/import/cell.rs"]
+mod cell;
+#[path = "../../../cli/src/import/dates.rs"]
+mod dates;
+#[path = "../../../cli/src/import/encoding.rs"]
+mod encoding;
 #[path = "../../../cli/src/import/mapping.rs"]
 mod mapping;
 #[path = "../../../cli/src/import/row.rs"]
@@ -10,6 +16,8 @@ mod row;
 mod source;
 #[path = "../../../cli/src/import/table.rs"]
 mod table;
+#[path = "../../../cli/src/import/workbook.rs"]
+mod workbook;
 
 use std::path::PathBuf;
 
@@ -35,7 +43,7 @@ fn read(name: &str, bytes: &[u8]) -> Option<Vec<AffiliateInput>> {
     // What is open stays readable.
     std::fs::remove_file(&path).unwrap();
     let mut affiliates = Vec::new();
-    for row in table::rows(&source.ok()?, &Mapping::new(&[]).unwrap(), Escape::Formulas).ok()? {
+    for row in table::rows(&source.ok()?, &Mapping::new(&[]).unwrap(), Escape::Formulas, None).ok()? {
         if let (_, Ok(affiliate)) = row.ok()? {
             affiliates.push(affiliate.input);
         }

@@ -15,6 +15,8 @@ const STEPS = {
   ...require("./console/affiliates.cjs"),
   ...require("./console/lists.cjs"),
   ...require("./console/adding.cjs"),
+  sheets: require("./console/sheets.cjs").sheets,
+  files: require("./console/sheets.cjs").files,
   ...require("./console/records.cjs"),
   ...require("./console/work.cjs"),
   ...require("./console/exports.cjs"),

@@ -4,10 +4,11 @@ import { affiliateLines } from "./affiliate-lines.js";
 import { forget } from "./affiliate-list.js";
 import { affiliateFields } from "./description.js";
 import { counted, element, show, value } from "./elements.js";
-import { field } from "./fields.js";
+import { field, select } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { resultTable } from "./results.js";
+import { fileField } from "./sheets.js";
 import { backLink } from "./visited.js";
 
 export async function affiliateBatchView({ signal }) {
@@ -17,6 +18,8 @@ export async function affiliateBatchView({ signal }) {
     hint: "One a line: your affiliate ID, name and, if you like, a country code of two letters; with tabs, semicolons or commas between them. "
       + "A header line may name other fields and another order, such as client_affiliate_id, affiliate_name, email_one.",
   });
+  const dates = field("dates", "Dates such as 1/5/2026", select([["", "choose"], ["dmy", "the day is first"], ["mdy", "the month is first"]]));
+  dates.node.hidden = true;
   const button = element("button", { type: "submit", class: "primary" }, "Add");
   const messages = element("div", {});
   let isSaving = false;
@@ -28,21 +31,17 @@ export async function affiliateBatchView({ signal }) {
     node.focus();
   };
   const submit = async () => {
-    const { isJson, header, unknown, repeated, items } = affiliateLines(input.value, fields);
+    const { header, unknown, items, problem, isOpen, problems } = affiliateLines(input.value, fields, dates.input.value || null);
     lines.violate([]);
-    if (isJson) {
-      lines.violate(["This is JSON or NDJSON; export CSV."]);
-      input.focus();
+    dates.node.hidden &&= !isOpen;
+    if (problem !== null) {
+      lines.violate([problem]);
+      (isOpen ? dates.input : input).focus();
       return;
     }
-    if (repeated !== null) {
-      lines.violate([`Two columns are the field ${repeated}; leave one out.`]);
-      input.focus();
-      return;
-    }
-    if (items.length === 0) {
-      lines.violate(["Enter at least one line."]);
-      input.focus();
+    if (problems.length > 0) {
+      put(element("div", { class: "message error", role: "alert" }, element("p", {}, "Nothing was sent. Correct these lines."),
+        element("ul", {}, problems.map(({ number, name, reason }) => element("li", {}, `Line ${number}: ${name && `${name}: `}${reason}`)))));
       return;
     }
     isSaving = true;
@@ -81,7 +80,7 @@ export async function affiliateBatchView({ signal }) {
   const form = element("form", { novalidate: true, on: { submit: (event) => {
     event.preventDefault();
     if (!isSaving) submit();
-  } } }, lines.node, element("p", { class: "actions" }, button, backLink("affiliates")));
+  } } }, lines.node, fileField(input), dates.node, element("p", { class: "actions" }, button, backLink("affiliates")));
   show("Add several affiliates", messages, form);
   return { hasChanges: () => input.value !== sent };
 }

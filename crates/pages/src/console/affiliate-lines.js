@@ -1,34 +1,96 @@
 // Affiliates in a pasted text.
 
 import { alpha2 } from "./countries.js";
-import { cellText, columnName, pastedLines } from "./csv.js";
+import { cellText, columnName, headed, openQuote, pastedLines, tableText } from "./csv.js";
+import { day, orderOf } from "./dates.js";
 
-const COLUMNS = ["client_affiliate_id", "affiliate_name", "country"];
-/** Other names of columns, as in what the lists export. */
-const ALIASES = { client_distributor_id: "client_affiliate_id", your_affiliate_id: "client_affiliate_id",
-  distributor_name: "affiliate_name", name: "affiliate_name", distributor_status: "status" };
-
+const IDENTIFIER = "client_affiliate_id";
+const COLUMNS = [IDENTIFIER, "affiliate_name", "country"];
+/** Names under which lists have fields that are written under other ones. */
+const READ_AS = { client_distributor_id: IDENTIFIER, distributor_name: "affiliate_name", distributor_status: "status" };
+/** Other headings: those of the list here, and usual ones. */
+const ALIASES = { ...READ_AS, name: "affiliate_name", affiliate_status: "status", email: "email_one", phone: "phone_one", company: "company_name",
+  postal_code: "zip", pinterest: "pintrest", international_affiliate: "international_distributor" };
 /** Fields of lists that the service assigns. */
 const READ_ONLY = ["id", "client_id"];
+/** A column without a heading, as pandas names it. */
+const UNNAMED = /^(?:unnamed:\s*\d+)?$/i;
+/** What a spreadsheet shows instead of a value that it cannot compute. */
+const ERRORS = ["#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"];
+
+/** The columns of a first line that names some: the field of each, or null. Null if the first line is an affiliate. */
+function columnsOf(first, fields) {
+  const names = new Map(fields.flatMap(({ name, label }) => [[columnName(name), name], [columnName(label), name]]));
+  for (const [alias, name] of Object.entries(ALIASES)) names.set(columnName(alias), name);
+  const named = first.filter((cell) => !UNNAMED.test(cell));
+  const isRead = (cell) => READ_ONLY.some((name) => columnName(name) === columnName(cell));
+  const isKnown = (cell) => names.has(columnName(cell)) || isRead(cell);
+  if (named.length === 0 || named.filter(isKnown).length < Math.min(2, named.length)) return null;
+  return first.map((cell) => (UNNAMED.test(cell) ? null : names.get(columnName(cell)) ?? null));
+}
+
+/** Why the columns cannot be used, if they cannot. */
+function columnProblem(first, columns) {
+  const second = columns.findIndex((name, index) => name !== null && columns.indexOf(name) < index);
+  if (second >= 0) {
+    const one = columns.indexOf(columns[second]);
+    return `In the header, the columns ${one + 1} ("${first[one]}") and ${second + 1} ("${first[second]}") are the same field, ${columns[second]}: remove one of them.`;
+  }
+  return columns.includes(IDENTIFIER) ? null : `In the header, no column is the field ${IDENTIFIER}; the columns are: ${first.join(", ")}.`;
+}
 
 /**
  * The affiliates of a text with the numbers of their lines. If the first line names columns, they decide what each cell is; names that no
- * field has are in `unknown`, and of two columns of one field the second is in `repeated`. If all are names of fields, as in an export, the
- * cells are taken with the spaces around them. `isJson` says that the text is not lines of cells.
+ * field has are in `unknown`. In a whole export of the service, spaces around texts belong to them. `dates` says which order the days have, `dmy` or
+ * `mdy`, if they do not show it. `problem` says why the text cannot be used as a whole, with `isOpen` if `dates` solves it, and `problems` why
+ * some lines cannot.
  */
-export function affiliateLines(text, fields) {
-  const lines = pastedLines(text.replace(/^\uFEFF/, ""));
-  const names = new Map(fields.flatMap(({ name, label }) => [[columnName(name), name], [columnName(label), name]]));
-  for (const [alias, name] of Object.entries(ALIASES)) names.set(columnName(alias), name);
-  const first = lines[0]?.cells ?? [];
-  const hasHeader = first.length > 0 && first.filter((cell) => names.has(columnName(cell))).length >= Math.min(2, first.length);
-  const columns = hasHeader ? first.map((cell) => names.get(columnName(cell)) ?? null) : COLUMNS;
-  const isExport = hasHeader && first.every((cell) => READ_ONLY.includes(cell) || ALIASES[cell] !== undefined || fields.some(({ name }) => name === cell));
-  const repeated = columns.find((name, index) => name !== null && columns.indexOf(name) < index) ?? null;
-  const items = lines.slice(hasHeader ? 1 : 0).map(({ number, cells, exact }) => {
-    const content = (name, cell = "") => (name === "country" && /^\d+$/.test(cell) ? alpha2(cell) || cell : cellText(cell));
-    const named = columns.map((name, index) => [name, content(name, (isExport ? exact : cells)[index])]).filter(([name, cell]) => name !== null && (cell !== "" || COLUMNS.includes(name)));
-    return { number, item: Object.fromEntries(named) };
+export function affiliateLines(text, fields, dates = null) {
+  const { plain, separator } = tableText(text);
+  const nothing = { header: null, unknown: [], items: [], problems: [] };
+  if (/^\s*(?:\[\s*[{\]]|\{\s*")/.test(plain)) return { ...nothing, problem: "This is JSON or NDJSON; export CSV." };
+  const table = pastedLines(plain, separator ?? headed(plain));
+  const given = columnsOf(table[0]?.cells ?? [], fields);
+  const lines = given ? table : pastedLines(plain, separator ?? undefined);
+  if (lines.length === (given ? 1 : 0)) return { ...nothing, problem: given ? "There are no lines below the header." : "Enter at least one line; the file is empty." };
+  const cut = openQuote(plain, separator ?? headed(plain));
+  if (cut !== null) return { ...nothing, problem: `The quote is never closed: the file ends within the quoted cell that begins on line ${cut}.` };
+  const columns = given ?? COLUMNS;
+  const first = lines[0].cells;
+  const wrong = given && columnProblem(first, columns);
+  if (wrong) return { ...nothing, problem: wrong };
+  const body = lines.slice(given ? 1 : 0);
+  const dayColumn = columns.indexOf("start_date");
+  const order = dates === null ? orderOf(body.map(({ number, cells }) => ({ line: number, text: cells[dayColumn] ?? "" }))) : { order: dates };
+  if (order.problem) return { ...nothing, ...order };
+
+  const width = first.findLastIndex((cell) => cell !== "") + 1;
+  const isExact = given !== null && fields.every(({ name }) => columns.includes(name))
+    && first.every((cell) => READ_ONLY.includes(cell) || READ_AS[cell] !== undefined || fields.some(({ name }) => name === cell));
+  const content = (name, cell, exact) => {
+    if (!isExact && ERRORS.includes(cell)) throw new RangeError(`The cell has the error ${cell} of a formula; correct it in the spreadsheet.`);
+    if (name === "country" && /^\d+$/.test(cell)) return alpha2(cell) || cell;
+    if (name === "start_date") return day(cellText(cell), order.order);
+    return cellText(isExact ? exact : cell);
+  };
+  const problems = [];
+  const items = body.map(({ number, cells, exact }) => {
+    const item = {};
+    if (given && (cells.length < width || cells.slice(first.length).some((cell) => cell !== ""))) {
+      problems.push({ number, name: "", reason: `The line has ${cells.length} cells, and the header has ${first.length}; is a separator or a quote missing?` });
+      return { number, item };
+    }
+    for (const [index, name] of columns.entries()) {
+      if (name === null) continue;
+      try {
+        const value = content(name, cells[index] ?? "", exact[index] ?? "");
+        if (value !== "" || COLUMNS.includes(name)) item[name] = value;
+      } catch (error) {
+        problems.push({ number, name, reason: error.message });
+      }
+    }
+    return { number, item };
   });
-  return { isJson: /^\uFEFF?\s*(?:\[\s*[{\]]|\{\s*")/.test(text), header: hasHeader ? lines[0].number : null, unknown: hasHeader ? first.filter((_, index) => columns[index] === null && first[index] !== "") : [], repeated, items };
+  const unknown = given ? first.filter((cell, index) => columns[index] === null && !UNNAMED.test(cell)) : [];
+  return { header: given ? lines[0].number : null, unknown, items, problems, problem: null };
 }

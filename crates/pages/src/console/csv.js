@@ -24,6 +24,42 @@ export function csvLine(cells) {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
+/** How Excel names the separator of a file, in a line before the header. */
+const SEPARATOR_LINE = /^"?sep=(.)"?(?=\r?\n|$)/i;
+
+/** A text without what is in quotation marks, except line ends. */
+const unquoted = (text) => text.replaceAll(/"(?:[^"]|"")*"/g, (quoted) => quoted.replaceAll(/[^\n]/g, ""));
+
+/**
+ * A text without a mark, whose lines do not end in carriage returns alone, as on an old Mac, and the separator that its first line names,
+ * which becomes blank.
+ */
+export function tableText(text) {
+  let plain = text.replace(/^\uFEFF/, "");
+  const ends = plain.replaceAll(/"(?:[^"]|"")*"/g, "");
+  if (ends.includes("\r") && !ends.includes("\n")) plain = plain.replaceAll("\r", "\n");
+  const named = SEPARATOR_LINE.exec(plain);
+  return named === null ? { plain, separator: null } : { plain: plain.slice(named[0].length), separator: named[1] };
+}
+
+/** The separator of a text with a header: the most frequent one of its first line. */
+export function headed(text) {
+  const [first] = unquoted(text).trimStart().split("\n", 1);
+  const counts = ["\t", ";", ",", "|"].map((separator) => [separator, first.split(separator).length]);
+  // Of as many, the first one: names contain commas more often than tabs and semicolons.
+  const [separator, count] = counts.reduce((best, next) => (next[1] > best[1] ? next : best));
+  return count > 1 ? separator : ",";
+}
+
+/** The line of a cell whose quotation mark is never closed, or null. */
+export function openQuote(text, separator) {
+  const plain = unquoted(text);
+  const at = plain.lastIndexOf('"');
+  const before = plain.slice(0, Math.max(at, 0)).trimEnd();
+  const isStart = at >= 0 && (/\n\s*$/.test(plain.slice(0, at)) || before === "" || before.endsWith(separator));
+  return isStart ? plain.slice(0, at).split("\n").length : null;
+}
+
 /**
  * What separates the cells of a pasted text: tabs and semicolons if there are any outside of quotation marks, or else commas. A first line
  * with commas alone decides for all, such as that of an export, whose texts may have semicolons; one with bars alone does, too.

@@ -62,13 +62,16 @@ function againButton(refusal, again) {
   return button;
 }
 
-/** A refusal as a message. `again` repeats the request. */
+/** Whether the same request may succeed later. */
+const passes = ({ status }) => status === 0 || status === 429 || status >= 500;
+
+/** A refusal as a message. `again` repeats the request, where that helps. */
 export function refusalMessage(refusal, again) {
   // The button counts seconds, which nobody wants to hear: only the sentence is an alert.
   return element("div", { class: "message error" },
     element("p", { role: "alert" }, sentence(refusal)),
     refusal.requestId && element("p", { class: "hint" }, "Request ID: ", element("code", {}, refusal.requestId)),
-    again && refusal.status !== 404 && element("p", {}, againButton(refusal, again)));
+    again && passes(refusal) && element("p", {}, againButton(refusal, again)));
 }
 
 /** Runs an action of a view. A token that is not accepted ends the session; any other refusal goes to `onRefusal`. */

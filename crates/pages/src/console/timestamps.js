@@ -18,9 +18,11 @@ function local(text, isShort) {
   return `${isShort && text.startsWith(day) ? "" : `${isShort ? day.slice(5) : day} `}${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
 }
 
-/** A timestamp in UTC, and in local time. In a list, without seconds. */
+/** A timestamp in UTC, and in local time. In a list, without seconds. A midnight is a day, which is the same in every zone. */
 export function timestamp(text, { isShort = false } = {}) {
   if (!text) return value(null);
+  const [, day] = /^(\d{4}-\d\d-\d\d)(?: 00:00:00)?$/.exec(text) ?? [];
+  if (day) return element("span", { class: "timestamp" }, element("time", { datetime: day }, day));
   const here = local(text, isShort);
   return element("span", { class: "timestamp" },
     element("time", { datetime: `${text.replace(" ", "T")}Z` }, isShort ? text.slice(0, 16) : text, " UTC"),

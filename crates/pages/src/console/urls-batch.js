@@ -1,11 +1,12 @@
 // Adds URLs: one, or many, one a line, such as from a spreadsheet.
 
-import { columnName, pastedLines } from "./csv.js";
+import { columnName, pastedLines, tableText } from "./csv.js";
 import { append, counted, element, show, value } from "./elements.js";
 import { field } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { resultTable } from "./results.js";
+import { fileField } from "./sheets.js";
 import { backLink } from "./visited.js";
 
 const HEADERS = new Set(["url", "urls", "link", "links", "address", "addresses", "website", "websites", "webaddress", "page"]);
@@ -14,10 +15,11 @@ const HEADERS = new Set(["url", "urls", "link", "links", "address", "addresses",
  * The URLs of a text: the number of the line, and the URL. A line that is no table is a URL as it is, with its commas and semicolons.
  * Of a table, the column with the header `URL` is taken, or else the first. A header line is left out.
  */
-export function urlLines(text) {
+export function urlLines(pasted) {
+  const { plain: text, separator } = tableText(pasted);
   const tabbed = pastedLines(text, "\t");
   const isHeader = (cells) => cells.some((cell) => HEADERS.has(columnName(cell))) && !cells.some((cell) => cell.includes("://"));
-  const byOther = [";", ","].find((separator) => {
+  const byOther = separator ?? [";", ","].find((separator) => {
     const [first] = pastedLines(text.slice(0, text.indexOf("\n") + 1 || undefined), separator);
     return first !== undefined && first.cells.length > 1 && isHeader(first.cells);
   });
@@ -84,7 +86,7 @@ export async function addUrlsView({ signal }) {
   const form = element("form", { novalidate: true, on: { submit: (event) => {
     event.preventDefault();
     if (!isSaving) submit();
-  } } }, lines.node, element("p", { class: "actions" }, button, backLink("urls")));
+  } } }, lines.node, fileField(input), element("p", { class: "actions" }, button, backLink("urls")));
   show("Add URLs", messages, form);
   return { hasChanges: () => input.value !== sent };
 }

@@ -1,6 +1,6 @@
-"""Brings the affiliates of a company up to date with a CSV file."""
+"""Brings the affiliates of a company up to date with a file, CSV or an Excel workbook."""
 
-from .file import NotReadable
 from .job import Summary, sync
+from .sheet import NotReadable
 
 __all__ = ["NotReadable", "Summary", "sync"]

@@ -1,44 +1,29 @@
 """Reads the file: its rows, with the line each begins on, and what is wrong with some."""
 
-import csv
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from ..countries import NUMERIC
 from ..models import AFFILIATE_FIELDS
-
-if TYPE_CHECKING:
-    from _csv import Reader as CsvReader
+from .dates import Order, day, order_of
+from .headings import EXACT, READ_ONLY, UNNAMED, field_of, letters
+from .sheet import NotReadable, Sheet
+from .sheet import read as read_sheet
 
 IDENTIFIER = "client_affiliate_id"
-DELIMITERS = ",;\t|"
-# Characters of a cell. A longer one is an error of the file, such as a quote that is not closed.
-LONGEST_CELL = 2**20
-# Names under which lists have fields that are written under other ones.
-READ_AS = {"client_distributor_id": IDENTIFIER, "distributor_name": "affiliate_name", "distributor_status": "status"}
-# Fields of lists that the service assigns.
-READ_ONLY = ("id", "client_id")
+DAY = "start_date"
 # Lists have the numbers of countries.
 COUNTRIES = {number: code for code, number in NUMERIC.items()}
-# How files begin that are not CSV in UTF-8: the bytes of marks of UTF-16 are read as surrogates.
-OTHER_FORMS = {
-    "[": "is JSON: export CSV",
-    "{": "is JSON or NDJSON: export CSV",
-    "\udcff\udcfe": "is in UTF-16: save it as UTF-8",
-    "\udcfe\udcff": "is in UTF-16: save it as UTF-8",
-}
 # What a spreadsheet would run as a formula, behind any number of apostrophes.
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+# What a spreadsheet shows instead of a value that it cannot compute.
+ERRORS = {"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"}
 
 log = logging.getLogger(__name__)
-
-
-class NotReadable(Exception):
-    """The file as a whole cannot be used. Nothing was sent."""
 
 
 @dataclass(frozen=True)
@@ -70,79 +55,102 @@ class File:
     problems: list[Problem] = field(default_factory=list)
 
 
-def read(path: str, ignored: Collection[str] = (), csv_escape: bool = True) -> File:
-    csv.field_size_limit(LONGEST_CELL)
+@dataclass(frozen=True)
+class Reading:
+    """How the rows of a file are read."""
+
+    sheet: Sheet
+    header: Sequence[str]
+    names: Sequence[str | None]
+    """The field of each column, under the name that it is written with; none for a column that is left out."""
+    order: Order
+    csv_escape: bool
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether the file is a whole export of the service, so that spaces around texts belong to them."""
+        return self.sheet.epoch is None and set(self.names) >= AFFILIATE_FIELDS.keys() and EXACT.issuperset(self.header)
+
+    def text(self, name: str, cell: str) -> str:
+        """The text of a cell; a `ValueError` says why it has none."""
+        if not self.is_exact and cell.strip() in ERRORS:
+            raise ValueError(f"The cell has the error {cell.strip()} of a formula; correct it in the spreadsheet.")
+        # Without the apostrophe that exports put before a formula.
+        text = cell[1:] if self.csv_escape and cell.startswith("'") and FORMULA.match(cell, 1) else cell
+        if not self.is_exact:
+            text = text.strip()
+        if name == DAY:
+            return day(self.sheet.day(text), self.order)
+        return COUNTRIES.get(int(text), text) if name == "country" and text.isdecimal() else text
+
+
+def read(path: str, ignored: Collection[str] = (), csv_escape: bool = True, *, encoding: str | None = None, dates: Order | None = None) -> File:
+    sheet = read_sheet(path, encoding)
+    (_, first), *rows = sheet.rows
+    header = [name.strip() for name in first]
+    width = len(header)
+    while header and not header[-1]:
+        header.pop()
+    names = checked_header(header, ignored, path)
+    if dates is None:
+        days = [index for index, name in enumerate(names) if name == DAY]
+        dates = order_of(((line, cells[index].strip()) for line, cells in rows for index in days if index < len(cells)), path)
+    reading = Reading(sheet, header, names, dates, csv_escape)
     file = File()
-    # Bytes that are not UTF-8 become surrogates, so that the row can be named.
-    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-        first = text.readline()
-        for beginning, reason in OTHER_FORMS.items():
-            if first.lstrip().startswith(beginning):
-                raise NotReadable(f"{path} {reason}")
-        delimiter = max(DELIMITERS, key=first.count)
-        text.seek(0)
-        lines = numbered(csv.reader(text, delimiter=delimiter, strict=True), path)
-        _, header = next(lines, (0, []))
-        names = checked_header(header, ignored, path)
-        for line, cells in lines:
-            add(file, line, names, [text_of(cell) for cell in cells] if csv_escape else cells)
+    for line, cells in rows:
+        add(file, line, cells, width, reading)
     if not file.rows and not file.problems:
         raise NotReadable(f"{path}: the file has no rows")
+    if unnamed := [index for index, name in enumerate(header) if UNNAMED.fullmatch(name)]:
+        log.info("left out, since it has no heading: column %s", ", ".join(str(index + 1) for index in unnamed))
     return without_repeated(file)
 
 
-def numbered(reader: "CsvReader", path: str) -> Iterator[tuple[int, list[str]]]:
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise NotReadable(f"{path}:{line}: {error}") from error
-        if cells is None:
-            return
-        if cells:
-            yield line, cells
-
-
-def text_of(cell: str) -> str:
-    """The text of a cell, without the apostrophe that exports put before a formula."""
-    return cell[1:] if cell.startswith("'") and FORMULA.match(cell, 1) else cell
-
-
-def field_name(heading: str) -> str:
-    """The name of a field, whatever its case is and whatever separates its words."""
-    return heading.lower().replace(" ", "_").replace("-", "_")
-
-
 def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -> list[str | None]:
-    """The field of each column, under the name that it is written with; none for a column that is left out."""
-    given = [name.strip() for name in header]
-    read_only = [name for name in given if field_name(name) in READ_ONLY and name not in ignored]
-    fields = [field_name(name) for name in given]
-    columns = [None if name in ignored or written in READ_ONLY else READ_AS.get(written, written) for name, written in zip(given, fields)]
+    left_out = [name in ignored or letters(name) in map(letters, filter(letters, ignored)) for name in header]
+    columns: list[str | None] = []
+    unknown = []
+    for name, is_left_out in zip(header, left_out):
+        is_known = is_left_out or UNNAMED.fullmatch(name) or letters(name) in READ_ONLY
+        columns.append(None if is_known else field_of(name))
+        if not is_known and columns[-1] is None:
+            unknown.append(name)
+    read_only = [name for name, is_left_out in zip(header, left_out) if letters(name) in READ_ONLY and not is_left_out]
+    if unknown and not any(columns) and not read_only and not any(left_out):
+        raise NotReadable(f"{path}: the first row has to name the columns, and none of its cells is the name of a field: {', '.join(header)}")
+    for index, field in enumerate(columns):
+        if field and (place := columns.index(field)) < index:
+            one, other = header[place], header[index]
+            # --ignore means all columns that have the heading.
+            advice = "remove one of them from the file" if letters(one) == letters(other) else f'leave one out with --ignore "{other}"'
+            raise NotReadable(f'{path}: the columns {place + 1} ("{one}") and {index + 1} ("{other}") are the same field, {field}: {advice}')
+    if unknown:
+        names = ", ".join(f'"{name}"' for name in unknown)
+        advice = " ".join(f'--ignore "{name}"' for name in unknown)
+        raise NotReadable(f"{path}: there is no field for {names}: correct the heading, or leave the column out with {advice}")
     if IDENTIFIER not in columns:
-        raise NotReadable(f"{path} has no column {IDENTIFIER}, which identifies an affiliate")
-    if repeated := sorted({name for name in columns if name and columns.count(name) > 1}):
-        names = sorted({other for other, name in zip(given, columns) if name in repeated})
-        raise NotReadable(f"{path} has a column twice: {', '.join(names)} (--ignore COLUMN leaves one out)")
-    if unknown := [name for name, column in zip(given, columns) if column and column not in AFFILIATE_FIELDS]:
-        raise NotReadable(f"{path} has columns that are no fields: {', '.join(unknown)} (--ignore COLUMN leaves one out)")
+        raise NotReadable(f"{path}: no column is the field {IDENTIFIER}, which identifies an affiliate; the columns are: {', '.join(header)}")
     if read_only:
         log.info("left out, since the service assigns them: %s", ", ".join(read_only))
     return columns
 
 
-def add(file: File, line: int, names: Sequence[str | None], cells: list[str]) -> None:
+def add(file: File, line: int, cells: list[str], width: int, reading: Reading) -> None:
     """Adds a row. The service checks what the other cells hold."""
-    if len(cells) != len(names):
-        file.problems.append(Problem(line, None, f"has {len(cells)} cells; the header has {len(names)}"))
+    missing = len(reading.header) - len(cells)
+    # A workbook leaves out empty cells; a line of text lacks them only if it is damaged.
+    if any(cell.strip() for cell in cells[width:]) or (missing > 0 and reading.sheet.epoch is None):
+        file.problems.append(Problem(line, None, f"has {len(cells)} cells; the header has {width}"))
         return
-    kept = {name: cell for name, cell in zip(names, cells) if name}
-    if (country := kept.get("country", "")).isdecimal():
-        kept["country"] = COUNTRIES.get(int(country), country)
-    garbled = [name for name, cell in kept.items() if any("\ud800" <= character <= "\udfff" for character in cell)]
-    problems = [Problem(line, name, "is not in UTF-8") for name in garbled]
-    if not kept[IDENTIFIER].strip():
+    kept = {}
+    problems = []
+    for name, cell in zip(reading.names, [*cells, *[""] * missing]):
+        if name:
+            try:
+                kept[name] = reading.text(name, cell)
+            except ValueError as error:
+                problems.append(Problem(line, name, str(error)))
+    if not kept.get(IDENTIFIER, "").strip() and not problems:
         problems.append(Problem(line, IDENTIFIER, "is required"))
     file.problems += problems
     if not problems:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..client import Client
 from ..errors import Refused
+from .dates import Order
 from .file import IDENTIFIER, Problem, Row, read
 
 # Items of a request.
@@ -47,13 +48,16 @@ def sync(
     absent_status: str | None = None,
     max_absent: int | None = None,
     csv_escape: bool = True,
+    encoding: str | None = None,
+    dates: Order | None = None,
 ) -> Summary:
-    """Brings the affiliates up to date with a file. When it returns, every row that no problem names agrees with the service. With
+    """Brings the affiliates up to date with a file, CSV or an Excel workbook. When it returns, every row that no problem names agrees with the service. With
     `dry_run`, the service compares, and writes nothing: exactly for files of up to 100,000 rows. Affiliates that are not in the file are
     reported, or get a status, if no row has a problem and the file has no more rows than that. If more than `max_absent` would get it (by
     default a tenth, at least 10), nothing is changed: `Refused`, with the status 409. Without `csv_escape`, cells are the texts: then an
-    apostrophe before a formula is a part of them."""
-    file = read(path, ignored, csv_escape)
+    apostrophe before a formula is a part of them. `encoding` is `windows-1252` or `macintosh` for CSV that is neither UTF-8 nor UTF-16;
+    `dates` is `dmy` or `mdy` if no date of the file shows whether the day or the month is first."""
+    file = read(path, ignored, csv_escape, encoding=encoding, dates=dates)
     summary = Summary(problems=list(file.problems))
     absent: Any = {"report_absent": True, "absent_status": absent_status, "max_absent": max_absent}
     if absent_status and not dry_run and not summary.problems and len(file.rows) <= LONGEST_ROSTER:

@@ -1,13 +1,16 @@
-"""Brings the affiliates of a company up to date with a CSV file: creates those that are missing, and changes those that differ.
+"""Brings the affiliates of a company up to date with a file: creates those that are missing, and changes those that differ.
 
     compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
 
-The first line of the file names the fields of its columns, as in the interface: as they are written, or as lists have them, so that every CSV
-of the service can be sent back. `client_affiliate_id` identifies an affiliate, so that
-`affiliate_name` can change. Fields without a column stay as they are; an empty cell clears a field. Affiliates that are not in the file
-stay as they are, unless `--absent-status` gives them a status: at most `--max-absent` of them, since a file that was cut off lacks most
-affiliates. If more are absent, nothing is changed. The file has at least one row and is in UTF-8; its cells are separated by commas,
-semicolons, tabs or vertical bars.
+The file is CSV or an Excel workbook (.xlsx, its first visible sheet). Its first row names the fields of the columns: as they are written,
+as lists have them, so that every CSV of the service can be sent back, or as the console heads them. `client_affiliate_id` identifies an
+affiliate, so that `affiliate_name` can change. Fields without a column stay as they are; an empty cell clears a field. Affiliates that are
+not in the file stay as they are, unless `--absent-status` gives them a status: at most `--max-absent` of them, since a file that was cut
+off lacks most affiliates. If more are absent, nothing is changed. The file has at least one row. CSV is in UTF-8 or UTF-16, or in the
+encoding that `--encoding` names; its cells are separated by commas, semicolons, tabs or vertical bars.
+
+Dates are YYYY-MM-DD, or as spreadsheets write them. Whether the day or the month is first in 1/5/2026 is taken from another date of the
+file, such as 25/5/2026. Without one, the job sends nothing and asks for `--dates`.
 
 Rows that cannot be applied are named with their line, field and reason; all others are applied. The job can be repeated at any time, also
 after it was interrupted.
@@ -20,11 +23,14 @@ import logging
 import sys
 from pathlib import Path
 
+from requests.exceptions import SSLError
+
 from ..client import Client
 from ..errors import ComplianceError, Refused
-from ..transport import AGAIN
-from .file import NotReadable
+from ..transport import AGAIN, BROKEN
+from .dates import FIRST
 from .job import Summary, sync
+from .sheet import ENCODINGS, NotReadable
 
 # The status of a request whose roster lacks too many affiliates.
 TOO_MANY_ABSENT = 409
@@ -48,6 +54,8 @@ def main() -> int:
                 absent_status=arguments.absent_status,
                 max_absent=arguments.max_absent,
                 csv_escape=not arguments.no_csv_escape,
+                encoding=arguments.encoding,
+                dates=arguments.dates,
             )
     except KeyboardInterrupt:
         print("interrupted: run it again to go on", file=sys.stderr)
@@ -55,16 +63,8 @@ def main() -> int:
     except (NotReadable, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    except Refused as error:
-        hint = ""
-        if error.status == TOO_MANY_ABSENT:
-            hint = ": use --max-absent if the file is complete"
-        elif error.status in AGAIN:
-            hint = ": run it again to go on"
-        print(f"{error}{request_id(error)}{hint}", file=sys.stderr)
-        return 2
     except ComplianceError as error:
-        print(f"{error}{request_id(error)}: run it again to go on", file=sys.stderr)
+        print(f"{error}{request_id(error)}{hint(error, arguments.base_url)}", file=sys.stderr)
         return 2
     return report(summary, arguments.file, arguments.dry_run, arguments.absent_status)
 
@@ -74,7 +74,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=about, epilog=details.partition("\n\n")[2], formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("file", metavar="FILE", help="the CSV file")
+    parser.add_argument("file", metavar="FILE", help="the file, CSV or .xlsx")
     parser.add_argument("--base-url", default="http://127.0.0.1:8080", help="address of the service (default: %(default)s)")
     parser.add_argument("--token-file", required=True, metavar="PATH", help="file that holds the token")
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="leave out a column; can be repeated")
@@ -83,6 +83,8 @@ def parse() -> argparse.Namespace:
         action="store_true",
         help="the cells are the texts; by default an apostrophe that exports put before a formula, as in '+49, is taken away",
     )
+    parser.add_argument("--encoding", choices=ENCODINGS, help="encoding of CSV (default: UTF-8 or UTF-16; another one is refused)")
+    parser.add_argument("--dates", choices=FIRST, help="whether the day or the month is first in dates such as 1/5/2026")
     parser.add_argument("--dry-run", action="store_true", help="compare only, and send no changes")
     parser.add_argument("--report-absent", action="store_true", help="name affiliates that are not in the file")
     parser.add_argument("--absent-status", metavar="STATUS", help="give affiliates that are not in the file this status")
@@ -98,6 +100,17 @@ def parse() -> argparse.Namespace:
 def request_id(error: Exception) -> str:
     found = getattr(error, "request_id", None)
     return f" (request ID {found})" if found else ""
+
+
+def hint(error: ComplianceError, base_url: str) -> str:
+    """What helps. To run the job again helps only after what passes."""
+    if isinstance(error, Refused):
+        if error.status == TOO_MANY_ABSENT:
+            return ": use --max-absent if the file is complete"
+        return ": run it again to go on" if error.status in AGAIN else ""
+    if isinstance(error.__cause__, SSLError):
+        return ""
+    return ": run it again to go on" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
 
 
 def report(summary: Summary, path: str, dry_run: bool, absent_status: str | None) -> int:
