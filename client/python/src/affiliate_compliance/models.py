@@ -805,7 +805,22 @@ class UrlReview(TypedDict):
 
 
 class CaseFields(TypedDict):
-    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask): | Date | set when | cleared when | |---------------------|---------------------------------------------------------------------|-------------------| | `created_date` | the case is opened | never | | `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never | | | or an incident is attached or detached after the opening | | | `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never | | | is set | | | `flagged_date` | first: the risk level becomes High or Critical | never | | `resolved_date` | the status becomes Resolved | the case reopens | | `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves | | | | these four | | `last_updated_date` | the case is opened, and at every change of it or of its incidents | never | "First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
+    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask):
+
+| Date | set when | cleared when |
+|---------------------|---------------------------------------------------------------------|-------------------|
+| `created_date` | the case is opened | never |
+| `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never |
+| | or an incident is attached or detached after the opening | |
+| `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never |
+| | is set | |
+| `flagged_date` | first: the risk level becomes High or Critical | never |
+| `resolved_date` | the status becomes Resolved | the case reopens |
+| `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves |
+| | | these four |
+| `last_updated_date` | the case is opened, and at every change of it or of its incidents | never |
+
+"First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
 
     client_affiliate_id: NotRequired[str | None]
     """The affiliate by the client's own identifier; if several affiliates have it, the one created first. A case always has an affiliate: it can be changed, not cleared."""
@@ -880,7 +895,22 @@ class CaseOpen(TypedDict):
 
 
 class CaseUpdate(TypedDict):
-    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask): | Date | set when | cleared when | |---------------------|---------------------------------------------------------------------|-------------------| | `created_date` | the case is opened | never | | `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never | | | or an incident is attached or detached after the opening | | | `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never | | | is set | | | `flagged_date` | first: the risk level becomes High or Critical | never | | `resolved_date` | the status becomes Resolved | the case reopens | | `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves | | | | these four | | `last_updated_date` | the case is opened, and at every change of it or of its incidents | never | "First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
+    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask):
+
+| Date | set when | cleared when |
+|---------------------|---------------------------------------------------------------------|-------------------|
+| `created_date` | the case is opened | never |
+| `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never |
+| | or an incident is attached or detached after the opening | |
+| `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never |
+| | is set | |
+| `flagged_date` | first: the risk level becomes High or Critical | never |
+| `resolved_date` | the status becomes Resolved | the case reopens |
+| `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves |
+| | | these four |
+| `last_updated_date` | the case is opened, and at every change of it or of its incidents | never |
+
+"First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
 
     client_affiliate_id: NotRequired[str | None]
     """The affiliate by the client's own identifier; if several affiliates have it, the one created first. A case always has an affiliate: it can be changed, not cleared."""
