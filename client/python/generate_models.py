@@ -21,7 +21,9 @@ from typing import Literal, NotRequired, TypedDict
 '''
 # With those that they use. The client has types of its own for results and errors.
 ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase", "Overview", "VocabularyNames", "Change",
-         "AffiliateRosterItem", "BatchSyncAffiliatesResponse")
+         "AffiliateRosterItem", "BatchSyncAffiliatesResponse", "EraseAffiliateResponse", "UrlReview", "CaseOpen", "CaseUpdate", "CaseResolve",
+         "CaseClose", "CaseReopen", "IncidentItem", "IncidentKey", "Webhook", "WebhookCreate", "WebhookUpdate", "CreateWebhookResponse",
+         "TestWebhookResponse", "WebhookDelivery")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict[str, object]"}
 # Parameters that the client sets when it reads page after page.
 PAGING = {"sort_by", "sort_dir", "per_page", "page"}
@@ -44,7 +46,7 @@ def python_type(schema: dict[str, Any]) -> str:
 
 def is_empty_text(schema: dict[str, Any]) -> bool:
     """`""` for an optional field is the same as null."""
-    return schema.get("maxLength") == 0
+    return schema.get("maxLength") == 0 or schema.get("const") == ""
 
 
 def typed_dict(name: str, schema: dict[str, Any]) -> str:

@@ -158,9 +158,23 @@ fn write_enum(values: &EnumDescriptor, code: &mut String) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The comment above a declaration, as one line.
+/// The comment above a declaration, as one line; a table keeps its rows.
 fn comment(file: &FileDescriptor, path: &[i32]) -> String {
     let locations = file.file_descriptor_proto().source_code_info.iter().flat_map(|info| &info.location);
     let comments = locations.filter(|location| location.path == path).filter_map(|it| it.leading_comments.as_deref());
-    comments.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+    let mut text = String::new();
+    let mut was_row = false;
+    for line in comments.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()) {
+        let is_row = line.starts_with('|');
+        text.push_str(match (text.is_empty(), was_row, is_row) {
+            (true, ..) => "",
+            (_, true, true) => "\n",
+            (_, false, false) => " ",
+            _ => "\n\n",
+        });
+        text.extend(line.split_whitespace().flat_map(|word| [word, " "]));
+        text.truncate(text.trim_end().len());
+        was_row = is_row;
+    }
+    text
 }

@@ -5,11 +5,11 @@ target=${CARGO_TARGET_DIR:-target}
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 
-# Installs the programs that are missing, each given as PROGRAM:PACKAGE.
+# Installs the programs and the files that are missing, each given as PROGRAM:PACKAGE or /PATH:PACKAGE.
 need() {
     local missing=() program
     for program in "$@"; do
-        command -v "${program%:*}" >/dev/null || missing+=("${program#*:}")
+        command -v "${program%:*}" >/dev/null || [ -e "${program%:*}" ] || missing+=("${program#*:}")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     say "installing ${missing[*]}"

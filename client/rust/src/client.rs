@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use futures_core::Stream;
-use futures_util::stream::try_unfold;
+use futures_util::{
+    StreamExt as _, TryStreamExt as _,
+    future::ready,
+    stream::{iter, try_unfold},
+};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::{Request, Status, Streaming, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 use tonic_prost::ProstCodec;
@@ -11,8 +15,13 @@ use tonic_prost::ProstCodec;
 use crate::{
     Error, List, Retries, UnaryRequest,
     token::{Authorization, Tokens},
-    v1::{ListChangesResponse, WatchChangesRequest},
+    v1::{ListChangesResponse, ObservationResult, ObserveUrlsRequest, UrlObservation, WatchChangesRequest},
 };
+
+/// Observations of a call, at most. Larger calls are not faster.
+const OBSERVATIONS: usize = 1000;
+/// Calls of one stream of observations that are under way.
+const CALLS: usize = 2;
 
 /// A client of the service. Clones are cheap and share its connection and its token.
 #[derive(Clone, Debug)]
@@ -69,6 +78,27 @@ impl Client {
         let (client, records) = (self.clone(), Vec::new().into_iter());
         let start = Reading { client, request, last: 0, tries: Tries::default(), stream: None, records };
         try_unfold(start, |mut reading| async move { Ok(reading.record().await?.map(|record| (record, reading))) })
+    }
+
+    /// Sends observations while they are made, and returns a result for each, in their order.
+    ///
+    /// Each call has up to 1,000 of them, as many as are ready, and is repeated as [`Client::call`] repeats it. Two calls are under way at
+    /// a time: more would wait for each other. The stream ends with the first error; what later calls sent may be saved then.
+    pub fn observe<S>(&self, observations: S) -> impl Stream<Item = Result<ObservationResult, Error>> + Send
+    where
+        S: Stream<Item = UrlObservation> + Send,
+    {
+        let client = self.clone();
+        let call = move |observations| {
+            let client = client.clone();
+            async move { client.call(ObserveUrlsRequest { observations }).await }
+        };
+        let responses = observations.ready_chunks(OBSERVATIONS).map(call).buffered(CALLS);
+        // Otherwise the results after an error would be taken for those of other observations.
+        let until_error = responses.scan(false, |has_failed, response| {
+            ready((!std::mem::replace(has_failed, response.is_err())).then_some(response))
+        });
+        until_error.map_ok(|response| iter(response.results.into_iter().map(Ok))).try_flatten()
     }
 
     /// Changes as they are committed, without an end: pages of them, or without any if only the position has moved. A stream that breaks is

@@ -1,6 +1,6 @@
 //! Why a call failed.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use tonic::Status;
 use tonic_types::StatusExt as _;
@@ -66,6 +66,30 @@ pub enum Error {
         /// The error in a sentence.
         message: String,
     },
+    /// The record has changed since it was read: its etag is another one. Nothing was saved.
+    ///
+    /// After a lost response, the first try of the same call may be what changed it: read the record again.
+    #[error("{message}")]
+    EtagMismatch {
+        /// The error in a sentence.
+        message: String,
+    },
+    /// Changes after a position, or the state at a time, can no longer be read.
+    #[error("{message}")]
+    PositionGone {
+        /// Whether changes were dropped after their time, or lost by a restore.
+        reason: Reason,
+        /// The error in a sentence.
+        message: String,
+        /// The positions that the service names, such as `last_position` and `restored_position`.
+        positions: BTreeMap<String, i64>,
+    },
+    /// The service refused to do as much as the request asks for. Nothing was saved.
+    #[error("{message}")]
+    FailedPrecondition {
+        /// The error in a sentence.
+        message: String,
+    },
     /// The service is busy or cannot be reached, or the company's limit is used up.
     #[error("{message}")]
     Unavailable {
@@ -97,9 +121,12 @@ impl Error {
             Self::Invalid { .. } => Some(Reason::InvalidFields),
             Self::PermissionDenied { .. } => Some(Reason::ScopeMissing),
             Self::DeadlineExceeded => Some(Reason::DeadlineExceeded),
+            Self::EtagMismatch { .. } => Some(Reason::EtagMismatch),
+            Self::FailedPrecondition { .. } => Some(Reason::FailedPrecondition),
             Self::Unauthenticated { reason, .. }
             | Self::NotFound { reason, .. }
             | Self::AlreadyExists { reason, .. }
+            | Self::PositionGone { reason, .. }
             | Self::Unavailable { reason, .. } => (*reason != Reason::Unspecified).then_some(*reason),
             Self::Other(status) => reason(status),
             Self::Token(_) | Self::Settings(_) => None,

@@ -3,9 +3,10 @@
 use crate::{
     Request,
     v1::{
-        Affiliate, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest, ExportUrlsResponse,
-        ListAffiliatesRequest, ListAffiliatesResponse, ListChangesResponse, OpenCaseRequest, UrlObservation,
-        WatchChangesRequest, WatchChangesResponse,
+        Affiliate, ComplianceCase, ComplianceUrl, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest,
+        ExportUrlsResponse, ListAffiliatesRequest, ListAffiliatesResponse, ListAllComplianceCasesRequest,
+        ListAllComplianceCasesResponse, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse,
+        ListChangesResponse, OpenCaseRequest, UrlObservation, WatchChangesRequest, WatchChangesResponse,
     },
 };
 
@@ -34,6 +35,32 @@ impl List for ListAffiliatesRequest {
         affiliates.retain(|affiliate| affiliate.id > *last);
         *last = affiliates.last().map_or(*last, |affiliate| affiliate.id);
         affiliates
+    }
+}
+
+impl List for ListAllComplianceUrlsRequest {
+    type Record = ComplianceUrl;
+
+    fn resume_after(&mut self, last: i64) {
+        self.after_id = Some(last);
+    }
+
+    fn records(message: ListAllComplianceUrlsResponse, last: &mut i64) -> Vec<ComplianceUrl> {
+        *last = message.urls.last().map_or(*last, |url| url.id);
+        message.urls
+    }
+}
+
+impl List for ListAllComplianceCasesRequest {
+    type Record = ComplianceCase;
+
+    fn resume_after(&mut self, last: i64) {
+        self.after_id = Some(last);
+    }
+
+    fn records(message: ListAllComplianceCasesResponse, last: &mut i64) -> Vec<ComplianceCase> {
+        *last = message.cases.last().map_or(*last, |case| case.case_id);
+        message.cases
     }
 }
 

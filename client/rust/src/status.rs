@@ -74,6 +74,13 @@ impl From<Status> for Error {
             Code::PermissionDenied => Self::PermissionDenied { message },
             Code::NotFound => Self::NotFound { reason, message },
             Code::AlreadyExists => Self::AlreadyExists { reason, message },
+            Code::Aborted if reason == Reason::EtagMismatch => Self::EtagMismatch { message },
+            Code::FailedPrecondition if reason == Reason::FailedPrecondition => Self::FailedPrecondition { message },
+            Code::OutOfRange if matches!(reason, Reason::PositionGone | Reason::PositionRestored) => {
+                let metadata = status.get_details_error_info().map(|info| info.metadata).unwrap_or_default();
+                let position = |(name, value): (String, String)| Some((name, value.parse().ok()?));
+                Self::PositionGone { reason, message, positions: metadata.into_iter().filter_map(position).collect() }
+            }
             Code::ResourceExhausted | Code::Unavailable => {
                 let retry_after = status.get_details_retry_info().and_then(|retry| retry.retry_delay);
                 Self::Unavailable { reason, message, retry_after: Some(retry_after.unwrap_or(RETRY_AFTER)) }
@@ -121,6 +128,17 @@ mod tests {
             (violations[1].field.as_str(), violations[1].description.as_str()),
             ("affiliates.1.zip", "Too long.")
         );
+    }
+
+    #[test]
+    fn positions_that_are_gone_come_with_those_that_are_kept() {
+        let error = error::Error::position_gone(3, 7, 9);
+        let Error::PositionGone { reason, positions, .. } = Status::from(error).into() else {
+            panic!("the position is gone")
+        };
+        let positions: Vec<_> = positions.into_iter().collect();
+        assert_eq!(positions, [("dropped_position".to_owned(), 7), ("last_position".to_owned(), 9)]);
+        assert_eq!(reason, Reason::PositionGone);
     }
 
     #[test]

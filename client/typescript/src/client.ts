@@ -1,13 +1,25 @@
 /** The operations of the interface. */
 
-import type { Affiliate, AffiliateCreate, AffiliateRosterItem, AffiliateUpdate, Change, ChangePage, ComplianceCase, ComplianceUrl, Overview, SyncedAffiliates, VocabularyNames } from "./records.js";
-import type { paths } from "./schema.js";
+import { type Condition, type Past, type Result } from "./calls.js";
+import { CaseWork } from "./case_work.js";
 import { Unavailable } from "./errors.js";
+import type {
+  Affiliate,
+  AffiliateCreate,
+  AffiliateRosterItem,
+  AffiliateUpdate,
+  AuditPage,
+  Change,
+  ChangePage,
+  Erased,
+  Overview,
+  SyncedAffiliates,
+  VocabularyNames,
+} from "./records.js";
+import type { paths } from "./schema.js";
 import { events, records } from "./stream.js";
 import { type Options, type Token, Transport } from "./transport.js";
-
-type Query<Path extends "/api/urls" | "/api/cases"> = NonNullable<paths[Path]["get"]["parameters"]["query"]>;
-type Filters<Path extends "/api/urls" | "/api/cases"> = Omit<Query<Path>, "sort_by" | "sort_dir" | "per_page" | "page">;
+import { Webhooks } from "./webhooks.js";
 
 /** What is done with a roster, besides. */
 export interface SyncOptions {
@@ -24,35 +36,7 @@ export interface SyncOptions {
   validateOnly?: boolean;
 }
 
-export type UrlFilters = Filters<"/api/urls">;
-export type CaseFilters = Filters<"/api/cases">;
-
-export interface Paging {
-  /** Records of a request; 200, the most there can be, by default. */
-  perPage?: number;
-}
-
-/** What became of an item of a batch. */
-export interface Result {
-  /** Whether it was saved. */
-  ok: boolean;
-  /** The result code, such as `1020` (saved) or `1023` (exists already). */
-  code: string;
-  /** A sentence for people. */
-  message: string;
-  /** The ID of the affiliate or URL, if the result names it. */
-  id: number | undefined;
-}
-
-interface Found<Data> {
-  data: Data;
-  meta: { last_page: number };
-}
-
-interface Item {
-  code: string;
-  detail: { msg: string; affiliate_id?: number; url_id?: number };
-}
+export type AuditFilters = Omit<NonNullable<paths["/api/audit"]["get"]["parameters"]["query"]>, "before" | "limit">;
 
 /**
  * The interface of a service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the company of a token.
@@ -63,26 +47,28 @@ interface Item {
  * Throws `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other refusal, and
  * `Unavailable` if there was no response.
  */
-export class Client {
-  readonly #transport: Transport;
+export class Client extends CaseWork {
+  /** Endpoints that receive the changes of the company. */
+  readonly webhooks: Webhooks;
 
   constructor(base: string, token: Token, options: Partial<Options> = {}) {
-    this.#transport = new Transport(base, token, options);
+    super(new Transport(base, token, options));
+    this.webhooks = new Webhooks(this.transport);
   }
 
   /** Any operation, such as `call("GET", "/api/cases/1")`: the JSON of its response. */
   async call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
-    return (await this.#transport.call({ method, path, query, body })).json;
+    return (await this.transport.call({ method, path, query, body })).json;
   }
 
   /** All affiliates by ID, while they arrive. If the connection breaks, the list goes on after the last affiliate. */
   async *affiliates(): AsyncGenerator<Affiliate, void, undefined> {
-    const tries = this.#transport.tries();
+    const tries = this.transport.tries();
     let last = 0;
     for (;;) {
       try {
         const headers = { Accept: "application/x-ndjson" };
-        const [response, parts] = await this.#transport.open({ method: "GET", path: "/api/affiliates", headers });
+        const [response, parts] = await this.transport.open({ method: "GET", path: "/api/affiliates", headers });
         if (!response.headers.get("Content-Type")?.startsWith("application/x-ndjson")) {
           throw new SyntaxError("the response is not NDJSON");
         }
@@ -100,44 +86,39 @@ export class Client {
     }
   }
 
-  async affiliate(id: number): Promise<Affiliate> {
-    return (await this.#get<Affiliate>(`/api/affiliates/${id}`)).data;
+  affiliate(id: number, { asOf }: Past = {}): Promise<Affiliate> {
+    return this.get(`/api/affiliates/${id}`, { as_of: asOf });
   }
 
   /** An affiliate, and the etag to change it with. */
   affiliateWithEtag(id: number): Promise<[Affiliate, string]> {
-    return this.#withEtag(`/api/affiliates/${id}`);
+    return this.withEtag(`/api/affiliates/${id}`);
   }
 
   /** Undefined if the affiliate still has this etag. */
   affiliateIfChanged(id: number, etag: string): Promise<[Affiliate, string] | undefined> {
-    return this.#ifChanged(`/api/affiliates/${id}`, etag);
+    return this.ifChanged(`/api/affiliates/${id}`, etag);
   }
 
   /** The first affiliates, by ID, whose name or client identifier contains a text: 20, or as many as `limit`, at most 50. */
-  async searchAffiliates(text: string, limit?: number): Promise<Affiliate[]> {
-    return (await this.#get<Affiliate[]>("/api/affiliates:search", { q: text, limit })).data;
+  searchAffiliates(text: string, limit?: number): Promise<Affiliate[]> {
+    return this.get("/api/affiliates:search", { q: text, limit });
   }
 
   /** Returns the ID of the new affiliate. A name that exists is refused with the code `1023`. */
   async createAffiliate(affiliate: AffiliateCreate): Promise<number> {
-    const created = (await this.call("POST", "/api/affiliates", { body: affiliate })) as { detail: { affiliate_id: number } };
-    return created.detail.affiliate_id;
+    const { json } = await this.write("POST", "/api/affiliates", affiliate);
+    return (json as { detail: { affiliate_id: number } }).detail.affiliate_id;
   }
 
   /** One result for each. Names that exist (`1023`) and country codes that do not (`1024`) fail alone. */
   createAffiliates(affiliates: readonly AffiliateCreate[]): Promise<Result[]> {
-    return this.#batch("POST", "/api/affiliates", { affiliates }, affiliates.length);
+    return this.batch("POST", "/api/affiliates", { affiliates }, affiliates.length);
   }
 
-  /**
-   * Changes the fields that `change` has; null clears a field. Returns the affiliate's new etag.
-   *
-   * With the etag of the affiliate that was read as `ifMatch`, throws `Changed`, and saves nothing, if it has another one now.
-   */
-  async updateAffiliate(change: AffiliateUpdate, { ifMatch }: { ifMatch?: string } = {}): Promise<string> {
-    const headers = ifMatch === undefined ? {} : { "If-Match": ifMatch };
-    return (await this.#transport.call({ method: "PUT", path: `/api/affiliates/${change.id}`, body: change, headers })).etag;
+  /** Changes the fields that `change` has; null clears a field. Returns the affiliate's new etag. */
+  async updateAffiliate(change: AffiliateUpdate, condition?: Condition): Promise<string> {
+    return (await this.write("PUT", `/api/affiliates/${change.id}`, change, condition)).etag;
   }
 
   /**
@@ -145,7 +126,7 @@ export class Client {
    * fail alone. The first ID must be known.
    */
   updateAffiliates(changes: readonly AffiliateUpdate[]): Promise<Result[]> {
-    return this.#batch("PUT", `/api/affiliates/${changes[0]?.id}`, { affiliates: changes }, changes.length);
+    return this.batch("PUT", `/api/affiliates/${changes[0]?.id}`, { affiliates: changes }, changes.length);
   }
 
   /**
@@ -161,55 +142,25 @@ export class Client {
       max_absent: maxAbsent,
       validate_only: validateOnly,
     };
-    return ((await this.call("POST", "/api/affiliates:sync", { body })) as { data: SyncedAffiliates }).data;
+    return this.send("POST", "/api/affiliates:sync", body);
   }
 
-  /** All URLs that match the filters, by ID ascending: those that are added meanwhile come last. */
-  urls(filters: UrlFilters & Paging = {}): AsyncGenerator<ComplianceUrl, void, undefined> {
-    return this.#pages("/api/urls", filters);
-  }
-
-  async url(id: number): Promise<ComplianceUrl> {
-    return (await this.#get<ComplianceUrl>(`/api/urls/${id}`)).data;
-  }
-
-  /** The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50. */
-  async searchUrls(text: string, limit?: number): Promise<ComplianceUrl[]> {
-    return (await this.#get<ComplianceUrl[]>("/api/urls:search", { q: text, limit })).data;
-  }
-
-  /** One result for each. A URL that exists is skipped (`1023`). */
-  addUrls(urls: readonly string[]): Promise<Result[]> {
-    return this.#batch("POST", "/api/urls", { urls: urls.map((url) => ({ url })) }, urls.length);
-  }
-
-  /** All cases that match the filters, by ID ascending: those that are added meanwhile come last. */
-  cases(filters: CaseFilters & Paging = {}): AsyncGenerator<ComplianceCase, void, undefined> {
-    return this.#pages("/api/cases", filters);
-  }
-
-  async case(id: number): Promise<ComplianceCase> {
-    return (await this.#get<ComplianceCase>(`/api/cases/${id}`)).data;
-  }
-
-  /** A case, and the etag to compare it with later. */
-  caseWithEtag(id: number): Promise<[ComplianceCase, string]> {
-    return this.#withEtag(`/api/cases/${id}`);
-  }
-
-  /** Undefined if the case still has this etag. */
-  caseIfChanged(id: number, etag: string): Promise<[ComplianceCase, string] | undefined> {
-    return this.#ifChanged(`/api/cases/${id}`, etag);
+  /**
+   * Removes an affiliate for good, with its URLs, its cases and its personal data. Returns how many records were erased besides it. The
+   * token needs the scope `erase`. If the response was lost and the request repeated, the affiliate is unknown: `Refused`, with the status 404.
+   */
+  eraseAffiliate(id: number, condition?: Condition): Promise<Erased> {
+    return this.send("DELETE", `/api/affiliates/${id}`, undefined, condition);
   }
 
   /** Figures of all records: what is open, overdue and new. */
-  async overview(): Promise<Overview> {
-    return (await this.#get<Overview>("/api/overview")).data;
+  overview(): Promise<Overview> {
+    return this.get("/api/overview");
   }
 
   /** The names that fields can have, with their IDs, which are those that filters take. */
-  async vocabularies(): Promise<VocabularyNames[]> {
-    return (await this.#get<VocabularyNames[]>("/api/vocabularies")).data;
+  vocabularies(): Promise<VocabularyNames[]> {
+    return this.get("/api/vocabularies");
   }
 
   /**
@@ -219,9 +170,18 @@ export class Client {
   async *changes(after = 0, types: string[] = []): AsyncGenerator<Change, void, undefined> {
     for (let last = after + 1; after < last; ) {
       const query = { after, types: types.join(","), limit: 1000 };
-      const page = (await this.#get<ChangePage>("/api/changes", query)).data;
+      const page = await this.get<ChangePage>("/api/changes", query);
       yield* page.changes;
       [after, last] = [page.position, page.last_position];
+    }
+  }
+
+  /** Who has changed what, newest first, as far back as changes are kept. The token needs the scope `audit`. */
+  async *audit(filters: AuditFilters = {}): AsyncGenerator<Change, void, undefined> {
+    for (let before: number | null | undefined; before !== null; ) {
+      const page: AuditPage = await this.get("/api/audit", { ...filters, before, limit: 1000 });
+      yield* page.changes;
+      before = page.next;
     }
   }
 
@@ -230,14 +190,14 @@ export class Client {
    * Fails with Refused (410) if changes that follow the position are no longer kept.
    */
   async *watchChanges(after?: number, types: string[] = []): AsyncGenerator<Change, void, undefined> {
-    let [last, tries] = [after?.toString(), this.#transport.tries()];
+    let [last, tries] = [after?.toString(), this.transport.tries()];
     for (;;) {
       try {
         const headers = { Accept: "text/event-stream", ...(last === undefined ? {} : { "Last-Event-ID": last }) };
         const request = { method: "GET", path: "/api/changes", query: { types: types.join(",") }, headers };
-        const [, parts] = await this.#transport.open(request);
+        const [, parts] = await this.transport.open(request);
         for await (const { id, data } of events(parts)) {
-          [last, tries] = [id, this.#transport.tries()];
+          [last, tries] = [id, this.transport.tries()];
           yield* (data as ChangePage | undefined)?.changes ?? [];
         }
         throw new Unavailable("the events ended");
@@ -245,35 +205,5 @@ export class Client {
         await tries.again(error);
       }
     }
-  }
-
-  async #get<Data>(path: string, query?: Record<string, unknown>): Promise<Found<Data>> {
-    return (await this.#transport.call({ method: "GET", path, query })).json as Found<Data>;
-  }
-
-  async #withEtag<Data>(path: string): Promise<[Data, string]> {
-    const { json, etag } = await this.#transport.call({ method: "GET", path });
-    return [(json as Found<Data>).data, etag];
-  }
-
-  async #ifChanged<Data>(path: string, etag: string): Promise<[Data, string] | undefined> {
-    const answer = await this.#transport.call({ method: "GET", path, headers: { "If-None-Match": etag } });
-    return answer.json === undefined ? undefined : [(answer.json as Found<Data>).data, answer.etag];
-  }
-
-  async *#pages<Data>(path: string, { perPage = 200, ...filters }: Paging): AsyncGenerator<Data, void, undefined> {
-    for (let [number, last] = [1, 1]; number <= last; number += 1) {
-      const query = { ...filters, sort_by: "id", sort_dir: "asc", per_page: perPage, page: number };
-      const page = await this.#get<Data[]>(path, query);
-      yield* page.data;
-      last = page.meta.last_page;
-    }
-  }
-
-  async #batch(method: string, path: string, body: unknown, count: number): Promise<Result[]> {
-    const items = count === 0 ? [] : ((await this.call(method, path, { body })) as Item[]);
-    return items.map(({ code, detail }) => {
-      return { ok: code === "1020", code, message: detail.msg, id: detail.affiliate_id ?? detail.url_id };
-    });
   }
 }

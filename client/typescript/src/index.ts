@@ -7,23 +7,41 @@
  *     }
  */
 
-export { Client, type CaseFilters, type Paging, type Result, type SyncOptions, type UrlFilters } from "./client.js";
+export type { Condition, Paging, Past, Result } from "./calls.js";
+export type { CaseFilters, UrlFilters } from "./case_work.js";
+export { Client, type AuditFilters, type SyncOptions } from "./client.js";
 export { Changed, ComplianceError, Invalid, Refused, Unavailable } from "./errors.js";
-export type { Options, Token } from "./transport.js";
 export type {
   Affiliate,
   AffiliateCreate,
   AffiliateRosterItem,
   AffiliateUpdate,
+  CaseClose,
+  CaseOpen,
+  CaseReopen,
+  CaseResolve,
+  CaseUpdate,
   Change,
   ComplianceCase,
   ComplianceUrl,
+  Erased,
   Incident,
+  IncidentItem,
+  IncidentKey,
   Infraction,
   OverdueCase,
   Overview,
   OverviewWeek,
   SyncedAffiliates,
+  UrlReview,
   VocabularyEntry,
   VocabularyNames,
+  Webhook,
+  WebhookCreate,
+  WebhookDelivery,
+  WebhookTest,
+  WebhookUpdate,
+  WebhookWithSecret,
 } from "./records.js";
+export type { Options, Token } from "./transport.js";
+export type { Webhooks } from "./webhooks.js";

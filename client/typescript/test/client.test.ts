@@ -1,4 +1,4 @@
-/** Against a running service: `BASE=http://127.0.0.1:8080 TOKEN=… npm test`. */
+/** Affiliates and lists against a running service (support.ts). */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -10,35 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 
-import { type Affiliate, type AffiliateCreate, Changed, Client, Invalid, Refused, Unavailable } from "affiliate-compliance";
+import { type Affiliate, type AffiliateCreate, Changed, Client, Invalid, Unavailable } from "affiliate-compliance";
 
 import { events, records } from "../src/stream.js";
-
-const { BASE = "", TOKEN = "" } = process.env;
-const client = new Client(BASE, TOKEN);
-
-function affiliate(fields: Partial<AffiliateCreate> = {}): AffiliateCreate {
-  return { client_affiliate_id: "A-1", affiliate_name: randomUUID(), ...fields };
-}
-
-/** The refusal that a call ends with. */
-async function refusal(call: Promise<unknown>): Promise<Refused> {
-  try {
-    await call;
-  } catch (error) {
-    assert.ok(error instanceof Refused, String(error));
-    return error;
-  }
-  throw new assert.AssertionError({ message: "the call was not refused" });
-}
-
-async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const one of list) {
-    found.push(one);
-  }
-  return found;
-}
+import { affiliate, all, BASE, client, refusal, TOKEN } from "./support.js";
 
 test("an affiliate is created, changed and listed", async () => {
   const created = affiliate({ status: "active", country: "us", email_one: "", start_date: "01/31/2026" });

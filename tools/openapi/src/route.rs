@@ -9,7 +9,7 @@
 //! - ``Header: `If-Match` ``: a header of the request, or another parameter that no message has.
 //! - ``Body: `Schema | Schema` ``: one of these schemas.
 //! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers of its own. `[Schema]` is a list; `text/html` is
-//!   content of that type.
+//!   content of that type, and with a schema, what the response holds if `Accept` asks for that type.
 //! - ``Refused: `Reason` ``: reasons for which it is refused, besides those that the rest implies.
 //! - ``Content: `Schema` ``: a response that may be cached.
 //! - ``Files: `page` ``: the files of a page.
@@ -34,6 +34,9 @@ use crate::{
     refusal::{self, ETAG, Group, IGNORED_FIELDS, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
     schema::{list_of, reference},
 };
+
+/// What a response holds instead of JSON if the request asks for it, by its media type.
+const OTHER_CONTENT: &str = "x-other-content";
 
 const OF_EVERYBODY: [Reason; 3] = [Reason::HostInvalid, Reason::ExpectationFailed, Reason::Overloaded];
 const OF_PARTNERS: [Reason; 8] = [
@@ -155,15 +158,18 @@ impl DocumentedRoute {
             let headers = [REQUEST_ID].into_iter().chain(ignored).chain(of_body).chain(headers).chain(limited);
             response = response.with("headers", header_references(headers));
         }
-        if !contents.is_empty() {
-            let content = contents.into_iter().map(|value| {
-                if value.contains('/') {
-                    (value.as_str(), object! { "schema": object! { "type": "string" } })
-                } else {
-                    ("application/json", self.json(status.as_str(), value))
-                }
-            });
+        let is_json = |value: &&String| !value.contains('/');
+        let has_json = contents.iter().any(is_json);
+        let (json, texts): (Vec<_>, Vec<_>) = contents.into_iter().partition(is_json);
+        if has_json {
+            let content = json.into_iter().map(|value| ("application/json", self.json(status.as_str(), value)));
             response = response.with("content", Json::object(content));
+        }
+        if !texts.is_empty() {
+            // Generators make one type of all contents: with texts beside it, the type of JSON would be lost.
+            let key = if has_json { OTHER_CONTENT } else { "content" };
+            let text = |value: &String| (value.clone(), object! { "schema": object! { "type": "string" } });
+            response = response.with(key, Json::object(texts.into_iter().map(text)));
         }
         self.reasons.retain(|reason| meaning(*reason).http != status);
         self.responses.push((status, response));

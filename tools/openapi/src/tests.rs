@@ -1,6 +1,6 @@
 //! The committed files are what the contract says, and the patterns are exact.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use compliance_api::description::Message;
 
@@ -57,6 +57,32 @@ fn what_the_document_refers_to_is_there() {
     for reference in references {
         assert!(document.pointer(reference).is_some(), "{reference}");
     }
+}
+
+/// Generated clients put operations into classes by their tags, and have one type for all contents of a response.
+#[test]
+fn generated_clients_have_a_class_for_each_tag_and_a_type_for_each_response() {
+    let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
+    let names = |list: &serde_json::Value, key: &str| -> BTreeSet<String> {
+        list.as_array().unwrap().iter().map(|it| it[key].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let mut used = BTreeSet::new();
+    for operation in document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+    {
+        used.extend(operation["tags"].as_array().unwrap().iter().map(|tag| tag.as_str().unwrap().to_owned()));
+        for response in operation["responses"].as_object().unwrap().values() {
+            let content = response["content"].as_object();
+            let types: Vec<_> = content.into_iter().flatten().map(|(kind, _)| kind.as_str()).collect();
+            assert!(
+                !types.contains(&"application/json") || types.len() == 1,
+                "{}: {types:?}",
+                operation["operationId"]
+            );
+        }
+    }
+    assert_eq!(names(&document["tags"], "name"), used);
+    let list = &document["paths"]["/api/cases"]["get"]["responses"]["200"];
+    assert_eq!(list["x-other-content"]["text/csv"]["schema"]["type"], "string");
 }
 
 #[test]

@@ -7,7 +7,8 @@
             print(case["case_id"], case["risk_level"])
 """
 
-from .client import Client, Result
+from .calls import Result
+from .client import Client
 from .countries import ALPHA2, NUMERIC
 from .errors import Changed, ComplianceError, Invalid, Refused, Unavailable
 from .models import (
@@ -18,20 +19,36 @@ from .models import (
     AffiliateStatus,
     AffiliateUpdate,
     BatchSyncAffiliatesResponse,
+    CaseClose,
     CaseFilters,
+    CaseOpen,
+    CaseReopen,
+    CaseResolve,
+    CaseUpdate,
     Change,
     ComplianceCase,
     ComplianceUrl,
+    CreateWebhookResponse,
+    EraseAffiliateResponse,
     Incident,
+    IncidentItem,
+    IncidentKey,
     Infraction,
     OverdueCase,
     Overview,
     OverviewWeek,
+    TestWebhookResponse,
     UrlFilters,
+    UrlReview,
     VocabularyEntry,
     VocabularyNames,
+    Webhook,
+    WebhookCreate,
+    WebhookDelivery,
+    WebhookUpdate,
 )
 from .transport import Token
+from .webhooks import Webhooks
 
 __all__ = [
     "AFFILIATE_FIELDS",
@@ -43,14 +60,23 @@ __all__ = [
     "AffiliateStatus",
     "AffiliateUpdate",
     "BatchSyncAffiliatesResponse",
+    "CaseClose",
     "CaseFilters",
+    "CaseOpen",
+    "CaseReopen",
+    "CaseResolve",
+    "CaseUpdate",
     "Change",
     "Changed",
     "Client",
     "ComplianceCase",
     "ComplianceError",
     "ComplianceUrl",
+    "CreateWebhookResponse",
+    "EraseAffiliateResponse",
     "Incident",
+    "IncidentItem",
+    "IncidentKey",
     "Infraction",
     "Invalid",
     "OverdueCase",
@@ -58,9 +84,16 @@ __all__ = [
     "OverviewWeek",
     "Refused",
     "Result",
+    "TestWebhookResponse",
     "Token",
     "Unavailable",
     "UrlFilters",
+    "UrlReview",
     "VocabularyEntry",
     "VocabularyNames",
+    "Webhook",
+    "WebhookCreate",
+    "WebhookDelivery",
+    "WebhookUpdate",
+    "Webhooks",
 ]

@@ -4,49 +4,30 @@ import json
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 from . import stream
+from .calls import Result
+from .case_work import CaseWork
 from .models import (
     Affiliate,
     AffiliateCreate,
     AffiliateRosterItem,
     AffiliateUpdate,
     BatchSyncAffiliatesResponse,
-    CaseFilters,
     Change,
-    ComplianceCase,
-    ComplianceUrl,
+    EraseAffiliateResponse,
     Overview,
-    UrlFilters,
     VocabularyNames,
 )
 from .transport import Token, Transport
+from .webhooks import Webhooks
 
-# Records a page: the most there can be.
-PER_PAGE = 200
 # Bytes of a list that are read at once.
 PART = 65536
 
 
-@dataclass(frozen=True)
-class Result:
-    """What became of an item of a batch."""
-
-    code: str
-    """The result code, such as `1020` (saved) or `1023` (exists already)."""
-    message: str
-    """A sentence for people."""
-    id: int | None
-    """The ID of the affiliate or URL, if the result names it."""
-
-    @property
-    def ok(self) -> bool:
-        return self.code == "1020"
-
-
-class Client:
+class Client(CaseWork):
     """The interface of a service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the company of a token.
 
     Requests that had no response, or that the service asks to repeat (429, 503), are repeated up to `tries` times in all; waits
@@ -60,7 +41,8 @@ class Client:
     def __init__(
         self, base: str, token: Token, *, connect_timeout: float = 5, read_timeout: float = 60, tries: int = 8
     ) -> None:
-        self._transport = Transport(base, token, connect_timeout, read_timeout, tries)
+        super().__init__(Transport(base, token, connect_timeout, read_timeout, tries))
+        self.webhooks = Webhooks(self._transport)
 
     def __enter__(self) -> Self:
         return self
@@ -87,8 +69,9 @@ class Client:
                         last = affiliate["id"]
                         yield affiliate
 
-    def affiliate(self, id: int) -> Affiliate:
-        affiliate: Affiliate = self.call("GET", f"/api/affiliates/{id}")["data"]
+    def affiliate(self, id: int, *, as_of: str | None = None) -> Affiliate:
+        """An affiliate, as it is or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        affiliate: Affiliate = self._get(f"/api/affiliates/{id}", {"as_of": as_of})
         return affiliate
 
     def affiliate_with_etag(self, id: int) -> tuple[Affiliate, str]:
@@ -101,31 +84,29 @@ class Client:
 
     def search_affiliates(self, text: str, limit: int | None = None) -> list[Affiliate]:
         """The first affiliates, by ID, whose name or client identifier contains a text: 20, or as many as `limit`, at most 50."""
-        affiliates: list[Affiliate] = self.call("GET", "/api/affiliates:search", {"q": text, "limit": limit})["data"]
+        affiliates: list[Affiliate] = self._get("/api/affiliates:search", {"q": text, "limit": limit})
         return affiliates
 
     def create_affiliate(self, affiliate: AffiliateCreate) -> int:
         """The ID of the new affiliate. A name that exists is refused with the code `1023`."""
-        return int(self.call("POST", "/api/affiliates", body=affiliate)["detail"]["affiliate_id"])
+        return int(self._write("POST", "/api/affiliates", affiliate)[0]["detail"]["affiliate_id"])
 
     def create_affiliates(self, affiliates: Sequence[AffiliateCreate]) -> list[Result]:
         """One result for each. Names that exist (`1023`) and country codes that do not (`1024`) fail alone."""
-        return results(self.call("POST", "/api/affiliates", body={"affiliates": affiliates}) if affiliates else [])
+        return self._batch("POST", "/api/affiliates", {"affiliates": affiliates})
 
     def update_affiliate(self, change: AffiliateUpdate, if_match: str | None = None) -> str:
         """Changes the fields that `change` has; None clears a field. Returns the affiliate's new etag.
 
         With the etag of the affiliate that was read as `if_match`, raises `Changed`, and saves nothing, if it has another one now.
         """
-        headers = None if if_match is None else {"If-Match": if_match}
-        return self._transport.call("PUT", f"/api/affiliates/{change['id']}", body=change, headers=headers)[1]
+        return self._write("PUT", f"/api/affiliates/{change['id']}", change, if_match)[1]
 
     def update_affiliates(self, changes: Sequence[AffiliateUpdate]) -> list[Result]:
         """One result for each, in their order. Unknown IDs (`1025`), names that are taken and country codes that do not exist
         (`1021`) fail alone. The first ID must be known."""
-        if not changes:
-            return []
-        return results(self.call("PUT", f"/api/affiliates/{changes[0]['id']}", body={"affiliates": changes}))
+        first = changes[0]["id"] if changes else None
+        return self._batch("PUT", f"/api/affiliates/{first}", {"affiliates": changes})
 
     def sync_affiliates(
         self,
@@ -146,50 +127,24 @@ class Client:
             "validate_only": validate_only,
         }
         body = {"affiliates": roster, **options}
-        synced: BatchSyncAffiliatesResponse = self.call("POST", "/api/affiliates:sync", body=body)["data"]
+        synced: BatchSyncAffiliatesResponse = self._write("POST", "/api/affiliates:sync", body)[0]["data"]
         return synced
 
-    def urls(self, *, per_page: int = PER_PAGE, **filters: Unpack[UrlFilters]) -> Iterator[ComplianceUrl]:
-        """All URLs that match the filters, by ID ascending: those that are added meanwhile come last."""
-        return self._pages("/api/urls", per_page, filters)
-
-    def url(self, id: int) -> ComplianceUrl:
-        url: ComplianceUrl = self.call("GET", f"/api/urls/{id}")["data"]
-        return url
-
-    def search_urls(self, text: str, limit: int | None = None) -> list[ComplianceUrl]:
-        """The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50."""
-        urls: list[ComplianceUrl] = self.call("GET", "/api/urls:search", {"q": text, "limit": limit})["data"]
-        return urls
-
-    def add_urls(self, urls: Sequence[str]) -> list[Result]:
-        """One result for each. A URL that exists is skipped (`1023`)."""
-        return results(self.call("POST", "/api/urls", body={"urls": [{"url": url} for url in urls]}) if urls else [])
-
-    def cases(self, *, per_page: int = PER_PAGE, **filters: Unpack[CaseFilters]) -> Iterator[ComplianceCase]:
-        """All cases that match the filters, by ID ascending: those that are added meanwhile come last."""
-        return self._pages("/api/cases", per_page, filters)
-
-    def case(self, id: int) -> ComplianceCase:
-        case: ComplianceCase = self.call("GET", f"/api/cases/{id}")["data"]
-        return case
-
-    def case_with_etag(self, id: int) -> tuple[ComplianceCase, str]:
-        """A case, and the etag to compare it with later."""
-        return self._with_etag(f"/api/cases/{id}")
-
-    def case_if_changed(self, id: int, etag: str) -> tuple[ComplianceCase, str] | None:
-        """None if the case still has this etag."""
-        return self._if_changed(f"/api/cases/{id}", etag)
+    def erase_affiliate(self, id: int, if_match: str | None = None) -> EraseAffiliateResponse:
+        """Removes an affiliate for good, with its URLs, its cases and its personal data. Returns how many records were erased besides
+        it. The token needs the scope `erase`. If the response was lost and the request repeated, the affiliate is unknown: `Refused`,
+        with the status 404."""
+        erased: EraseAffiliateResponse = self._write("DELETE", f"/api/affiliates/{id}", if_match=if_match)[0]["data"]
+        return erased
 
     def overview(self) -> Overview:
         """Figures of all records: what is open, overdue and new."""
-        overview: Overview = self.call("GET", "/api/overview")["data"]
+        overview: Overview = self._get("/api/overview")
         return overview
 
     def vocabularies(self) -> list[VocabularyNames]:
         """The names that fields can have, with their IDs, which are those that filters take."""
-        vocabularies: list[VocabularyNames] = self.call("GET", "/api/vocabularies")["data"]
+        vocabularies: list[VocabularyNames] = self._get("/api/vocabularies")
         return vocabularies
 
     def changes(self, after: int = 0, types: Sequence[str] = ()) -> Iterator[Change]:
@@ -200,9 +155,30 @@ class Client:
         last = after + 1
         while after < last:
             query = {"after": after, "types": ",".join(types), "limit": 1000}
-            page = self.call("GET", "/api/changes", query)["data"]
+            page = self._get("/api/changes", query)
             yield from page["changes"]
             after, last = page["position"], page["last_position"]
+
+    def audit(
+        self,
+        *,
+        resource: str | None = None,
+        id: int | None = None,
+        subject: str | None = None,
+        request_id: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> Iterator[Change]:
+        """Who has changed what, newest first, as far back as changes are kept. `from_` and `to` are seconds (`YYYY-MM-DD HH:MM:SS`, UTC).
+        The token needs the scope `audit`."""
+        filters = {"resource": resource, "id": id, "subject": subject, "request_id": request_id, "from": from_, "to": to}
+        before = None
+        while True:
+            page = self._get("/api/audit", {**filters, "before": before, "limit": 1000})
+            yield from page["changes"]
+            before = page["next"]
+            if before is None:
+                return
 
     def watch_changes(self, after: int | None = None, types: Sequence[str] = ()) -> Iterator[Change]:
         """Changes as they are made, after a position or from now on, without an end. If the connection breaks, they go on after the
@@ -225,26 +201,3 @@ class Client:
                     break
             # Those who watched an instance that stops do not come back all at once.
             time.sleep(random.uniform(0.5, 1.5))
-
-    def _with_etag(self, path: str) -> tuple[Any, str]:
-        body, etag = self._transport.call("GET", path)
-        return body["data"], etag
-
-    def _if_changed(self, path: str, etag: str) -> tuple[Any, str] | None:
-        body, new = self._transport.call("GET", path, headers={"If-None-Match": etag})
-        return None if body is None else (body["data"], new)
-
-    def _pages(self, path: str, per_page: int, filters: Mapping[str, Any]) -> Iterator[Any]:
-        number, last = 1, 1
-        while number <= last:
-            query = {**filters, "sort_by": "id", "sort_dir": "asc", "per_page": per_page, "page": number}
-            page = self.call("GET", path, query)
-            yield from page["data"]
-            number, last = number + 1, page["meta"]["last_page"]
-
-
-def results(items: list[dict[str, Any]]) -> list[Result]:
-    return [
-        Result(item["code"], item["detail"]["msg"], item["detail"].get("affiliate_id", item["detail"].get("url_id")))
-        for item in items
-    ]

@@ -148,7 +148,7 @@ class AffiliateCreate(TypedDict):
     """Name of the sponsor."""
     upline: NotRequired[str | None]
     """The upline's own affiliate identifier."""
-    status: NotRequired[AffiliateStatus | Literal[""] | None]
+    status: NotRequired[AffiliateStatus | None]
     """Status of the affiliate."""
     start_date: NotRequired[str | None]
     """Calendar day, YYYY-MM-DD or MM/DD/YYYY."""
@@ -237,7 +237,7 @@ class AffiliateUpdate(TypedDict):
     """Name of the sponsor."""
     upline: NotRequired[str | None]
     """The upline's own affiliate identifier."""
-    status: NotRequired[AffiliateStatus | Literal[""] | None]
+    status: NotRequired[AffiliateStatus | None]
     """Status of the affiliate."""
     start_date: NotRequired[str | None]
     """Calendar day, YYYY-MM-DD or MM/DD/YYYY."""
@@ -763,6 +763,349 @@ class BatchSyncAffiliatesResponse(TypedDict):
     """How many there are in all; 0 if they were not asked for."""
     absent_changed: int
     """How many of them got `absent_status`, or would get it. The others have it already."""
+
+
+class EraseAffiliateResponse(TypedDict):
+    """How many records were erased, besides the affiliate."""
+
+    urls: int
+    """URLs of the affiliate."""
+    cases: int
+    """Cases of the affiliate."""
+    incidents: int
+    """Incidents of these cases, and those of other cases with these URLs."""
+    infractions: int
+    """Infractions of these URLs."""
+
+
+class InfractionInput(TypedDict):
+    """An infraction to be recorded or withdrawn."""
+
+    infraction_type: str
+    """A name of the vocabulary of infraction types."""
+    infraction_name: NotRequired[str | None]
+    """A name of the vocabulary of infraction names that belongs to the type."""
+    created_date: NotRequired[str | None]
+    """When it was found; by default now. An infraction that exists keeps its date."""
+
+
+class UrlReview(TypedDict):
+    """The fields that a review changes."""
+
+    incident_status: NotRequired[str | None]
+    """A name of the vocabulary of URL incident statuses; cannot be cleared."""
+    false_positive: NotRequired[bool | YesNo | None]
+    """Whether the URL was marked a false positive."""
+    disabled: NotRequired[bool | YesNo | None]
+    """Whether monitoring is switched off; cannot be cleared."""
+    note: NotRequired[str | None]
+    """Notes."""
+    infractions: NotRequired[list[InfractionInput] | None]
+    """The infractions of the URL, which replace all that it has; at most 100. An infraction that exists keeps its date."""
+
+
+class CaseFields(TypedDict):
+    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask):
+
+| Date | set when | cleared when |
+|---------------------|---------------------------------------------------------------------|-------------------|
+| `created_date` | the case is opened | never |
+| `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never |
+| | or an incident is attached or detached after the opening | |
+| `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never |
+| | is set | |
+| `flagged_date` | first: the risk level becomes High or Critical | never |
+| `resolved_date` | the status becomes Resolved | the case reopens |
+| `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves |
+| | | these four |
+| `last_updated_date` | the case is opened, and at every change of it or of its incidents | never |
+
+"First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
+
+    client_affiliate_id: NotRequired[str | None]
+    """The affiliate by the client's own identifier; if several affiliates have it, the one created first. A case always has an affiliate: it can be changed, not cleared."""
+    affiliate_id: NotRequired[int | None]
+    """The affiliate by the ID that the service assigned, instead of `client_affiliate_id`."""
+    case_worker: NotRequired[str | None]
+    """Who works on the case."""
+    tags: NotRequired[list[str] | None]
+    """Tags, in this order; at most 100. An update replaces all of them."""
+    case_status: NotRequired[str | None]
+    """A name of the vocabulary of case statuses. By default New; cannot be cleared."""
+    sub_status: NotRequired[str | None]
+    """A name of the vocabulary of case sub-statuses."""
+    submitter: NotRequired[str | None]
+    """Who submitted the case."""
+    notice_status: NotRequired[str | None]
+    """A name of the vocabulary of notice statuses."""
+    risk_level: NotRequired[str | None]
+    """A name of the vocabulary of risk levels."""
+    case_country: NotRequired[str | None]
+    """ISO 3166-1 alpha-2 code, in either case."""
+    sub_affiliate_id: NotRequired[str | None]
+    """Identifier of the sub-affiliate."""
+    created_date: NotRequired[str | None]
+    """When the case was created; cannot be cleared."""
+    reviewed_date: NotRequired[str | None]
+    """When it was reviewed."""
+    resolved_date: NotRequired[str | None]
+    """When it was resolved."""
+    first_action_date: NotRequired[str | None]
+    """When the first action was taken."""
+    flagged_date: NotRequired[str | None]
+    """When it was flagged."""
+    follow_up_date: NotRequired[str | None]
+    """When it is to be followed up."""
+    closed_date: NotRequired[str | None]
+    """When it was closed."""
+    last_updated_date: NotRequired[str | None]
+    """When it was last changed."""
+    note: NotRequired[str | None]
+    """Notes on the case."""
+
+
+class IncidentInput(TypedDict):
+    """Content found in breach of policy, to be part of a case."""
+
+    incident_type: IncidentType
+    """What it was found in."""
+    url: NotRequired[str | None]
+    """For the type url: the URL by its text. The company must have it."""
+    url_id: NotRequired[int | None]
+    """For the type url: the URL by its ID, instead of `url`."""
+    reference: NotRequired[str | None]
+    """For any other type: the finder's identifier of the content. The same reference identifies the same incident."""
+    infraction_type: NotRequired[str | None]
+    """A name of the vocabulary of infraction types."""
+    infraction_name: NotRequired[str | None]
+    """A name of the vocabulary of infraction names that belongs to the type."""
+
+
+class CaseOpen(TypedDict):
+    """A request to open a case. This is also the form of an exported case."""
+
+    request_id: str
+    """The caller's identifier of the case or the request, unique within the company. A request with one that has opened a case opens no other. If its content is the same, it returns that case, whatever the case has become. If not, it is ALREADY_EXISTS: the error names the case, and the fields that differ from those that the case was opened with. With `dates_as_given`, content that is equal to the exported case as it is now also returns the case."""
+    case: CaseFields
+    """Its fields; the affiliate is required."""
+    incidents: NotRequired[list[IncidentInput] | None]
+    """Its incidents, in this order; at most 10,000."""
+    dates_as_given: NotRequired[bool | YesNo | None]
+    """The case is a record of the past: dates that are absent stay absent (but `created_date`, which every case has)."""
+
+
+class CaseUpdate(TypedDict):
+    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask):
+
+| Date | set when | cleared when |
+|---------------------|---------------------------------------------------------------------|-------------------|
+| `created_date` | the case is opened | never |
+| `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never |
+| | or an incident is attached or detached after the opening | |
+| `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never |
+| | is set | |
+| `flagged_date` | first: the risk level becomes High or Critical | never |
+| `resolved_date` | the status becomes Resolved | the case reopens |
+| `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves |
+| | | these four |
+| `last_updated_date` | the case is opened, and at every change of it or of its incidents | never |
+
+"First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
+
+    client_affiliate_id: NotRequired[str | None]
+    """The affiliate by the client's own identifier; if several affiliates have it, the one created first. A case always has an affiliate: it can be changed, not cleared."""
+    affiliate_id: NotRequired[int | None]
+    """The affiliate by the ID that the service assigned, instead of `client_affiliate_id`."""
+    case_worker: NotRequired[str | None]
+    """Who works on the case."""
+    tags: NotRequired[list[str] | None]
+    """Tags, in this order; at most 100. An update replaces all of them."""
+    case_status: NotRequired[str | None]
+    """A name of the vocabulary of case statuses. By default New; cannot be cleared."""
+    sub_status: NotRequired[str | None]
+    """A name of the vocabulary of case sub-statuses."""
+    submitter: NotRequired[str | None]
+    """Who submitted the case."""
+    notice_status: NotRequired[str | None]
+    """A name of the vocabulary of notice statuses."""
+    risk_level: NotRequired[str | None]
+    """A name of the vocabulary of risk levels."""
+    case_country: NotRequired[str | None]
+    """ISO 3166-1 alpha-2 code, in either case."""
+    sub_affiliate_id: NotRequired[str | None]
+    """Identifier of the sub-affiliate."""
+    created_date: NotRequired[str | None]
+    """When the case was created; cannot be cleared."""
+    reviewed_date: NotRequired[str | None]
+    """When it was reviewed."""
+    resolved_date: NotRequired[str | None]
+    """When it was resolved."""
+    first_action_date: NotRequired[str | None]
+    """When the first action was taken."""
+    flagged_date: NotRequired[str | None]
+    """When it was flagged."""
+    follow_up_date: NotRequired[str | None]
+    """When it is to be followed up."""
+    closed_date: NotRequired[str | None]
+    """When it was closed."""
+    last_updated_date: NotRequired[str | None]
+    """When it was last changed."""
+    note: NotRequired[str | None]
+    """Notes on the case."""
+
+
+class CaseResolve(TypedDict):
+    """A request to resolve a case."""
+
+    resolved_date: NotRequired[str | None]
+    """When it was resolved; by default now."""
+
+
+class CaseClose(TypedDict):
+    """A request to close a case."""
+
+    case_status: NotRequired[Literal["Closed", "Rejected", "Invalid", "Duplicate"] | None]
+    """The status that ends it; by default Closed. A case that another status has closed takes a status that is given."""
+    closed_date: NotRequired[str | None]
+    """When it was closed; by default now."""
+
+
+class CaseReopen(TypedDict):
+    """A request to reopen a case."""
+
+    case_status: NotRequired[str | None]
+    """A case status other than Resolved, Closed, Rejected, Invalid and Duplicate; by default Open."""
+
+
+class IncidentItem(TypedDict):
+    """Content found in breach of policy, to be part of a case. An item that breaks a rule is refused alone."""
+
+    incident_type: NotRequired[IncidentType | None]
+    """What it was found in."""
+    url: NotRequired[str | None]
+    """For the type url: the URL by its text. The company must have it."""
+    url_id: NotRequired[int | None]
+    """For the type url: the URL by its ID, instead of `url`."""
+    reference: NotRequired[str | None]
+    """For any other type: the finder's identifier of the content. The same reference identifies the same incident."""
+    infraction_type: NotRequired[str | None]
+    """A name of the vocabulary of infraction types."""
+    infraction_name: NotRequired[str | None]
+    """A name of the vocabulary of infraction names that belongs to the type."""
+
+
+class IncidentKey(TypedDict):
+    """The key of an incident within a case: its ID, or its type and content. An item that breaks a rule is refused alone."""
+
+    incident_id: NotRequired[int | None]
+    """ID of the incident."""
+    incident_type: NotRequired[IncidentType | None | None]
+    """What it was found in, unless `incident_id` is given."""
+    url: NotRequired[str | None]
+    """For the type url: the URL by its text."""
+    url_id: NotRequired[int | None]
+    """For the type url: the URL by its ID, instead of `url`."""
+    reference: NotRequired[str | None]
+    """For any other type: its reference."""
+
+
+class Webhook(TypedDict):
+    """An endpoint."""
+
+    id: int
+    """ID assigned by the service."""
+    url: str
+    """Address of the endpoint."""
+    types: list[str]
+    """The kinds of records whose changes are sent; all if there are none here."""
+    description: str | None
+    """What it is for."""
+    status: str
+    """`enabled` or `disabled`."""
+    disabled_reason: str | None
+    """Why it is disabled."""
+    position: int
+    """The changes up to this position were delivered."""
+    attempts: int
+    """How often the next message has failed."""
+    failing_since: str | None
+    """When it failed first. After three days, the webhook is disabled."""
+    next_attempt_at: str | None
+    """When a message that has failed is sent again."""
+    previous_secret_until: str | None
+    """Until when messages are signed with the secret before as well."""
+    created_at: str | None
+    """When it was created."""
+
+
+class WebhookCreate(TypedDict):
+    url: str
+    """Address of the endpoint, beginning with `https://`, at a public address. A new webhook needs it."""
+    types: NotRequired[list[Literal["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry"]] | None]
+    """Only changes of these kinds of records. A new webhook gets all by default; name all to go back to that."""
+    description: NotRequired[str | None]
+    """What it is for. The empty text removes it."""
+    status: NotRequired[Literal["enabled", "disabled"] | None]
+    """`disabled`, or `enabled` to deliver again after it was disabled. A new webhook is enabled."""
+    position: NotRequired[int | None]
+    """Send the changes after this position: 0 for all that are kept. A new webhook gets those that are made from then on by default."""
+
+
+class WebhookUpdate(TypedDict):
+    url: NotRequired[str | None]
+    """Address of the endpoint, beginning with `https://`, at a public address. A new webhook needs it."""
+    types: NotRequired[list[Literal["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry"]] | None]
+    """Only changes of these kinds of records. A new webhook gets all by default; name all to go back to that."""
+    description: NotRequired[str | None]
+    """What it is for. The empty text removes it."""
+    status: NotRequired[Literal["enabled", "disabled"] | None]
+    """`disabled`, or `enabled` to deliver again after it was disabled. A new webhook is enabled."""
+    position: NotRequired[int | None]
+    """Send the changes after this position: 0 for all that are kept. A new webhook gets those that are made from then on by default."""
+
+
+class CreateWebhookResponse(TypedDict):
+    """A new endpoint."""
+
+    webhook: Webhook
+    secret: str
+    """The secret that messages are signed with. It cannot be read later."""
+
+
+class TestWebhookResponse(TypedDict):
+    """What came of a test message."""
+
+    message_id: str
+    """ID of the message, as its `webhook-id`."""
+    http_status: int | None
+    """The status of the response."""
+    error: str | None
+    """Why it was not delivered."""
+    duration_ms: int
+    """How long it took, in milliseconds."""
+
+
+class WebhookDelivery(TypedDict):
+    """An attempt to deliver the changes of a range of positions."""
+
+    number: int
+    """Its number among the attempts of the webhook. Numbers may be missing."""
+    message_id: str
+    """ID of the message, as its `webhook-id`. Every attempt to send the message has it."""
+    after: int
+    """The changes follow this position."""
+    position: int
+    """The changes reach up to this position."""
+    attempt: int
+    """Which attempt of the message it was, from 1."""
+    time: str | None
+    """When it began."""
+    duration_ms: int
+    """How long it took, in milliseconds."""
+    http_status: int | None
+    """The status of the response."""
+    error: str | None
+    """Why the message was not delivered."""
 
 
 class UrlFilters(TypedDict):

@@ -13,8 +13,9 @@ use std::{
 use compliance_client::{
     Client, Error, Retries,
     v1::{
-        AffiliateInput, BatchCreateAffiliatesRequest, CheckAccessRequest, CreateAffiliateRequest, GetAffiliateRequest,
-        GetComplianceCaseRequest, ListVocabulariesRequest, Reason, ResultCode,
+        AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, CheckAccessRequest, CreateAffiliateRequest,
+        GetAffiliateRequest, GetComplianceCaseRequest, ListChangesRequest, ListVocabulariesRequest, Reason, ResultCode,
+        UpdateAffiliateRequest,
     },
 };
 use core_server::access::RateLimit;
@@ -72,6 +73,28 @@ async fn errors_have_reasons_and_violations() {
         .unwrap_err();
     let Error::Invalid { violations, total, .. } = error else { panic!("{error:?}") };
     assert!(total == 3000 && violations.len() > 10, "{total}, {}", violations.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_of_what_has_changed_is_refused_by_its_etag() {
+    let service = Service::start().await;
+    let client = service.client();
+    let id = client.call(affiliate("Ann")).await.unwrap().affiliate_id;
+    let etag = client.call(GetAffiliateRequest { id, as_of: None }).await.unwrap().etag;
+    let rename = |name: &str| {
+        let affiliate = AffiliateInput { affiliate_name: Some(name.to_owned()), ..AffiliateInput::default() };
+        let update =
+            AffiliateUpdate { id, affiliate: Some(affiliate), etag: etag.clone(), ..AffiliateUpdate::default() };
+        UpdateAffiliateRequest { update: Some(update) }
+    };
+    client.call(rename("Bea")).await.unwrap();
+    let error = client.call(rename("Cleo")).await.unwrap_err();
+    assert!(matches!(error, Error::EtagMismatch { .. }), "{error:?}");
+    assert_eq!(error.reason(), Some(Reason::EtagMismatch));
+    // Positions count from 1, and there are two changes.
+    let error = client.call(ListChangesRequest { after: Some(99), ..Default::default() }).await.unwrap_err();
+    let Error::PositionGone { reason, positions, .. } = error else { panic!("{error:?}") };
+    assert_eq!((reason, positions["last_position"]), (Reason::PositionGone, 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

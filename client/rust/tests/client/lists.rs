@@ -5,11 +5,12 @@ use std::{collections::BTreeSet, pin::pin, time::Duration};
 use compliance_client::{
     Error, List, Retries,
     v1::{
-        AffiliateInput, BatchCreateAffiliatesRequest, ExportUrlsRequest, ListAffiliatesRequest, Reason,
-        WatchChangesRequest,
+        AffiliateInput, BatchCreateAffiliatesRequest, CaseInput, CreateAffiliateRequest, ExportUrlsRequest,
+        ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, OpenCaseRequest, Reason,
+        ResolveCaseRequest, ResultCode, WatchChangesRequest,
     },
 };
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::{StreamExt as _, TryStreamExt as _, stream::iter};
 use test_support::Proxy;
 
 use crate::{Service, observations};
@@ -55,6 +56,64 @@ async fn a_list_resumes_after_the_last_record() {
     service.client().call(BatchCreateAffiliatesRequest { affiliates, validate_only: false }).await.unwrap();
     let affiliates = read_broken(&service, ListAffiliatesRequest { changed_after: None }).await;
     assert!(affiliates.is_sorted_by(|a, b| a.id < b.id) && affiliates.len() == RECORDS, "{}", affiliates.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_of_urls_resumes_after_the_last_record() {
+    let service = Service::start().await;
+    service.client().call(observations(RECORDS, 4000)).await.unwrap();
+    let urls = read_broken(&service, ListAllComplianceUrlsRequest::default()).await;
+    assert!(urls.is_sorted_by(|a, b| a.id < b.id) && urls.len() == RECORDS, "{}", urls.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cases_are_listed_by_filter() {
+    let service = Service::start().await;
+    let client = service.client();
+    let affiliate = AffiliateInput {
+        client_affiliate_id: Some("A-1".to_owned()),
+        affiliate_name: Some("Ann".to_owned()),
+        ..AffiliateInput::default()
+    };
+    let affiliate = client.call(CreateAffiliateRequest { affiliate: Some(affiliate) }).await.unwrap().affiliate_id;
+    let mut opened = Vec::new();
+    for number in 0..3 {
+        let fields = CaseInput { affiliate_id: Some(affiliate), ..CaseInput::default() };
+        let request_id = format!("lead {number}");
+        let case = OpenCaseRequest { request_id: Some(request_id), case: Some(fields), ..OpenCaseRequest::default() };
+        opened.push(client.call(case).await.unwrap().case_id);
+    }
+    client.call(ResolveCaseRequest { id: opened[1], ..Default::default() }).await.unwrap();
+    let new = ListAllComplianceCasesRequest { case_status_id: Some(1), ..Default::default() };
+    let cases: Vec<_> = client.list(new).map_ok(|case| case.case_id).try_collect().await.unwrap();
+    assert_eq!(cases, [opened[0], opened[2]]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn observations_are_sent_over_connections_that_break() {
+    let service = Service::start().await;
+    let proxy = Proxy::tcp(service.address).await;
+    let client = service.client_at(proxy.address()).build().unwrap();
+    let mut seen = observations(RECORDS, 100).observations;
+    seen[1700].country = Some("ZZ".to_owned());
+    let mut results = pin!(client.observe(iter(seen)));
+    let mut codes = Vec::new();
+    while let Some(result) = results.try_next().await.unwrap() {
+        codes.push(result.code());
+        if codes.len() == 1 {
+            proxy.cut();
+        }
+    }
+    assert_eq!(codes.len(), RECORDS);
+    let refused: Vec<_> = (0..RECORDS).filter(|&index| codes[index] != ResultCode::Saved).collect();
+    assert_eq!(refused, [1700]);
+    assert!(proxy.connections() >= 2, "{} connections", proxy.connections());
+
+    // Without a valid token there is one error, and no result after it.
+    let refused = service.client_at(service.address).token("t").build().unwrap();
+    let mut results = pin!(refused.observe(iter(observations(RECORDS, 10).observations)));
+    assert!(matches!(results.next().await, Some(Err(Error::Unauthenticated { .. }))));
+    assert!(results.next().await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

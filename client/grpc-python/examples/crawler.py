@@ -1,0 +1,67 @@
+"""Reports what a crawler has found, over gRPC: one JSON object a line, in the JSON form of `UrlObservation`.
+
+    pip install ./client/grpc-python
+    GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/examples/crawler.py findings.ndjson
+
+GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the authorities to trust, instead of those of the library;
+GRPC_CERT and GRPC_KEY are the PEM files of a certificate to present, and of its key (mutual TLS).
+
+A line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type": "Health Claim",
+"infraction_name": "weight loss"}]}. The token needs the scope `monitor`. The report can be repeated at any time. Exit status: 0 if
+everything was saved, 1 if some findings were refused (each is named), 2 if the crawler could not go on.
+
+Needs Python 3.11 or newer.
+"""
+
+import os
+import sys
+
+from affiliate_compliance_grpc import Client, Refusal
+from compliance.v1 import errors_pb2, observations_pb2
+from google.protobuf import json_format
+
+
+def read_findings(path):
+    """The observations of a file, with their line numbers."""
+    findings = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                findings.append((number, json_format.Parse(line, observations_pb2.UrlObservation())))
+            except json_format.ParseError as error:
+                raise json_format.ParseError(f"{path}:{number}: {error}") from None
+    return findings
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(f"usage: {sys.argv[0]} FINDINGS", file=sys.stderr)
+        return 2
+    path, token = sys.argv[1], os.environ.get("TOKEN")
+    if not token:
+        print("crawler: TOKEN is not set: a token of the service, with the scope `monitor`", file=sys.stderr)
+        return 2
+    try:
+        findings = read_findings(path)
+        files = {"ca": "GRPC_CA", "certificate": "GRPC_CERT", "key": "GRPC_KEY"}
+        certificates = {name: os.environ.get(variable) for name, variable in files.items()}
+        with Client(os.environ.get("GRPC", "127.0.0.1:50051"), token, **certificates) as client:
+            results = list(client.observe(observation for _, observation in findings))
+    except (Refusal, OSError, ValueError, json_format.ParseError) as error:
+        print(f"crawler: {error}", file=sys.stderr)
+        return 2
+    refused = 0
+    for (line, _), result in zip(findings, results, strict=True):
+        if result.code != errors_pb2.RESULT_CODE_SAVED:
+            refused += 1
+            reasons = "; ".join(f"{violation.field}: {violation.description}" for violation in result.violations)
+            print(f"{path}:{line}: {reasons or result.msg}", file=sys.stderr)
+    created = sum(result.created for result in results)
+    print(f"{created} new, {len(results) - created - refused} known, {refused} refused")
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

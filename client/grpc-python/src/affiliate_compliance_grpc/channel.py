@@ -1,0 +1,45 @@
+"""Connections to the service."""
+
+from pathlib import Path
+
+import grpc
+
+OPTIONS = [
+    # A connection whose other end is gone is noticed after 40 seconds.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.max_receive_message_length", 64 << 20),
+    # A service that restarts is back sooner than the two minutes that gRPC may wait for it.
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 5_000),
+]
+
+
+def open_channel(
+    target: str, *, ca: str | Path | None = None, certificate: str | Path | None = None, key: str | Path | None = None
+) -> grpc.Channel:
+    """A channel to `host:port` or `https://host:port`, for the generated stubs.
+
+    `ca` is a PEM file with the authorities to trust, instead of those of the library. `certificate` and `key` are the PEM files of a
+    certificate to present (mutual TLS). A ValueError names settings that would make every call fail.
+    """
+    scheme, _, address = target.rpartition("://")
+    if scheme not in ("", "http", "https"):
+        raise ValueError(f"{target} is neither host:port nor https://host:port")
+    if scheme != "https":
+        if ca or certificate or key:
+            raise ValueError(f"certificates are for https, and the service is at {target}")
+        return grpc.insecure_channel(address.rstrip("/"), OPTIONS)
+    if bool(certificate) != bool(key):
+        raise ValueError("a certificate and its key belong together")
+    credentials = grpc.ssl_channel_credentials(pem(ca), pem(key), pem(certificate))
+    return grpc.secure_channel(address.rstrip("/"), credentials, OPTIONS)
+
+
+def pem(path: str | Path | None) -> bytes | None:
+    if not path:
+        return None
+    content = Path(path).read_bytes()
+    if b"-----BEGIN " not in content:
+        raise ValueError(f"{path} is not a PEM file")
+    return content

@@ -1,0 +1,137 @@
+"""Calls and streams, each with a token, a deadline and retries."""
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self, TypeAlias
+
+import grpc
+from google.protobuf.message import Message
+
+from compliance.v1 import observations_pb2
+
+from .channel import open_channel
+from .errors import Refusal, refusal
+from .operations import STREAMS, Operation, operations, position
+
+Token: TypeAlias = str | Callable[[], str]
+"""A token, or a function that returns a valid one. The function is called for each request."""
+
+# After these, the same request may succeed.
+AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+# Seconds before the second try; doubled with each further one, up to the longest, and varied at random.
+FIRST_WAIT = 0.1
+LONGEST_WAIT = 5.0
+# Some hundred to two thousand observations a message are fastest.
+OBSERVATIONS = 500
+
+
+class Client:
+    """The interface of a service at `target`, `host:port` or `https://host:port`, for the company of a token.
+
+    Calls that the service asks to repeat, or that did not reach it, are repeated up to `tries` times in all, until the `deadline` in
+    seconds, which is that of all tries. Every operation may be repeated. If a function gives the token, it is called again after a token
+    that was refused. A client may be used by several threads.
+
+    Raises `Refusal`, whose `reason` is that of the service, such as `ETAG_MISMATCH`.
+    """
+
+    def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 30, tries: int = 5, **certificates: Any) -> None:
+        self.channel = open_channel(target, **certificates) if isinstance(target, str) else target
+        self._token = token
+        self._deadline = deadline
+        self._tries = tries
+        self._operations = operations()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.channel.close()
+
+    def call(self, request: Message, *, deadline: float | None = None) -> Any:
+        """The response of an operation, which the type of the request names: `GetComplianceUrlRequest` returns a `ComplianceUrl`."""
+        operation = self._operation(request, is_stream=False)
+        send = self.channel.unary_unary(
+            operation.path, request_serializer=type(request).SerializeToString, response_deserializer=operation.response.FromString
+        )
+        end = time.monotonic() + (self._deadline if deadline is None else deadline)
+        attempts = Attempts(self._tries, callable(self._token))
+        while True:
+            try:
+                return send(request, timeout=max(0, end - time.monotonic()), metadata=self._metadata())
+            except grpc.RpcError as error:
+                attempts.again(refusal(error), end)
+
+    def messages(self, request: Message) -> Iterator[Any]:
+        """The messages of a stream, over connections that break: it resumes after the last message that was received. To resume in another
+        run of a program, save a message's last ID. A stream that ends without an error is complete."""
+        operation, stream = self._operation(request, is_stream=True), STREAMS[request.DESCRIPTOR.name]
+        send = self.channel.unary_stream(
+            operation.path, request_serializer=type(request).SerializeToString, response_deserializer=operation.response.FromString
+        )
+        request, last = type(request).FromString(request.SerializeToString()), -1
+        attempts = Attempts(self._tries, callable(self._token))
+        while True:
+            try:
+                # How long a list takes is not known; `keepalive` notices a service that is gone.
+                for message in send(request, metadata=self._metadata()):
+                    attempts = Attempts(self._tries, callable(self._token))
+                    reached = position(message, stream.last)
+                    if not stream.after:
+                        received = [record for record in getattr(message, stream.records) if record.id <= last]
+                        del getattr(message, stream.records)[: len(received)]
+                    yield message
+                    last = last if reached is None else max(last, reached)
+                    if stream.after and last >= 0:
+                        setattr(request, stream.after, last)
+                return
+            except grpc.RpcError as error:
+                attempts.again(refusal(error))
+
+    def records(self, request: Message) -> Iterator[Any]:
+        """The records of a stream: all affiliates for a `ListAffiliatesRequest`, pages of changes for a `WatchChangesRequest`."""
+        for message in self.messages(request):
+            records = getattr(message, STREAMS[request.DESCRIPTOR.name].records)
+            yield from [records] if isinstance(records, Message) else records
+
+    def observe(self, observations: Iterable[observations_pb2.UrlObservation]) -> Iterator[observations_pb2.ObservationResult]:
+        """Saves observations while they are made, and returns a result for each, in their order."""
+        observed = iter(observations)
+        while batch := list(itertools.islice(observed, OBSERVATIONS)):
+            yield from self.call(observations_pb2.ObserveUrlsRequest(observations=batch)).results
+
+    def _operation(self, request: Message, *, is_stream: bool) -> Operation:
+        name = request.DESCRIPTOR.full_name
+        operation = self._operations.get(name)
+        if operation is None or operation.is_stream != is_stream or (is_stream and request.DESCRIPTOR.name not in STREAMS):
+            raise TypeError(f"{name} is not the request of {'a stream of records' if is_stream else 'an operation with one response'}")
+        return operation
+
+    def _metadata(self) -> list[tuple[str, str]]:
+        token = self._token if isinstance(self._token, str) else self._token()
+        return [("authorization", f"Bearer {token}")]
+
+
+class Attempts:
+    """Counts the tries of a call, and waits between them."""
+
+    def __init__(self, tries: int, may_renew: bool) -> None:
+        self.failed, self.tries, self.may_renew = 0, tries, may_renew
+
+    def again(self, refused: Refusal, end: float | None = None) -> None:
+        """Returns when the call may be sent again after this error, or raises it."""
+        if refused.code == grpc.StatusCode.UNAUTHENTICATED and self.may_renew:
+            # The token may have expired on its way.
+            self.may_renew = False
+            return
+        self.failed += 1
+        wait = refused.retry_after + min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
+        is_late = end is not None and time.monotonic() + wait >= end
+        if refused.code not in AGAIN or self.failed >= self.tries or is_late:
+            raise refused from None
+        time.sleep(wait)

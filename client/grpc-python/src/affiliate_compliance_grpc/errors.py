@@ -1,0 +1,45 @@
+"""Why a call failed."""
+
+from dataclasses import dataclass, field
+
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+DOMAIN = "compliance.v1"
+
+
+@dataclass
+class Refusal(Exception):
+    """A call that failed, after its retries."""
+
+    code: grpc.StatusCode
+    message: str
+    """A sentence for people."""
+    reason: str = ""
+    """A name of `compliance.v1.Reason` without its prefix, such as `ETAG_MISMATCH`; empty if the service was not reached."""
+    violations: dict[str, str] = field(default_factory=dict)
+    """Sentences by field, for an invalid request."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    """What programs may need, such as `last_position` for `POSITION_GONE`."""
+    retry_after: float = 0
+    """Seconds that the service asks to wait."""
+
+    def __str__(self) -> str:
+        violations = "".join(f"; {path}: {sentence}" for path, sentence in self.violations.items())
+        return f"{self.reason or self.code.name}: {self.message}{violations}"
+
+
+def refusal(error: grpc.RpcError) -> Refusal:
+    """Decodes the details of an error, for calls of the generated stubs."""
+    decoded = Refusal(error.code(), error.details() or "")
+    status = rpc_status.from_call(error)
+    for detail in status.details if status else []:
+        info, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
+        if detail.Unpack(info) and info.domain == DOMAIN:
+            decoded.reason, decoded.metadata = info.reason, dict(info.metadata)
+        elif detail.Unpack(request):
+            decoded.violations = {violation.field: violation.description for violation in request.field_violations}
+        elif detail.Unpack(retry):
+            decoded.retry_after = retry.retry_delay.ToTimedelta().total_seconds()
+    return decoded

@@ -1,0 +1,189 @@
+"""Runs the client against a running service, also over connections that break. The token needs the scope `monitor`.
+
+    GRPC=127.0.0.1:50051 TOKEN=… TOKEN_WITHOUT_SCOPE=… python -m unittest discover client/grpc-python/tests
+"""
+
+import os
+import socket
+import threading
+import time
+import unittest
+import uuid
+
+import grpc
+from affiliate_compliance_grpc import Client, Refusal, open_channel, refusal
+from breaking_proxy import GRPC, TOKEN, Proxy
+from compliance.v1 import affiliates_pb2, case_changes_pb2, cases_pb2, changes_pb2, errors_pb2, exports_pb2
+from compliance.v1 import observations_pb2, urls_pb2, urls_pb2_grpc, vocabularies_pb2
+
+RECORDS = 2000
+
+
+class TestClient(unittest.TestCase):
+    def setUp(self):
+        self.prefix = f"https://example.org/{uuid.uuid4().hex}"
+        self.client = self.client_at(GRPC)
+
+    def client_at(self, target, token=TOKEN, **settings):
+        return self.enterContext(Client(target, token, **settings))
+
+    def proxy(self, **limits):
+        proxy = Proxy(**limits)
+        self.addCleanup(proxy.listener.close)
+        return proxy
+
+    def observations(self, count, **fields):
+        return [observations_pb2.UrlObservation(url=f"{self.prefix}/{number}", **fields) for number in range(count)]
+
+    def affiliate(self):
+        fields = affiliates_pb2.AffiliateInput(client_affiliate_id="A-1", affiliate_name=uuid.uuid4().hex, notes="x" * 2000)
+        return self.client.call(affiliates_pb2.CreateAffiliateRequest(affiliate=fields)).affiliate_id
+
+    def refused(self, request, client=None):
+        with self.assertRaises(Refusal) as refused:
+            (client or self.client).call(request)
+        return refused.exception
+
+    def test_findings_are_saved_and_read(self):
+        wrong = observations_pb2.UrlObservation(url=f"{self.prefix}/x", country="ZZ")
+        wrong.infractions.add(infraction_type="Health Claim", infraction_name="unlimited income")
+        saved, refused = self.client.observe([*self.observations(1, landing_page="https://example.org"), wrong])
+        self.assertEqual((saved.code, saved.created), (errors_pb2.RESULT_CODE_SAVED, True))
+        self.assertEqual(refused.code, errors_pb2.RESULT_CODE_UPDATE_FAILED)
+        fields = {violation.field for violation in refused.violations}
+        self.assertEqual(fields, {"country", "infractions.0.infraction_name"})
+        infraction = {"infraction_type": "Health Claim", "infraction_name": "weight loss"}
+        record = observations_pb2.RecordInfractionsRequest(infractions=[{"url_id": saved.url_id, "infraction": infraction}])
+        for changed in (True, False):
+            (result,) = self.client.call(record).results
+            self.assertEqual((result.code, result.changed), (errors_pb2.RESULT_CODE_SAVED, changed))
+        url = self.client.call(urls_pb2.GetComplianceUrlRequest(id=saved.url_id))
+        self.assertEqual((url.url, url.landing_page), (f"{self.prefix}/0", "https://example.org"))
+        self.assertEqual([infraction.infraction_name for infraction in url.infractions], ["weight loss"])
+        vocabularies = self.client.call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies
+        self.assertIn(url.incident_status, [entry.name for names in vocabularies for entry in names.entries])
+
+    def test_errors_have_a_reason_and_violations(self):
+        refused = self.refused(urls_pb2.GetComplianceUrlRequest(id=2**53 - 1))
+        self.assertEqual((refused.code, refused.reason), (grpc.StatusCode.NOT_FOUND, "URL_NOT_FOUND"))
+        refused = self.refused(urls_pb2.ListComplianceUrlsRequest(per_page=1000, discovery_after="yesterday"))
+        self.assertEqual((refused.reason, set(refused.violations)), ("INVALID_FIELDS", {"per_page", "discovery_after"}))
+        for token, reason in (("nonsense", "TOKEN_INVALID"), (os.environ["TOKEN_WITHOUT_SCOPE"], "SCOPE_MISSING")):
+            refused = self.refused(observations_pb2.ObserveUrlsRequest(observations=self.observations(1)), self.client_at(GRPC, token))
+            self.assertEqual(refused.reason, reason)
+        refused = self.refused(changes_pb2.ListChangesRequest(after=2**52))
+        self.assertEqual((refused.reason, refused.metadata["dropped_position"].isdecimal()), ("POSITION_GONE", True))
+        # The generated stubs have the same errors.
+        stub = urls_pb2_grpc.ComplianceUrlServiceStub(self.enterContext(open_channel(GRPC)))
+        with self.assertRaises(grpc.RpcError) as error:
+            stub.GetComplianceUrl(urls_pb2.GetComplianceUrlRequest(id=1))
+        self.assertEqual(refusal(error.exception).reason, "TOKEN_MISSING")
+
+    def test_a_change_of_what_has_changed_is_refused(self):
+        fields = case_changes_pb2.CaseInput(affiliate_id=self.affiliate())
+        opened = self.client.call(case_changes_pb2.OpenCaseRequest(request_id=self.prefix, case=fields))
+        etag = self.client.call(cases_pb2.GetComplianceCaseRequest(id=opened.case_id)).etag
+        self.client.call(case_changes_pb2.ResolveCaseRequest(id=opened.case_id, etag=etag))
+        refused = self.refused(case_changes_pb2.CloseCaseRequest(id=opened.case_id, etag=etag))
+        self.assertEqual(refused.reason, "ETAG_MISMATCH")
+
+    def test_requests_of_other_operations_are_refused_by_the_client(self):
+        with self.assertRaises(TypeError):
+            self.client.call(exports_pb2.ExportUrlsRequest())
+        with self.assertRaises(TypeError):
+            next(self.client.messages(urls_pb2.GetComplianceUrlRequest(id=1)))
+
+    def test_a_token_that_was_refused_is_replaced_once(self):
+        tokens = ["expired", TOKEN]
+        client = self.client_at(GRPC, lambda: tokens.pop(0))
+        self.assertTrue(client.call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies)
+        tokens = ["expired", TOKEN]
+        self.assertEqual(len(list(client.messages(exports_pb2.ExportCasesRequest(after_case_id=2**52)))), 0)
+        tokens = ["expired", "expired", TOKEN]
+        self.assertEqual(self.refused(vocabularies_pb2.ListVocabulariesRequest(), client).reason, "TOKEN_INVALID")
+        self.assertEqual(tokens, [TOKEN])
+
+    def test_a_call_is_repeated_after_lost_connections(self):
+        # The preface and the settings are shorter, a token is longer.
+        proxy = self.proxy(of_requests=300)
+        (saved,) = self.client_at(proxy.address).observe(self.observations(1))
+        self.assertEqual((saved.code, proxy.connections), (errors_pb2.RESULT_CODE_SAVED, 3))
+
+    def test_a_call_ends_at_its_deadline_and_after_its_tries(self):
+        # It accepts connections and never responds.
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        mute = self.client_at("127.0.0.1:%d" % silent.getsockname()[1], deadline=0.3)
+        start = time.monotonic()
+        self.assertEqual(self.refused(urls_pb2.GetComplianceUrlRequest(id=1), mute).code, grpc.StatusCode.DEADLINE_EXCEEDED)
+        self.assertLess(time.monotonic() - start, 5)
+        free = socket.create_server(("127.0.0.1", 0))
+        address = "127.0.0.1:%d" % free.getsockname()[1]
+        free.close()
+        absent = self.client_at(address, tries=2)
+        self.assertEqual(self.refused(urls_pb2.GetComplianceUrlRequest(id=1), absent).code, grpc.StatusCode.UNAVAILABLE)
+
+    def test_an_export_resumes_after_lost_connections(self):
+        results = list(self.client.observe(self.observations(RECORDS, note="x" * 4000)))
+        self.assertEqual({result.code for result in results}, {errors_pb2.RESULT_CODE_SAVED})
+        proxy = self.proxy(of_responses=3 << 20)
+        messages = list(self.client_at(proxy.address).messages(exports_pb2.ExportUrlsRequest()))
+        urls = [observation.url for message in messages for observation in message.observations]
+        self.assertEqual(len(urls), len(set(urls)))
+        self.assertEqual([url for url in urls if url.startswith(self.prefix)], [f"{self.prefix}/{number}" for number in range(RECORDS)])
+        self.assertEqual(proxy.connections, 3)
+
+        # As after an interruption of the program.
+        checkpoint = messages[len(messages) // 2].last_url_id
+        rest = [one.url for one in self.client.records(exports_pb2.ExportUrlsRequest(after_url_id=checkpoint))]
+        self.assertEqual(rest, urls[-len(rest) :])
+        self.assertNotIn(len(rest), (0, len(urls)))
+        listed = [one.url for one in self.client.records(urls_pb2.ListAllComplianceUrlsRequest())]
+        self.assertEqual(listed, urls)
+
+    def test_affiliates_are_listed_once_over_lost_connections(self):
+        for _ in range(60):
+            self.affiliate()
+        proxy = self.proxy(of_responses=40_000)
+        listed = [affiliate.id for affiliate in self.client_at(proxy.address).records(affiliates_pb2.ListAffiliatesRequest())]
+        self.assertEqual(listed, sorted(set(listed)))
+        self.assertEqual(listed, [affiliate.id for affiliate in self.client.records(affiliates_pb2.ListAffiliatesRequest())])
+        self.assertGreater(proxy.connections, 1)
+
+    def test_changes_are_watched_over_lost_connections(self):
+        first = self.client.call(changes_pb2.ListChangesRequest()).last_position
+        ids = [self.affiliate() for _ in range(3)]
+        watch = self.client_at(self.proxy(of_responses=400).address).records(changes_pb2.WatchChangesRequest(after=first, types=["affiliate"]))
+        seen = []
+        while len(seen) < len(ids):
+            seen += [change.id for change in next(watch).changes]
+        self.assertEqual(seen, ids)
+
+    def test_streams_above_the_limit_wait(self):
+        list(self.client.observe(self.observations(RECORDS, note="x" * 4000)))
+        streams = [self.client.messages(exports_pb2.ExportUrlsRequest()) for _ in range(64)]
+        for stream in streams:
+            next(stream)
+        impatient = self.client_at(GRPC, tries=1)
+        with self.assertRaises(Refusal) as refused:
+            next(impatient.messages(exports_pb2.ExportUrlsRequest()))
+        self.assertEqual((refused.exception.code, refused.exception.reason), (grpc.StatusCode.RESOURCE_EXHAUSTED, "RATE_LIMITED"))
+        self.assertGreaterEqual(refused.exception.retry_after, 1)
+        end = threading.Timer(0.5, lambda: [stream.close() for stream in streams])
+        end.start()
+        self.addCleanup(end.join)
+        self.assertGreaterEqual(sum(1 for _ in self.client.records(exports_pb2.ExportUrlsRequest())), RECORDS)
+
+    def test_settings_that_cannot_work_are_reported(self):
+        for target, certificates, message in (
+            ("ftp://127.0.0.1:1", {}, "neither host:port nor https://host:port"),
+            (GRPC, {"ca": "ca.pem"}, f"certificates are for https, and the service is at {GRPC}"),
+            ("https://127.0.0.1:1", {"certificate": "own.pem"}, "a certificate and its key belong together"),
+            ("https://127.0.0.1:1", {"ca": __file__}, "is not a PEM file"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                Client(target, TOKEN, **certificates)
+
+
+if __name__ == "__main__":
+    unittest.main()

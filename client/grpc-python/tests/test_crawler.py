@@ -1,0 +1,67 @@
+"""Runs the crawler against a running service.
+
+    GRPC=127.0.0.1:50051 TOKEN=… python -m unittest discover client/grpc-python/tests
+
+With SECURE_GRPC=https://…, SECURE_TOKEN, and CERTIFICATES, a folder with the files of deploy/make-certificates, mutual TLS is tested, too.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import uuid
+from pathlib import Path
+
+CRAWLER = Path(__file__).parent.parent / "examples/crawler.py"
+
+
+class TestCrawler(unittest.TestCase):
+    def setUp(self):
+        self.prefix = f"https://example.org/{uuid.uuid4().hex}"
+
+    def test_the_program_names_refused_lines(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        findings = folder / "findings.ndjson"
+        good = '{"url": "%s/%d", "last_seen": "2026-01-31T12:00:00Z"}\n'
+        findings.write_text(good % (self.prefix, 1) + "\n" + '{"url": "nowhere"}\n' + good % (self.prefix, 2))
+        for summary in ("2 new, 0 known, 1 refused\n", "0 new, 2 known, 1 refused\n"):
+            result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
+            self.assertEqual((result.returncode, result.stdout), (1, summary), result.stderr)
+            self.assertEqual(result.stderr, f"{findings}:3: url: The url field must be a valid URL.\n")
+        findings.write_text('{"link": 1}')
+        result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(f"{findings}:1: ", result.stderr)
+
+    def run_crawler(self, **settings):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        findings = folder / "findings.ndjson"
+        findings.write_text('{"url": "%s/1"}' % self.prefix)
+        command, environment = [sys.executable, CRAWLER, findings], {**os.environ, **settings}
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+
+    def test_settings_that_cannot_work_are_reported_at_once(self):
+        settings = (
+            ({"GRPC": "ftp://127.0.0.1:1"}, "neither host:port nor https://host:port"),
+            ({"GRPC_CA": "ca.pem"}, "certificates are for https"),
+            ({"GRPC": "https://127.0.0.1:1", "GRPC_CA": "/nowhere"}, "No such file or directory: '/nowhere'"),
+        )
+        for wrong, message in settings:
+            result = self.run_crawler(**wrong)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(message, result.stderr)
+
+    @unittest.skipUnless("SECURE_GRPC" in os.environ, "no service with TLS")
+    def test_who_trusts_the_authority_and_has_a_certificate_is_served(self):
+        folder = Path(os.environ["CERTIFICATES"])
+        trust = {"GRPC": os.environ["SECURE_GRPC"], "TOKEN": os.environ["SECURE_TOKEN"], "GRPC_CA": str(folder / "authority.pem")}
+        identity = {"GRPC_CERT": str(folder / "gateway.pem"), "GRPC_KEY": str(folder / "gateway-key.pem")}
+        result = self.run_crawler(**trust, **identity)
+        self.assertEqual((result.returncode, result.stdout), (0, "1 new, 0 known, 0 refused\n"), result.stderr)
+        self.assertEqual(self.run_crawler(**trust).returncode, 2)
+        self.assertEqual(self.run_crawler(**{**trust, "GRPC_CA": ""}, **identity).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,67 @@
+"""What the operations have in common: what a request has, and what a response holds."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .transport import Transport
+
+# Records a page: the most there can be.
+PER_PAGE = 200
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of an item of a batch."""
+
+    code: str
+    """The result code, such as `1020` (saved) or `1023` (exists already)."""
+    message: str
+    """A sentence for people."""
+    id: int | None
+    """The ID of the affiliate, URL or incident, if the result names it."""
+
+    @property
+    def ok(self) -> bool:
+        return self.code == "1020"
+
+
+class Calls:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
+        """The data of a read."""
+        return self._transport.call("GET", path, query)[0]["data"]
+
+    def _write(self, method: str, path: str, body: Any = None, if_match: str | None = None) -> tuple[Any, str]:
+        """The response of any other operation, and the etag of what it changed."""
+        headers = None if if_match is None else {"If-Match": if_match}
+        return self._transport.call(method, path, body=body, headers=headers)
+
+    def _with_etag(self, path: str) -> tuple[Any, str]:
+        body, etag = self._transport.call("GET", path)
+        return body["data"], etag
+
+    def _if_changed(self, path: str, etag: str) -> tuple[Any, str] | None:
+        body, new = self._transport.call("GET", path, headers={"If-None-Match": etag})
+        return None if body is None else (body["data"], new)
+
+    def _pages(self, path: str, per_page: int, filters: Mapping[str, Any]) -> Iterator[Any]:
+        number, last = 1, 1
+        while number <= last:
+            query = {**filters, "sort_by": "id", "sort_dir": "asc", "per_page": per_page, "page": number}
+            page, _ = self._transport.call("GET", path, query)
+            yield from page["data"]
+            number, last = number + 1, page["meta"]["last_page"]
+
+    def _batch(self, method: str, path: str, body: Mapping[str, Any]) -> list[Result]:
+        """One result for each item. Without items there is nothing to send."""
+        if not any(body.values()):
+            return []
+        items, _ = self._write(method, path, body)
+        return [Result(item["code"], item["detail"]["msg"], id_of(item["detail"])) for item in items]
+
+
+def id_of(detail: Mapping[str, Any]) -> int | None:
+    return next((detail[name] for name in ("affiliate_id", "url_id", "incident_id") if name in detail), None)

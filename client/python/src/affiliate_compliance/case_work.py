@@ -1,0 +1,95 @@
+"""URLs and cases: lists, records, and the work on them. Changes need the scope `cases`, except new URLs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Unpack
+
+from .calls import PER_PAGE, Calls, Result
+from .models import (
+    CaseClose,
+    CaseFilters,
+    CaseOpen,
+    CaseReopen,
+    CaseResolve,
+    CaseUpdate,
+    ComplianceCase,
+    ComplianceUrl,
+    IncidentItem,
+    IncidentKey,
+    UrlFilters,
+    UrlReview,
+)
+
+
+class CaseWork(Calls):
+    def urls(self, *, per_page: int = PER_PAGE, **filters: Unpack[UrlFilters]) -> Iterator[ComplianceUrl]:
+        """All URLs that match the filters, by ID ascending. URLs that are added during the call come last."""
+        return self._pages("/api/urls", per_page, filters)
+
+    def url(self, id: int, *, as_of: str | None = None) -> ComplianceUrl:
+        """A URL, as it is or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        url: ComplianceUrl = self._get(f"/api/urls/{id}", {"as_of": as_of})
+        return url
+
+    def search_urls(self, text: str, limit: int | None = None) -> list[ComplianceUrl]:
+        """The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50."""
+        urls: list[ComplianceUrl] = self._get("/api/urls:search", {"q": text, "limit": limit})
+        return urls
+
+    def add_urls(self, urls: Sequence[str]) -> list[Result]:
+        """One result for each. A URL that exists is skipped (`1023`)."""
+        return self._batch("POST", "/api/urls", {"urls": [{"url": url} for url in urls]})
+
+    def review_url(self, id: int, review: UrlReview) -> None:
+        """Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL."""
+        self._write("PATCH", f"/api/urls/{id}", review)
+
+    def cases(self, *, per_page: int = PER_PAGE, **filters: Unpack[CaseFilters]) -> Iterator[ComplianceCase]:
+        """All cases that match the filters, by ID ascending. Cases that are opened during the call come last."""
+        return self._pages("/api/cases", per_page, filters)
+
+    def case(self, id: int, *, as_of: str | None = None) -> ComplianceCase:
+        """A case, as it is or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        case: ComplianceCase = self._get(f"/api/cases/{id}", {"as_of": as_of})
+        return case
+
+    def case_with_etag(self, id: int) -> tuple[ComplianceCase, str]:
+        """A case, and the etag to change it with."""
+        return self._with_etag(f"/api/cases/{id}")
+
+    def case_if_changed(self, id: int, etag: str) -> tuple[ComplianceCase, str] | None:
+        """None if the case still has this etag."""
+        return self._if_changed(f"/api/cases/{id}", etag)
+
+    def open_case(self, opening: CaseOpen) -> int:
+        """The ID of the new case. `request_id` is your key: if it was used before, the ID of the case that it opened."""
+        return int(self._write("POST", "/api/cases", opening)[0]["detail"]["case_id"])
+
+    def update_case(self, id: int, change: CaseUpdate, if_match: str | None = None) -> str:
+        """Changes the fields that `change` has; None clears a field. Returns the case's new etag.
+
+        With the etag of the case that was read as `if_match`, raises `Changed`, and saves nothing, if the case has another one now.
+        """
+        return self._write("PATCH", f"/api/cases/{id}", change, if_match)[1]
+
+    def resolve_case(self, id: int, fields: CaseResolve | None = None, if_match: str | None = None) -> str:
+        """Sets the status Resolved. Returns the case's etag."""
+        return self._move(id, "resolve", fields, if_match)
+
+    def close_case(self, id: int, fields: CaseClose | None = None, if_match: str | None = None) -> str:
+        """Sets the status Closed, or another that ends a case. Returns the case's etag."""
+        return self._move(id, "close", fields, if_match)
+
+    def reopen_case(self, id: int, fields: CaseReopen | None = None, if_match: str | None = None) -> str:
+        """Sets the status Open, or another that does not end a case. Returns the case's etag."""
+        return self._move(id, "reopen", fields, if_match)
+
+    def attach_incidents(self, id: int, incidents: Sequence[IncidentItem]) -> list[Result]:
+        """One result for each. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone."""
+        return self._batch("POST", f"/api/cases/{id}/incidents", {"incidents": incidents})
+
+    def detach_incidents(self, id: int, incidents: Sequence[IncidentKey]) -> list[Result]:
+        """One result for each. An incident that the case does not have counts as detached."""
+        return self._batch("POST", f"/api/cases/{id}/incidents:detach", {"incidents": incidents})
+
+    def _move(self, id: int, action: str, fields: Mapping[str, Any] | None, if_match: str | None) -> str:
+        return self._write("POST", f"/api/cases/{id}/{action}", fields or {}, if_match)[1]

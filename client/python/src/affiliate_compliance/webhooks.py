@@ -1,0 +1,44 @@
+"""Endpoints that receive the changes of the company. The token needs the scope `webhooks`."""
+
+import builtins
+
+from .calls import Calls
+from .models import CreateWebhookResponse, TestWebhookResponse, Webhook, WebhookCreate, WebhookDelivery, WebhookUpdate
+
+
+class Webhooks(Calls):
+    def list(self) -> builtins.list[Webhook]:
+        webhooks: builtins.list[Webhook] = self._get("/api/webhooks")
+        return webhooks
+
+    def read(self, id: int) -> Webhook:
+        webhook: Webhook = self._get(f"/api/webhooks/{id}")
+        return webhook
+
+    def create(self, webhook: WebhookCreate) -> CreateWebhookResponse:
+        """The webhook with its secret, which cannot be read later."""
+        created: CreateWebhookResponse = self._write("POST", "/api/webhooks", webhook)[0]["data"]
+        return created
+
+    def update(self, id: int, change: WebhookUpdate) -> Webhook:
+        """Changes the fields that `change` has."""
+        webhook: Webhook = self._write("PUT", f"/api/webhooks/{id}", change)[0]["data"]
+        return webhook
+
+    def delete(self, id: int) -> None:
+        self._write("DELETE", f"/api/webhooks/{id}")
+
+    def rotate_secret(self, id: int) -> CreateWebhookResponse:
+        """Makes a new secret. For a while, messages are signed with the secret before as well."""
+        rotated: CreateWebhookResponse = self._write("POST", f"/api/webhooks/{id}/secret")[0]["data"]
+        return rotated
+
+    def test(self, id: int) -> TestWebhookResponse:
+        """Sends a test message, and tells what became of it."""
+        tested: TestWebhookResponse = self._write("POST", f"/api/webhooks/{id}/test")[0]["data"]
+        return tested
+
+    def deliveries(self, id: int, limit: int | None = None) -> builtins.list[WebhookDelivery]:
+        """The latest attempts to deliver messages, newest first: 100, or as many as `limit`."""
+        deliveries: builtins.list[WebhookDelivery] = self._get(f"/api/webhooks/{id}/deliveries", {"limit": limit})
+        return deliveries

@@ -1,0 +1,91 @@
+/** What the operations have in common: what a request has, and what a response holds. */
+
+import { type Answer, Transport } from "./transport.js";
+
+/** What became of an item of a batch. */
+export interface Result {
+  /** Whether it was saved. */
+  ok: boolean;
+  /** The result code, such as `1020` (saved) or `1023` (exists already). */
+  code: string;
+  /** A sentence for people. */
+  message: string;
+  /** The ID of the affiliate, URL or incident, if the result names it. */
+  id: number | undefined;
+}
+
+/** The condition of a change. */
+export interface Condition {
+  /** The etag of the record that was read. `Changed` if the record has another one now; nothing is saved then. */
+  ifMatch?: string;
+}
+
+/** The time of a read. */
+export interface Past {
+  /** Reads the record as it was at the end of this second: `YYYY-MM-DD HH:MM:SS`, UTC. */
+  asOf?: string;
+}
+
+export interface Paging {
+  /** Records of a request; 200, the most there can be, by default. */
+  perPage?: number;
+}
+
+interface Found<Data> {
+  data: Data;
+  meta: { last_page: number };
+}
+
+interface Item {
+  code: string;
+  detail: { msg: string; affiliate_id?: number; url_id?: number; incident_id?: number };
+}
+
+export class Calls {
+  protected readonly transport: Transport;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+  }
+
+  /** The data of a read. */
+  protected async get<Data>(path: string, query?: Record<string, unknown>): Promise<Data> {
+    return ((await this.transport.call({ method: "GET", path, query })).json as Found<Data>).data;
+  }
+
+  /** The data of any other operation. */
+  protected async send<Data>(method: string, path: string, body?: unknown, condition?: Condition): Promise<Data> {
+    return ((await this.write(method, path, body, condition)).json as Found<Data>).data;
+  }
+
+  protected write(method: string, path: string, body?: unknown, { ifMatch }: Condition = {}): Promise<Answer> {
+    return this.transport.call({ method, path, body, headers: ifMatch === undefined ? {} : { "If-Match": ifMatch } });
+  }
+
+  protected async withEtag<Data>(path: string): Promise<[Data, string]> {
+    const { json, etag } = await this.transport.call({ method: "GET", path });
+    return [(json as Found<Data>).data, etag];
+  }
+
+  protected async ifChanged<Data>(path: string, etag: string): Promise<[Data, string] | undefined> {
+    const answer = await this.transport.call({ method: "GET", path, headers: { "If-None-Match": etag } });
+    return answer.json === undefined ? undefined : [(answer.json as Found<Data>).data, answer.etag];
+  }
+
+  protected async *pages<Data>(path: string, { perPage = 200, ...filters }: Paging): AsyncGenerator<Data, void, undefined> {
+    for (let [number, last] = [1, 1]; number <= last; number += 1) {
+      const query = { ...filters, sort_by: "id", sort_dir: "asc", per_page: perPage, page: number };
+      const page = (await this.transport.call({ method: "GET", path, query })).json as Found<Data[]>;
+      yield* page.data;
+      last = page.meta.last_page;
+    }
+  }
+
+  /** One result for each item. Without items there is nothing to send. */
+  protected async batch(method: string, path: string, body: unknown, count: number): Promise<Result[]> {
+    const items = count === 0 ? [] : ((await this.write(method, path, body)).json as Item[]);
+    return items.map(({ code, detail }) => {
+      return { ok: code === "1020", code, message: detail.msg, id: detail.affiliate_id ?? detail.url_id ?? detail.incident_id };
+    });
+  }
+}

@@ -1,0 +1,107 @@
+/** URLs and cases: lists, records, and the work on them. Changes need the scope `cases`, except new URLs. */
+
+import { Calls, type Condition, type Paging, type Past, type Result } from "./calls.js";
+import type {
+  CaseClose,
+  CaseOpen,
+  CaseReopen,
+  CaseResolve,
+  CaseUpdate,
+  ComplianceCase,
+  ComplianceUrl,
+  IncidentItem,
+  IncidentKey,
+  UrlReview,
+} from "./records.js";
+import type { paths } from "./schema.js";
+
+type Query<Path extends "/api/urls" | "/api/cases"> = NonNullable<paths[Path]["get"]["parameters"]["query"]>;
+type Filters<Path extends "/api/urls" | "/api/cases"> = Omit<Query<Path>, "sort_by" | "sort_dir" | "per_page" | "page">;
+
+export type UrlFilters = Filters<"/api/urls">;
+export type CaseFilters = Filters<"/api/cases">;
+
+export class CaseWork extends Calls {
+  /** All URLs that match the filters, by ID ascending. URLs that are added during the call come last. */
+  urls(filters: UrlFilters & Paging = {}): AsyncGenerator<ComplianceUrl, void, undefined> {
+    return this.pages("/api/urls", filters);
+  }
+
+  url(id: number, { asOf }: Past = {}): Promise<ComplianceUrl> {
+    return this.get(`/api/urls/${id}`, { as_of: asOf });
+  }
+
+  /** The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50. */
+  searchUrls(text: string, limit?: number): Promise<ComplianceUrl[]> {
+    return this.get("/api/urls:search", { q: text, limit });
+  }
+
+  /** One result for each. A URL that exists is skipped (`1023`). */
+  addUrls(urls: readonly string[]): Promise<Result[]> {
+    return this.batch("POST", "/api/urls", { urls: urls.map((url) => ({ url })) }, urls.length);
+  }
+
+  /** Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL. */
+  async reviewUrl(id: number, review: UrlReview): Promise<void> {
+    await this.write("PATCH", `/api/urls/${id}`, review);
+  }
+
+  /** All cases that match the filters, by ID ascending. Cases that are opened during the call come last. */
+  cases(filters: CaseFilters & Paging = {}): AsyncGenerator<ComplianceCase, void, undefined> {
+    return this.pages("/api/cases", filters);
+  }
+
+  case(id: number, { asOf }: Past = {}): Promise<ComplianceCase> {
+    return this.get(`/api/cases/${id}`, { as_of: asOf });
+  }
+
+  /** A case, and the etag to change it with. */
+  caseWithEtag(id: number): Promise<[ComplianceCase, string]> {
+    return this.withEtag(`/api/cases/${id}`);
+  }
+
+  /** Undefined if the case still has this etag. */
+  caseIfChanged(id: number, etag: string): Promise<[ComplianceCase, string] | undefined> {
+    return this.ifChanged(`/api/cases/${id}`, etag);
+  }
+
+  /** Returns the ID of the new case. `request_id` is your key: if it was used before, the ID of the case that it opened. */
+  async openCase(opening: CaseOpen): Promise<number> {
+    const { json } = await this.write("POST", "/api/cases", opening);
+    return (json as { detail: { case_id: number } }).detail.case_id;
+  }
+
+  /** Changes the fields that `change` has; null clears a field. Returns the case's new etag. */
+  updateCase(id: number, change: CaseUpdate, condition?: Condition): Promise<string> {
+    return this.#move("PATCH", id, "", change, condition);
+  }
+
+  /** Sets the status Resolved. Returns the case's etag. */
+  resolveCase(id: number, fields: CaseResolve = {}, condition?: Condition): Promise<string> {
+    return this.#move("POST", id, "/resolve", fields, condition);
+  }
+
+  /** Sets the status Closed, or another that ends a case. Returns the case's etag. */
+  closeCase(id: number, fields: CaseClose = {}, condition?: Condition): Promise<string> {
+    return this.#move("POST", id, "/close", fields, condition);
+  }
+
+  /** Sets the status Open, or another that does not end a case. Returns the case's etag. */
+  reopenCase(id: number, fields: CaseReopen = {}, condition?: Condition): Promise<string> {
+    return this.#move("POST", id, "/reopen", fields, condition);
+  }
+
+  /** One result for each. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone. */
+  attachIncidents(id: number, incidents: readonly IncidentItem[]): Promise<Result[]> {
+    return this.batch("POST", `/api/cases/${id}/incidents`, { incidents }, incidents.length);
+  }
+
+  /** One result for each. An incident that the case does not have counts as detached. */
+  detachIncidents(id: number, incidents: readonly IncidentKey[]): Promise<Result[]> {
+    return this.batch("POST", `/api/cases/${id}/incidents:detach`, { incidents }, incidents.length);
+  }
+
+  async #move(method: string, id: number, action: string, fields: object, condition?: Condition): Promise<string> {
+    return (await this.write(method, `/api/cases/${id}${action}`, fields, condition)).etag;
+  }
+}

@@ -1,0 +1,43 @@
+/** Endpoints that receive the changes of the company. The token needs the scope `webhooks`. */
+
+import { Calls } from "./calls.js";
+import type { Webhook, WebhookCreate, WebhookDelivery, WebhookTest, WebhookUpdate, WebhookWithSecret } from "./records.js";
+
+export class Webhooks extends Calls {
+  list(): Promise<Webhook[]> {
+    return this.get("/api/webhooks");
+  }
+
+  read(id: number): Promise<Webhook> {
+    return this.get(`/api/webhooks/${id}`);
+  }
+
+  /** Returns the webhook with its secret, which cannot be read later. */
+  create(webhook: WebhookCreate): Promise<WebhookWithSecret> {
+    return this.send("POST", "/api/webhooks", webhook);
+  }
+
+  /** Changes the fields that `change` has. */
+  update(id: number, change: WebhookUpdate): Promise<Webhook> {
+    return this.send("PUT", `/api/webhooks/${id}`, change);
+  }
+
+  async delete(id: number): Promise<void> {
+    await this.write("DELETE", `/api/webhooks/${id}`);
+  }
+
+  /** Makes a new secret. For a while, messages are signed with the secret before as well. */
+  rotateSecret(id: number): Promise<WebhookWithSecret> {
+    return this.send("POST", `/api/webhooks/${id}/secret`);
+  }
+
+  /** Sends a test message, and tells what became of it. */
+  test(id: number): Promise<WebhookTest> {
+    return this.send("POST", `/api/webhooks/${id}/test`);
+  }
+
+  /** The latest attempts to deliver messages, newest first: 100, or as many as `limit`. */
+  deliveries(id: number, limit?: number): Promise<WebhookDelivery[]> {
+    return this.get(`/api/webhooks/${id}/deliveries`, { limit });
+  }
+}
