@@ -86,11 +86,11 @@ pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
     policy: POLICY,
     files: files!("console":
         "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
-        "affiliate-lookup.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js"
-        "chips.js" "columns.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js" "fields.js"
-        "header.js" "history.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"
-        "pager.js" "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "search.js"
-        "session.js" "sign-in.js" "timestamps.js" "trends.js" "urls-batch.js" "visited.js" "work.js"
+        "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js"
+        "chips.js" "columns.js" "command-palette.js" "copy.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js" "fields.js"
+        "header.js" "history.js" "history-words.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"
+        "pager.js" "record-groups.js" "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "saved-filters.js" "search.js"
+        "session.js" "shortcuts.js" "sign-in.js" "timestamps.js" "trends.js" "undo.js" "urls-batch.js" "visited.js" "work.js"
     ),
 });
 
@@ -125,8 +125,9 @@ mod tests {
             loaded.extend(named(&text, "from \"./"));
             for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage"]
             {
-                // Which columns are shown is all that stays in the browser.
-                let is_allowed = forbidden == "localStorage" && path.ends_with("columns.js");
+                // Which columns are shown, and filters that were saved, are all that stays in the browser.
+                let is_allowed = forbidden == "localStorage"
+                    && ["columns.js", "saved-filters.js"].iter().any(|name| path.ends_with(name));
                 assert!(is_allowed || !text.contains(forbidden), "{} has {forbidden}", path.display());
             }
         }

@@ -17,6 +17,7 @@ const STEPS = {
   ...require("./console/adding.cjs"),
   ...require("./console/records.cjs"),
   ...require("./console/work.cjs"),
+  ...require("./console/desk.cjs"),
   ...require("./console/exports.cjs"),
   ...require("./console/refusals.cjs"),
 };
