@@ -79,7 +79,7 @@ pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     Page { html: Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html"))), policy: POLICY, files }
 });
 
-/// The console, to read records and to edit affiliates. Records hold what strangers wrote, so no text may become markup or a
+/// The console, to find records and to work on them. Records hold what strangers wrote, so no text may become markup or a
 /// script, whatever the page's code does (`require-trusted-types-for` without any policy).
 pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
     html: Asset::page("", include_bytes!("console/page.html")),
@@ -88,7 +88,7 @@ pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
         "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
         "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js"
         "chips.js" "columns.js" "command-palette.js" "copy.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js" "fields.js"
-        "header.js" "history.js" "history-words.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"
+        "header.js" "history.js" "history-parts.js" "history-words.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"
         "pager.js" "record-groups.js" "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "saved-filters.js" "search.js"
         "session.js" "shortcuts.js" "sign-in.js" "timestamps.js" "trends.js" "undo.js" "urls-batch.js" "visited.js" "work.js"
     ),

@@ -3,6 +3,7 @@
 import { countryName } from "./countries.js";
 import { label } from "./description.js";
 import { element, value } from "./elements.js";
+import { partsOf } from "./history-parts.js";
 import { call, Refusal } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
 
@@ -10,6 +11,7 @@ import { isTimestamp, timestamp } from "./timestamps.js";
 export const VOCABULARIES = {
   case_status_id: "case_status", sub_status_id: "case_sub_status", notice_status_id: "notice_status", risk_level_id: "risk_level",
   incident_status_id: "url_incident_status", transcription_status_id: "transcription_status",
+  infraction_type_id: "infraction_type", infraction_name_id: "infraction_name",
 };
 /** Fields that change with every change of a record. */
 const INTERNAL = new Set(["etag", "last_updated_date"]);
@@ -50,16 +52,18 @@ async function affiliateName(id, signal) {
 }
 
 /**
- * The names that changes need. `learn` reads those of these changes; `name` returns the name of a vocabulary's ID or null, and `shown` a
- * field's value as a node.
+ * The names that changes need. `learn` reads those of these changes, and the changes of their parts; `name` returns the name of a
+ * vocabulary's ID or null, `line` a changed field as a node, and `parts` the changes of parts that were made with a change.
  */
 export function names(signal) {
   let vocabularies = null;
   const affiliates = new Map();
+  const parts = new Map();
 
   async function learn(changes) {
     const ids = changes.flatMap(({ fields }) => fields.filter(({ field }) => field === "affiliate_id").flatMap(({ before, after }) => [before, after]));
     const unknown = [...new Set(ids)].filter((id) => id !== null && !affiliates.has(id));
+    for (const [index, found] of (await Promise.all(changes.map((change) => partsOf(change, signal)))).entries()) parts.set(changes[index].position, found);
     const found = await Promise.all([
       vocabularies ?? call("GET", "api/vocabularies", { signal }).then(({ body }) =>
         new Map(body.data.map(({ vocabulary, entries }) => [vocabulary, new Map(entries.map((entry) => [String(entry.id), entry.name]))]))),
@@ -87,7 +91,7 @@ export function names(signal) {
     return element("li", {}, `${fieldLabel(field)}: `,
       operation === "updated" ? [shown(field, before), " → ", shown(field, after)] : shown(field, after ?? before));
   }
-  return { learn, name, shown, line };
+  return { learn, name, line, parts: ({ position }) => parts.get(position) ?? [] };
 }
 
 /** Who made a change. */

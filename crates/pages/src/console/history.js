@@ -1,19 +1,21 @@
 // The changes of a record, newest first. They are read when somebody asks for them, since the token needs the scope `audit`.
 
 import { counted, element, table } from "./elements.js";
+import { partLine } from "./history-parts.js";
 import { author, names as namesOf, operationName, visibleFields } from "./history-words.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { timestamp } from "./timestamps.js";
 import { undoButton } from "./undo.js";
 
-const MOST = 50;
+const MOST = 20;
 
 /** What changed, in lines. A record that is new or deleted has many, which are folded. */
 function lines(change, names) {
   const fields = visibleFields(change);
-  if (change.operation === "updated" && fields.length === 0) return change.resource === "case" ? "its incidents" : "other records of it";
-  const list = element("ul", { class: "changes" }, fields.map((field) => names.line(change, field)));
+  const parts = names.parts(change);
+  if (change.operation === "updated" && fields.length + parts.length === 0) return change.resource === "case" ? "its incidents" : "other records of it";
+  const list = element("ul", { class: "changes" }, fields.map((field) => names.line(change, field)), parts.map((part) => partLine(part, names)));
   if (change.operation === "updated" || fields.length < 2) return list;
   return element("details", {}, element("summary", {}, counted(fields.length, "field", "fields")), list);
 }

@@ -2,6 +2,7 @@
 
 import { alpha2 } from "./countries.js";
 import { element } from "./elements.js";
+import { infractionOf } from "./history-parts.js";
 import { author, tagsOf, visibleFields, VOCABULARIES } from "./history-words.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
@@ -24,9 +25,22 @@ function sent(field, before, names) {
 /** The fields to send that undo a change, or null if it cannot be undone. */
 function undoing(kind, change, names) {
   const fields = visibleFields(change).filter(({ field }) => kind.isOwn(field));
+  const count = fields.length + (change.resource === "url" ? names.parts(change).length : 0);
   const body = Object.fromEntries(fields.map(({ field, before }) => [field in VOCABULARIES ? field.replace(/_id$/, "") : field, sent(field, before, names)]));
-  const isPossible = change.operation === "updated" && fields.length > 0 && !Object.values(body).includes(undefined);
+  const isPossible = change.operation === "updated" && count > 0 && !Object.values(body).includes(undefined);
   return isPossible ? { fields: new Set(fields.map(({ field }) => field)), body } : null;
+}
+
+/** The infractions of a URL without those that a review added, and with those that it removed; null if it did neither. */
+function formerInfractions(record, change, names) {
+  const parts = names.parts(change);
+  if (change.resource !== "url" || parts.length === 0) return null;
+  const key = ({ infraction_type: type, infraction_name: name }) => JSON.stringify([type, name]);
+  const of = (operation) => new Map(parts.filter((part) => part.operation === operation).map((part) => infractionOf(part, names)).map((one) => [key(one), one]));
+  const [added, removed] = [of("created"), of("deleted")];
+  const kept = record.infractions.map(({ infraction_type: type, infraction_name: name }) => ({ infraction_type: type, infraction_name: name }));
+  const others = kept.filter((one) => !added.has(key(one)) && !removed.has(key(one)));
+  return [...others, ...removed.values()];
 }
 
 /**
@@ -42,7 +56,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
 
   async function run(isSure) {
     // A change after this one has another tag. Reviews of URLs take none.
-    const { tag } = await call("GET", path, { signal });
+    const { body, tag } = await call("GET", path, { signal });
     const followed = isSure ? [] : (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
     if (followed.length > 0) {
       await names.learn(followed);
@@ -57,7 +71,8 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
         element("p", {}, element("button", { type: "button", on: { click: () => start(true) } }, "Undo anyway"))));
       return;
     }
-    await call("PATCH", path, { body: undo.body, signal, ifMatch: resource === "case" ? tag : null });
+    const infractions = formerInfractions(body.data, change, names);
+    await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: resource === "case" ? tag : null });
     await reload("The change was undone.");
   }
 

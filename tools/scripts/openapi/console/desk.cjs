@@ -26,10 +26,10 @@ async function caseHistory(page) {
   await api("PATCH", `cases/${id}`, { risk_level: "Low", tags: ["a", "b"], case_country: "CH", follow_up_date: "2027-01-31 08:30:00" });
   await api("PATCH", `cases/${id}`, { affiliate_id: other.id });
   await api("POST", `cases/${id}/close`, {});
-  await api("POST", `cases/${id}/incidents`, { incidents: [{ incident_type: "form", reference: "form 14" }] });
+  await api("POST", `cases/${id}/incidents`, { incidents: [{ incident_type: "form", reference: "form 14", infraction_type: "Health Claim" }] });
   await openHistory(page, `cases/${id}`, `Case ${id}`);
   const [added, closed, moved, changed, first] = await fields(page);
-  assert.equal(added, "its incidents");
+  assert.equal(added, "Incident added: form 14 (Health Claim)");
   assert.match(closed, /^Case status: New → Closed\n/);
   assert.match(closed, /Closed date: .* → \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/s);
   assert.equal(moved, `Affiliate: ${one.distributor_name} → ${other.distributor_name}`);
@@ -73,11 +73,12 @@ async function caseHistory(page) {
 
 /** The history of a URL and of an affiliate, and a sign-in that may not see it. */
 async function otherHistories(page) {
-  const [{ detail: { url_id: id } }] = await api("POST", "urls", { urls: [{ url: "https://example.org/reviewed-twice" }] });
-  await api("PATCH", `urls/${id}`, { incident_status: "In Violation", false_positive: "no", note: "Claims to cure." });
+  const [{ detail: { url_id: id } }] = await api("POST", "urls", { urls: [{ url: `https://example.org/reviewed-${Date.now()}` }] });
+  await api("PATCH", `urls/${id}`, { incident_status: "In Violation", false_positive: "no", note: "Claims to cure.", infractions: [{ infraction_type: "Health Claim" }] });
   await openHistory(page, `urls/${id}`, `URL ${id}`);
   const [reviewed] = await fields(page);
   assert.match(reviewed, /Incident status: New → In Violation/);
+  assert.match(reviewed, /Infraction added: Health Claim$/);
   assert.match(reviewed, /Note: .*→ Claims to cure\./s);
   await page.getByLabel("Note").fill("Not saved yet.");
   page.once("dialog", (dialog) => dialog.dismiss());
@@ -86,8 +87,8 @@ async function otherHistories(page) {
   page.once("dialog", (dialog) => dialog.accept());
   await undoOf(page, "In Violation").click();
   await message(page, "The change was undone.");
-  const { incident_status: status, false_positive: flag, note } = await read("urls", id);
-  assert.deepEqual([status, flag, note], ["New", null, null]);
+  const { incident_status: status, false_positive: flag, note, infractions } = await read("urls", id);
+  assert.deepEqual([status, flag, note, infractions], ["New", null, null, []]);
 
   await api("PUT", "affiliates/2", { id: 2, country: "DE" });
   await api("PUT", "affiliates/2", { id: 2, country: "CH" });
