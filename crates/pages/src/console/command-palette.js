@@ -32,7 +32,7 @@ function commands() {
   ];
 }
 
-/** The commands for what was typed: those that have all of its words, and a search for it. */
+/** The commands whose names have all words of a text, and a search for it. */
 function matching(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));

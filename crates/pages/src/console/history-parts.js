@@ -22,7 +22,7 @@ const valueOf = (part, name) => {
   return found?.after ?? found?.before ?? null;
 };
 
-/** The changes of parts that were made with this change of the record. Those that cannot be read are left out. */
+/** The changes of parts that were made with this change of the record; none if they cannot be read. */
 export async function partsOf({ resource, id, operation, request_id: request, time }, signal) {
   const kind = PARTS[resource];
   if (!kind || operation !== "updated" || request === null) return [];

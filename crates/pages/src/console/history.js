@@ -56,8 +56,10 @@ export function history(resource, id, signal, page = null) {
     return [timestamp(change.time), author(change), [operationName(change.operation), undo && [" ", undo]], lines(change, names)];
   };
 
+  let isReading = false;
   const show = async () => {
-    button.disabled = true;
+    if (isReading) return;
+    isReading = true;
     await attempt(signal, async () => {
       const { changes, next } = await read(before);
       await names.learn(changes);
@@ -66,10 +68,12 @@ export function history(resource, id, signal, page = null) {
       content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows)
         : element("p", {}, before === null ? "No changes are kept." : "None of the newest changes is of this record."));
       button.textContent = "Show older changes";
+      const hadFocus = document.activeElement === button;
       button.hidden = before === null;
+      if (hadFocus && button.hidden) content.querySelector(".scroll")?.focus();
     }, (refusal) => content.replaceChildren(refusal.status === 403
       ? element("p", {}, "Your sign-in may not see the history.") : refusalMessage(refusal, show)));
-    button.disabled = false;
+    isReading = false;
   };
   const button = element("button", { type: "button", on: { click: show } }, "Show changes");
   return element("section", {}, element("h2", {}, "History"), messages, content, button);

@@ -1,4 +1,4 @@
-// The fields of a record in groups, to read: those with a value, and the others on request.
+// The fields of a record in groups, to read: fields with a value, and the others on request.
 
 import { copyButton } from "./copy.js";
 import { element } from "./elements.js";

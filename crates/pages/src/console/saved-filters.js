@@ -34,8 +34,9 @@ function current() {
   return String(query);
 }
 
-/** A menu of a list (`affiliates`, `urls` or `cases`) to choose, save and delete filters. */
+/** A menu of a list to choose, save and delete filters; null if the token names no company. `section`: `affiliates`, `urls` or `cases`. */
 export function savedFilters(section) {
+  if (claims().company === null) return null;
   const list = element("ul", {});
   const none = element("p", { class: "hint" }, "None are saved yet.");
   const input = element("input", { type: "text", "aria-label": "Name for these filters", placeholder: "Name for these filters", maxlength: LONGEST, autocomplete: "off" });

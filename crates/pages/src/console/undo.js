@@ -31,7 +31,7 @@ function undoing(kind, change, names) {
   return isPossible ? { fields: new Set(fields.map(({ field }) => field)), body } : null;
 }
 
-/** The infractions of a URL without those that a review added, and with those that it removed; null if it did neither. */
+/** The infractions of a URL before a review: without added ones, with removed ones. Null if the review changed none. */
 function formerInfractions(record, change, names) {
   const parts = names.parts(change);
   if (change.resource !== "url" || parts.length === 0) return null;
