@@ -81,19 +81,20 @@ pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     Page { html: Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html"))), policy: POLICY, files }
 });
 
-/// The console, to read records and to edit affiliates. Records hold what strangers wrote, so no text may become markup or a
+/// The console, to find records and to work on them. Records hold what strangers wrote, so no text may become markup or a
 /// script, whatever the page's code does (`require-trusted-types-for` without any policy).
 pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
     html: Asset::page("", include_bytes!("console/page.html")),
     policy: POLICY,
     files: files!("console":
         "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
-        "affiliate-lookup.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js" "chips.js" "columns.js"
-        "countries.js" "csv.js" "dates.js" "description.js" "elements.js" "export.js" "fields.js" "header.js"
-        "history.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js"
-        "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "search.js" "session.js"
-        "several.js" "sheets.js" "sign-in.js" "timestamps.js" "trends.js" "urls-batch.js" "visited.js" "vocabularies.js"
-        "work.js"
+        "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js" "chips.js"
+        "columns.js" "command-palette.js" "copy.js" "countries.js" "csv.js" "dates.js" "description.js" "elements.js"
+        "export.js" "fields.js" "header.js" "history-parts.js" "history-words.js" "history.js" "list-columns.js" "list-
+        controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js" "record-groups.js" "record-stream.js"
+        "records.js" "refusals.js" "related.js" "requests.js" "results.js" "saved-filters.js" "search.js" "session.js"
+        "several.js" "sheets.js" "shortcuts.js" "sign-in.js" "timestamps.js" "trends.js" "undo.js" "urls-batch.js"
+        "visited.js" "vocabularies.js" "work.js"
     ),
 });
 
@@ -134,8 +135,9 @@ mod tests {
             loaded.extend(named(&text, "from \"./"));
             for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage"]
             {
-                // Which columns are shown is all that stays in the browser.
-                let is_allowed = forbidden == "localStorage" && path.ends_with("columns.js");
+                // Which columns are shown, and filters that were saved, are all that stays in the browser.
+                let is_allowed = forbidden == "localStorage"
+                    && ["columns.js", "saved-filters.js"].iter().any(|name| path.ends_with(name));
                 assert!(is_allowed || !text.contains(forbidden), "{} has {forbidden}", path.display());
             }
         }

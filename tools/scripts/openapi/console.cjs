@@ -19,6 +19,7 @@ const STEPS = {
   files: require("./console/sheets.cjs").files,
   ...require("./console/records.cjs"),
   ...require("./console/work.cjs"),
+  ...require("./console/desk.cjs"),
   ...require("./console/exports.cjs"),
   ...require("./console/refusals.cjs"),
 };

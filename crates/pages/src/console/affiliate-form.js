@@ -1,22 +1,18 @@
-// The form of an affiliate: it shows, changes or creates one.
+// The form of an affiliate: it changes or creates one.
 
-import { refresh } from "./affiliate-list.js";
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { badge } from "./badges.js";
-import { element, show, value } from "./elements.js";
+import { element, show } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
-import { history } from "./history.js";
-import { related } from "./related.js";
 import { claims } from "./session.js";
 import { backLink } from "./visited.js";
 
 /** Fields that are read under another name than they are written. */
-const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
+export const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
 /** Groups of fields. What no group names is in the last one. */
-const GROUPS = [
+export const GROUPS = [
   ["Affiliate", ["affiliate_name", "client_affiliate_id", "status", "start_date", "company_name", "first_name", "last_name", "notes"]],
   ["Contact", ["email_one", "email_two", "phone_one", "phone_two", "address", "city", "state", "zip", "country"]],
   ["Web", ["replicated_website", "facebook", "instagram", "youtube", "twitter", "tiktok", "pintrest"]],
@@ -62,8 +58,17 @@ function valuesOf(record, controls) {
   }));
 }
 
-async function form({ signal, title, intro, record, save }) {
-  const controls = controlsOf(await affiliateFields());
+/** Whether there is something to offer again on this page. */
+export function hasDraft() {
+  return draft?.hash === location.hash && draft.company === claims().company;
+}
+
+/**
+ * The form with these fields. `save` receives what was changed; `cancel`, if given, is called by a button. When the node is part of the page,
+ * call `begin`.
+ */
+export function affiliateForm({ fields, title, record, signal, save, cancel }) {
+  const controls = controlsOf(fields);
   let saved = valuesOf(record, controls);
   const messages = element("div", {});
   const typed = () => new Map([...controls].map(([name, { input }]) => [name, input.value]));
@@ -95,17 +100,11 @@ async function form({ signal, title, intro, record, save }) {
     isSaving = true;
     button.textContent = "Saving…";
     await attempt(signal, async () => {
-      const after = await save(body).catch((refusal) => {
+      await save(body).catch((refusal) => {
         if (refusal.status === 401) keep();
         throw refusal;
       });
-      showViolations(controls, {});
-      if (after === null) {
-        saved = typed();
-        return;
-      }
-      set(valuesOf(after, controls));
-      say("Saved.");
+      saved = typed();
     }, (refusal) => {
       const message = refusalMessage(refusal, [409, 412, 422].includes(refusal.status) ? null : submit);
       if (refusal.status === 412) {
@@ -127,49 +126,33 @@ async function form({ signal, title, intro, record, save }) {
     message.focus();
   };
 
-  const node = element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
+  const form = element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
     event.preventDefault();
     if (!isSaving) submit();
-  } } }, fieldsets(controls), element("p", { class: "actions" }, button, backLink("affiliates")));
-  show(title, intro, messages, node);
+  } } }, fieldsets(controls), element("p", { class: "actions" }, button,
+    cancel ? element("button", { type: "button", on: { click: cancel } }, "Cancel") : backLink("affiliates")));
+  const node = element("div", {}, messages, form);
   set(saved);
-  if (draft?.hash === location.hash && draft.company === claims().company) {
-    for (const [name, text] of draft.values) controls.get(name).input.value = text;
-    say("What you had typed is in the form again. It is not saved yet.");
-  }
-  draft = null;
-  return { hasChanges: () => changes().length > 0, say };
-}
-
-/** The view of one affiliate. */
-export function affiliateView(id) {
-  return async ({ signal, query }) => {
-    // Of the affiliate as it is shown: a change that somebody else has made since is not overwritten.
-    let { record, tag } = await refresh(id, signal);
-    const intro = [
-      element("div", { class: "head" }, badge(record.distributor_status), element("span", {}, value(record.distributor_name))),
-      element("p", { class: "actions" }, backLink("affiliates"),
-        element("a", { href: `#/cases?distributor_id=${record.id}` }, "Cases of this affiliate"),
-        element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate")),
-    ];
-    const save = async (body) => {
-      const saved = await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...body }, signal, ifMatch: tag });
-      tag = saved.tag ?? tag;
-      ({ record, tag } = await refresh(id, signal));
-      return record;
-    };
-    const view = await form({ signal, title: `Affiliate ${record.id}`, intro, record, save });
-    document.getElementById("content").append(related(record.id, signal), history("affiliate", record.id, signal));
-    if (query.has("created")) view.say("The affiliate was created.");
-    return view;
+  const begin = () => {
+    if (hasDraft()) {
+      for (const [name, text] of draft.values) controls.get(name).input.value = text;
+      say("What you had typed is in the form again. It is not saved yet.");
+    } else if (record) {
+      form.querySelector("input, select, textarea").focus();
+    }
+    draft = null;
   };
+  return { node, begin, hasChanges: () => changes().length > 0 };
 }
 
 /** The view that creates an affiliate. */
 export async function newAffiliateView({ signal }) {
-  return form({ signal, title: "New affiliate", intro: null, record: null, save: async (body) => {
+  const title = "New affiliate";
+  const form = affiliateForm({ fields: await affiliateFields(), title, record: null, signal, save: async (body) => {
     const { body: created } = await call("POST", "api/affiliates", { body, signal });
     location.hash = `#/affiliates/${created.detail.affiliate_id}?created`;
-    return null;
   } });
+  show(title, form.node);
+  form.begin();
+  return form;
 }

@@ -1,5 +1,5 @@
 // The list of affiliates. The interface returns all of them at once, so the page reads them one by one, keeps what the list
-// shows, and searches in that.
+// shows, and searches in that. The first page is shown as soon as it has been read.
 
 import { STATUSES, statusBar } from "./affiliate-status.js";
 import { badge } from "./badges.js";
@@ -13,10 +13,13 @@ import { field, select } from "./fields.js";
 import { pager } from "./pager.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call, readList } from "./requests.js";
+import { savedFilters } from "./saved-filters.js";
 import { token } from "./session.js";
 import { remember } from "./visited.js";
 
 const PAGE_SIZE = 50;
+/** While the list is read, it is shown again after such a pause, in milliseconds. */
+const PAUSE = 500;
 const SEARCHED = ["id", "client_distributor_id", "distributor_name", "first_name", "last_name", "company_name", "email_one", "email_two", "city"];
 /** What the page keeps of each affiliate, and can show as columns. */
 const COLUMNS = [
@@ -141,11 +144,13 @@ export async function affiliatesView({ query: first, signal }) {
     const page = Math.min(state.page, last);
     const shown = found.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
     const all = kept.entries.length;
-    const summary = element("h2", { tabindex: "-1" }, found.length === all ? counted(all, "affiliate", "affiliates")
-      : `${count(found.length)} of ${counted(all, "affiliate", "affiliates")}`);
+    const soFar = kept.isComplete ? "" : " so far";
+    const summary = element("h2", { tabindex: "-1" }, found.length === all ? `${counted(all, "affiliate", "affiliates")}${soFar}`
+      : `${count(found.length)} of ${counted(all, "affiliate", "affiliates")}${soFar}`);
     const rows = shown.map((entry) => columns.map((name) =>
       (name === "id" ? [selection.box(entry.id, entry.distributor_name), cell(name, entry)] : cell(name, entry))));
-    selection.shown(shown.map(({ id }) => id), found.length);
+    // Until all have been read, nobody can choose all that match.
+    selection.shown(shown.map(({ id }) => id), kept.isComplete ? found.length : 0);
     const filters = chips([
       state.search && { text: `Search: ${state.search}`, href: address({ search: "" }) },
       state.status && { text: `Status: ${state.status}`, href: address({ status: "" }) },
@@ -157,11 +162,25 @@ export async function affiliatesView({ query: first, signal }) {
       last > 1 && pager(page, last, (number) => address({ page: number })));
     return summary;
   };
+  /** Shows more of what was read: the focus stays, and so does the place in the table. */
+  const renderMore = () => {
+    const { activeElement: active } = document;
+    const attribute = ["href", "aria-label"].find((name) => active.hasAttribute(name));
+    const isInside = results.contains(active);
+    const isChoosing = selection.node.contains(active);
+    const top = results.querySelector(".scroll")?.scrollTop ?? 0;
+    const summary = render();
+    results.querySelector(".scroll")?.scrollTo(0, top);
+    if (!isInside) return summary;
+    const same = isChoosing ? active : attribute && [...results.querySelectorAll(`[${attribute}]`)].find((node) => node.getAttribute(attribute) === active.getAttribute(attribute));
+    (same ?? summary).focus({ preventScroll: true });
+    return summary;
+  };
   const typed = () => {
     state = { ...state, search: search.value.trim(), status: statuses.value, page: 1 };
     history.replaceState(null, "", address({}));
     remember(address({}));
-    announce(render().textContent);
+    announce(`${render().textContent}${kept.isComplete ? "" : ". The list is still being read."}`);
   };
   let timer;
   search.addEventListener("input", () => {
@@ -175,30 +194,30 @@ export async function affiliatesView({ query: first, signal }) {
     const mine = { token: token(), entries: [], byId: new Map(), isComplete: false };
     kept = mine;
     messages.replaceChildren();
-    results.setAttribute("aria-busy", "true");
     progress.textContent = "Reading…";
-    let shownAt = performance.now();
+    let next = 0;
     await readList("api/affiliates", (record) => {
       mine.byId.set(record.id, mine.entries.length);
       mine.entries.push(entryOf(record));
-      if (performance.now() - shownAt < 300) return;
-      shownAt = performance.now();
-      progress.textContent = `Reading: ${count(mine.entries.length)} so far…`;
+      if (mine.entries.length < PAGE_SIZE || performance.now() < next || selection.node.contains(document.activeElement)) return;
+      const start = performance.now();
+      renderMore();
+      progress.textContent = "Reading the rest: search and filters look at what has been read so far.";
+      // A large list takes longer to sort: most of the time is for reading.
+      next = performance.now() + Math.max(PAUSE, 10 * (performance.now() - start));
     }, signal);
     mine.isComplete = true;
     progress.textContent = "";
-    results.removeAttribute("aria-busy");
-    announce(render().textContent);
+    announce(renderMore().textContent);
   }, (refusal) => {
     const read = kept.entries.length;
-    results.removeAttribute("aria-busy");
     progress.textContent = read > 0 ? `The list is incomplete: it ends after ${counted(read, "affiliate", "affiliates")}.` : "";
     messages.replaceChildren(refusalMessage(refusal, load));
-    if (read > 0) render();
+    if (read > 0) renderMore();
   });
   const { button: exportButton, report } = exporter("affiliates", () => {
     const matches = matcher(state);
-    const total = matching(state).length;
+    const total = kept.isComplete ? matching(state).length : null;
     return {
       fields,
       read: (onRecords, own, onWait) => patiently(
@@ -207,7 +226,7 @@ export async function affiliatesView({ query: first, signal }) {
   }, signal);
   const chooser = columnChooser("affiliates", COLUMNS, INITIAL, (chosen) => {
     columns = chosen;
-    if (kept.isComplete) render();
+    if (kept.entries.length > 0) render();
   });
 
   read(first);
@@ -223,10 +242,10 @@ export async function affiliatesView({ query: first, signal }) {
       element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate"),
       element("a", { href: "#/affiliates/batch", class: "button" }, "Add several"),
       element("button", { type: "button", on: { click: () => load() } }, "Read again"),
-      chooser, exportButton),
+      chooser, savedFilters("affiliates"), exportButton),
     report, applied, progress, messages, results);
   if (kept.token === token() && kept.isComplete) announce(render().textContent);
-  else await load();
+  else load();
   return {
     update: (query) => {
       read(query);

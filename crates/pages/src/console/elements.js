@@ -42,6 +42,15 @@ export function value(text) {
   return element("bdi", { class: "value" }, text);
 }
 
+/** Says that a box has more columns than fit, while that is so. */
+function swipeHint(box) {
+  const hint = element("p", { class: "hint swipe", hidden: true }, "Swipe sideways for more columns.");
+  new ResizeObserver(() => {
+    hint.hidden = box.scrollWidth <= box.clientWidth;
+  }).observe(box);
+  return hint;
+}
+
 /**
  * A table that scrolls within its own box, under a header that stays. `headings` and cells are nodes or texts. `href` returns the
  * address of a row by its index: a click anywhere in the row opens it, besides the links that it has.
@@ -59,12 +68,13 @@ export function table(caption, headings, rows, { href, className = "" } = {}) {
     }
     return node;
   };
-  return element("div", { class: `scroll ${className}`.trim(), role: "region", tabindex: "0", "aria-label": caption },
+  const box = element("div", { class: `scroll ${className}`.trim(), role: "region", tabindex: "0", "aria-label": caption },
     element("table", {},
       element("caption", { class: "hidden-text" }, caption),
       element("thead", {}, element("tr", {}, headings.map((heading) =>
         heading instanceof HTMLTableCellElement ? heading : element("th", { scope: "col" }, heading)))),
       element("tbody", {}, rows.map(row))));
+  return element("div", {}, swipeHint(box), box);
 }
 
 /** Has screen readers say this, without moving the focus. */

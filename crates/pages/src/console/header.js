@@ -1,5 +1,6 @@
 // The header: sections, search, and the account.
 
+import { myCases, openPalette } from "./command-palette.js";
 import { element } from "./elements.js";
 import { searchForm } from "./search.js";
 import * as session from "./session.js";
@@ -7,12 +8,27 @@ import * as session from "./session.js";
 const SECTIONS = [["overview", "Overview"], ["affiliates", "Affiliates"], ["urls", "URLs"], ["cases", "Cases"], ["charts", "Charts"]];
 const PARTS = ["navigation", "finder", "account"];
 
-/** Shows the header of a signed-in user, with the section of a path, and the text that is searched for, if one is. */
-export function showHeader(path, searched) {
-  const section = path.split("/")[0];
+/** The links of the header: address and text. */
+function links() {
+  const mine = myCases();
+  return SECTIONS.flatMap(([name, text]) => [[`#/${name}`, text], ...(name === "cases" && mine ? [[mine, "My cases"]] : [])]);
+}
+
+/** Marks the link to what is shown: the officer's own cases, or else the section. */
+export function showCurrent() {
+  const mine = myCases();
+  const shown = mine !== null && location.hash === mine ? mine : `#/${location.hash.split(/[/?]/)[1]}`;
+  for (const link of document.querySelectorAll("#navigation a")) {
+    if (link.getAttribute("href") === shown) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+/** Shows the header of a signed-in user, and the text that is searched for, if one is. */
+export function showHeader(searched) {
   const [navigation, finder, account] = PARTS.map((id) => document.getElementById(id));
-  navigation.replaceChildren(element("ul", {}, SECTIONS.map(([name, text]) =>
-    element("li", {}, element("a", { href: `#/${name}`, "aria-current": name === section && "page" }, text)))));
+  navigation.replaceChildren(element("ul", {}, links().map(([href, text]) => element("li", {}, element("a", { href }, text)))));
+  showCurrent();
   if (finder.childElementCount === 0) finder.replaceChildren(searchForm());
   showSearched(searched);
   const { company, expiry } = session.claims();
@@ -20,6 +36,7 @@ export function showHeader(path, searched) {
   account.replaceChildren(
     element("span", { title: until && `Signed in until ${until}` }, company === null ? "Signed in" : `Company ${company}`,
       until && element("span", { class: "until" }, ` until ${until}`)),
+    element("button", { type: "button", "aria-keyshortcuts": "Control+K Meta+K", title: "Commands (Ctrl+K)", on: { click: openPalette } }, "Commands"),
     element("button", { type: "button", on: { click: () => session.end() } }, "Sign out"));
   for (const part of [navigation, finder, account]) part.hidden = false;
 }
@@ -31,6 +48,7 @@ export function showSearched(text) {
 
 /** Removes from the header what belongs to a user. */
 export function clearHeader() {
+  document.querySelector("dialog[open]")?.close();
   for (const part of PARTS.map((id) => document.getElementById(id))) {
     part.hidden = true;
     part.replaceChildren();

@@ -1,46 +1,80 @@
 // The changes of a record, newest first. They are read when somebody asks for them, since the token needs the scope `audit`.
 
-import { element, table, value } from "./elements.js";
-import { refusalMessage } from "./refusals.js";
-import { call, Refusal } from "./requests.js";
+import { counted, element, table } from "./elements.js";
+import { partLine } from "./history-parts.js";
+import { author, names as namesOf, operationName, visibleFields } from "./history-words.js";
+import { attempt, refusalMessage } from "./refusals.js";
+import { call } from "./requests.js";
 import { timestamp } from "./timestamps.js";
+import { undoButton } from "./undo.js";
 
-const MOST = 50;
-// Of a longer text, the beginning is shown.
-const LONGEST = 200;
+const MOST = 20;
 
-function short(text) {
-  return value(text !== null && text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+/** What changed, in lines. A record that is new or deleted has many, which are folded. */
+function lines(change, names) {
+  const fields = visibleFields(change);
+  const parts = names.parts(change);
+  if (change.operation === "updated" && fields.length + parts.length === 0) return change.resource === "case" ? "its incidents" : "other records of it";
+  const list = element("ul", { class: "changes" }, fields.map((field) => names.line(change, field)), parts.map((part) => partLine(part, names)));
+  if (change.operation === "updated" || fields.length < 2) return list;
+  return element("details", {}, element("summary", {}, counted(fields.length, "field", "fields")), list);
 }
 
-function row({ time, subject, operation, fields }) {
-  const changed = fields.map(({ field, before, after }) =>
-    element("li", {}, element("code", {}, field), ": ", operation === "updated" && [short(before), " → "], short(after ?? (operation === "deleted" ? before : null))));
-  return [timestamp(time), value(subject), operation, element("ul", {}, changed)];
-}
-
-/** A section with a button, which shows the changes of the record of a kind: `affiliate`, `url` or `case`. */
-export function history(resource, id, signal) {
+/**
+ * A section with a button, which shows the changes of the record of a kind: `affiliate`, `url` or `case`. With `page`, changes can be
+ * undone: it has `mayLeave`, which asks whether the page may lose what was typed, and `reload`, which shows the record with a message.
+ */
+export function history(resource, id, signal, page = null) {
+  const names = namesOf(signal);
+  const messages = element("div", {});
   const content = element("div", { class: "results" });
   const rows = [];
-  let before;
-  const read = async () => {
-    button.disabled = true;
-    try {
-      const { body } = await call("GET", "api/audit", { query: { resource, id, limit: MOST, ...(before ? { before } : {}) }, signal });
-      rows.push(...body.data.changes.map(row));
-      before = body.data.next;
-      content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows) : element("p", {}, before === null ? "No changes are kept." : "None of the newest changes is of this record."));
-      button.textContent = "Show older changes";
-      button.hidden = before === null;
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!(error instanceof Refusal)) throw error;
-      content.replaceChildren(error.status === 403 ? element("p", {}, "Your sign-in may not see the history.") : refusalMessage(error, read));
-    } finally {
-      button.disabled = false;
+  let before = null;
+
+  async function read(position) {
+    const { body } = await call("GET", "api/audit", { query: { resource, id, limit: MOST, ...(position === null ? {} : { before: position }) }, signal });
+    return body.data;
+  }
+  /** All changes of the record after a position, newest first. */
+  async function later(position) {
+    const found = [];
+    for (let next = null; next === null || next > position;) {
+      const answer = await read(next);
+      found.push(...answer.changes.filter((change) => change.position > position));
+      if (answer.next === null) break;
+      next = answer.next;
     }
+    return found;
+  }
+  const put = (node) => {
+    node.tabIndex = -1;
+    messages.replaceChildren(node);
+    node.focus();
   };
-  const button = element("button", { type: "button", on: { click: read } }, "Show changes");
-  return element("section", {}, element("h2", {}, "History"), content, button);
+  const row = (change) => {
+    const undo = page && undoButton({ resource, id, change, names, later, put, signal, ...page });
+    return [timestamp(change.time), author(change), [operationName(change.operation), undo && [" ", undo]], lines(change, names)];
+  };
+
+  let isReading = false;
+  const show = async () => {
+    if (isReading) return;
+    isReading = true;
+    await attempt(signal, async () => {
+      const { changes, next } = await read(before);
+      await names.learn(changes);
+      rows.push(...changes.map(row));
+      before = next;
+      content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows)
+        : element("p", {}, before === null ? "No changes are kept." : "None of the newest changes is of this record."));
+      button.textContent = "Show older changes";
+      const hadFocus = document.activeElement === button;
+      button.hidden = before === null;
+      if (hadFocus && button.hidden) content.querySelector(".scroll")?.focus();
+    }, (refusal) => content.replaceChildren(refusal.status === 403
+      ? element("p", {}, "Your sign-in may not see the history.") : refusalMessage(refusal, show)));
+    isReading = false;
+  };
+  const button = element("button", { type: "button", on: { click: show } }, "Show changes");
+  return element("section", {}, element("h2", {}, "History"), messages, content, button);
 }

@@ -12,6 +12,7 @@ import { choiceLabel, control, PAGE_SIZE } from "./list-controls.js";
 import { pager } from "./pager.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
 
 /** What is no filter of records. */
@@ -174,7 +175,7 @@ export function listView(section) {
     show(title,
       element("div", { class: "toolbar" },
         section === "urls" && element("a", { href: "#/urls/new", class: "button primary" }, "Add URLs"),
-        opener, chooser, button),
+        opener, chooser, savedFilters(section), button),
       form, report, applied, messages, several.node, results);
     await update(first, true);
     return { update };

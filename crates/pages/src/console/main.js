@@ -2,18 +2,20 @@
 // the token.
 
 import { affiliateBatchView } from "./affiliate-batch.js";
-import { affiliateView, newAffiliateView } from "./affiliate-form.js";
+import { newAffiliateView } from "./affiliate-form.js";
 import { affiliatesView, forget } from "./affiliate-list.js";
 import { namedAffiliateView } from "./affiliate-lookup.js";
+import { affiliateView } from "./affiliate-page.js";
 import { chartsView } from "./charts.js";
 import { element, show } from "./elements.js";
-import { clearHeader, showHeader, showSearched } from "./header.js";
+import { clearHeader, showCurrent, showHeader, showSearched } from "./header.js";
 import { listView } from "./lists.js";
 import { overviewView } from "./overview.js";
 import { recordView } from "./records.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { searchView } from "./search.js";
 import * as session from "./session.js";
+import { listenToKeys } from "./shortcuts.js";
 import { signInView } from "./sign-in.js";
 import { addUrlsView } from "./urls-batch.js";
 import { forgetVisited, remember } from "./visited.js";
@@ -86,13 +88,14 @@ async function route() {
   remember(location.hash);
   if (current.path === path && current.view?.update) {
     current.hash = location.hash;
+    showCurrent();
     if (path === "search") showSearched(query.get("q"));
     current.view.update(query);
     return;
   }
   leave();
   current = { path, abort: new AbortController(), view: null, hash: location.hash };
-  showHeader(path, path === "search" ? query.get("q") : null);
+  showHeader(path === "search" ? query.get("q") : null);
   const { signal } = current.abort;
   const view = viewOf(path);
   if (view === null) {
@@ -124,6 +127,7 @@ session.whenEnded((reason) => {
   forgetVisited();
   signIn(reason ?? "You have signed out.");
 });
+listenToKeys();
 window.addEventListener("hashchange", route);
 // The browser may show the page as it was when it was left, with the records of another company.
 window.addEventListener("pageshow", (event) => {

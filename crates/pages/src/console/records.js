@@ -2,10 +2,11 @@
 
 import { affiliateLink, namedAddress } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
+import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
 import { element, show, table, value } from "./elements.js";
 import { history } from "./history.js";
-import { isLong, longText } from "./long-text.js";
+import { recordGroups } from "./record-groups.js";
 import { call } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
 import { backLink } from "./visited.js";
@@ -49,25 +50,12 @@ function shown(name, record) {
   return value(content);
 }
 
-function groups(fields, record) {
-  const left = new Map(fields.map((field) => [field.name, field]));
-  return GROUPS.map(([title, names]) => {
-    const chosen = Array.isArray(names) ? names.filter((name) => left.has(name)) : [...left.keys()].filter(names);
-    const long = chosen.filter((name) => isLong(record[name]));
-    const short = chosen.filter((name) => !long.includes(name)).map((name) =>
-      element("div", {}, element("dt", { title: left.get(name).hint }, label(name)), element("dd", {}, shown(name, record))));
-    for (const name of chosen) left.delete(name);
-    return chosen.length > 0 && element("section", { class: "panel" }, element("h2", {}, title),
-      short.length > 0 && element("dl", {}, short), long.map((name) => longText(label(name), record[name])));
-  });
-}
-
 /** A cell about something that was found. */
 function foundCell(item, name) {
   if (name === "created_date") return timestamp(item[name], { isShort: true });
   if (name !== "content") return value(item[name]);
   if (item.url_id === null) return value(item.reference);
-  return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url)];
+  return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url), " ", copyButton(item.url, `the URL ${item.url_id}`)];
 }
 
 /** The view of one record: `urls` or `cases`, and its ID. */
@@ -93,10 +81,12 @@ export function recordView(section, id) {
         element("section", {}, element("h2", {}, found.title),
           rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),
         form.node,
-        groups(fields.filter(({ name }) => name !== found.name), record),
-        history(section === "urls" ? "url" : "case", id, signal));
+        recordGroups(GROUPS, fields.filter(({ name }) => name !== found.name).map((field) => ({ ...field, label: label(field.name) })),
+          (name) => record[name], (name) => shown(name, record)),
+        history(section === "urls" ? "url" : "case", id, signal, { mayLeave, reload: render }));
       done?.focus();
     };
+    const mayLeave = () => !form.hasChanges() || confirm("Leave without saving your changes?");
     await render(null);
     return { hasChanges: () => form.hasChanges() };
   };

@@ -5,6 +5,9 @@ const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
 const { base, api, total, checked, column, heading, message, section } = require("./common.cjs");
 
+/** The value of a field of a record that is read. */
+const fieldOf = (page, name) => page.locator("dl > div", { has: page.getByText(name, { exact: true }) }).locator("dd").innerText();
+
 async function affiliates(page) {
   const all = await total();
   await section(page, "Affiliates");
@@ -33,7 +36,10 @@ async function affiliates(page) {
   const before = (await api("GET", "affiliates/1")).data;
   await page.goto(`${base}/console#/affiliates/1`);
   await heading(page, "Affiliate 1");
+  const edit = page.getByRole("button", { name: "Edit", exact: true });
+  await edit.click();
   await becomes(() => page.getByLabel("Affiliate name").inputValue(), before.distributor_name);
+  await checked(page, "an edit of an affiliate");
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "Nothing has changed.");
   await page.getByLabel("City", { exact: true }).fill("Neuchâtel");
@@ -47,9 +53,11 @@ async function affiliates(page) {
   assert.deepEqual({ city: "Neuchâtel", country: "CH", ...put }, { id: 1, city: "Neuchâtel", country: "CH", start_date: "2026-02-03", ...(before.notes && { notes: null }) });
   const { data: after } = await api("GET", "affiliates/1");
   assert.deepEqual(after, { ...before, city: "Neuchâtel", country: 756, start_date: "2026-02-03", notes: null });
-  await becomes(() => page.getByLabel("Country").inputValue(), "CH");
+  await becomes(() => fieldOf(page, "Country"), "Switzerland");
 
   // Somebody else changes it while it is open: nothing of that is lost, and what was typed stays.
+  await edit.click();
+  await becomes(() => page.getByLabel("Country").inputValue(), "CH");
   await page.getByLabel("City", { exact: true }).fill("Basel");
   await api("PUT", "affiliates/1", { id: 1, city: "Bern", zip: "3000" });
   await page.getByRole("button", { name: "Save" }).click();
@@ -60,6 +68,7 @@ async function affiliates(page) {
   await becomes(() => page.getByLabel("ZIP").inputValue(), "3000");
   await becomes(() => page.getByLabel("City", { exact: true }).inputValue(), "Basel");
   for (const city of ["Basel", "Neuchâtel"]) {
+    if (city !== "Basel") await edit.click();
     await page.getByLabel("City", { exact: true }).fill(city);
     await page.getByRole("button", { name: "Save" }).click();
     await becomes(async () => (await api("GET", "affiliates/1")).data.city, city);
@@ -67,7 +76,29 @@ async function affiliates(page) {
   }
   assert.deepEqual((await api("GET", "affiliates/1")).data, { ...after, zip: "3000" });
 
+  // An edit that is cancelled changes nothing.
+  await edit.click();
+  await becomes(() => page.evaluate("document.activeElement.id"), "field-affiliate_name");
+  await page.getByLabel("City", { exact: true }).fill("Geneva");
+  page.once("dialog", (dialog) => dialog.dismiss());
+  await page.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(await page.getByLabel("City", { exact: true }).inputValue(), "Geneva");
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await becomes(() => fieldOf(page, "City"), "Neuchâtel");
+  await becomes(() => page.evaluate("document.activeElement.textContent"), "Edit");
+  assert.equal((await api("GET", "affiliates/1")).data.city, "Neuchâtel");
+
+  // A record to read has its empty fields on request.
+  await becomes(() => page.locator("dt", { hasText: /^Notes$/ }).isVisible(), false);
+  await page.getByRole("button", { name: /^Show \d+ empty fields$/ }).click();
+  await page.locator("dt", { hasText: /^Notes$/ }).waitFor();
+  await checked(page, "an affiliate with its empty fields");
+  await page.getByRole("button", { name: "Hide empty fields" }).click();
+  await becomes(() => page.locator("dt", { hasText: /^Notes$/ }).isVisible(), false);
+
   // A refused edit: each violation at its field; what was typed stays.
+  await edit.click();
   await page.getByLabel("E-mail 1").fill("no address");
   await page.getByLabel("Replicated website").fill("ftp://example.org");
   await page.getByLabel("Affiliate name").fill(names.find((other) => other !== before.distributor_name));

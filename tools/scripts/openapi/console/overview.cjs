@@ -77,6 +77,9 @@ async function loading(page) {
     return [content, display !== "none"];
   });
   assert.deepEqual(note, ['"Loading…"', true]);
+  // It says so once.
+  assert.equal(await page.evaluate(`Array.from(document.querySelectorAll("[aria-busy]"), (node) => getComputedStyle(node, "::before").content)
+    .filter((content) => content.includes("Loading")).length`), 1);
   release();
   await heading(page, /^Cases 1–/, 2);
   await becomes(() => results.getAttribute("aria-busy"), null);

@@ -3,12 +3,13 @@
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
-const { base, token, expired, large, limited, limitedToken, coreless, api, checked, heading, message, rows, section, signIn } = require("./common.cjs");
+const { base, token, expired, large, limited, limitedToken, coreless, api, checked, column, heading, message, rows, section, signIn } = require("./common.cjs");
 
 /** What the page says when the service cannot be reached, limits, is unavailable, or the token expires. */
 async function refusals(page, context) {
   await page.goto(`${base}/console#/affiliates/2`);
   await heading(page, "Affiliate 2");
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
   await page.getByLabel("City", { exact: true }).fill("Offline");
   await context.setOffline(true);
   await page.getByRole("button", { name: "Save" }).click();
@@ -19,6 +20,7 @@ async function refusals(page, context) {
   assert.equal((await api("GET", "affiliates/2")).data.city, "Offline");
 
   // The token expires while somebody types: the reason, and after the next sign-in what was typed.
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
   await page.getByLabel("City", { exact: true }).fill("Kept");
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), expired);
   await page.getByRole("button", { name: "Save" }).click();
@@ -78,6 +80,56 @@ async function largeLists(page) {
   await page.getByText("Made of all 450 cases.").and(page.locator("p")).waitFor();
 }
 
+/** A list that takes long shows its first page, and is searched while the rest is read. The focus stays where it is. */
+async function firstPage(page) {
+  // The end of the list waits until it is wanted.
+  await page.evaluate(() => {
+    const send = window.fetch;
+    window.fetch = async (url, options) => {
+      const response = await send(url, options);
+      if (!String(url).endsWith("/api/affiliates")) return response;
+      const text = await response.text();
+      const middle = Math.floor(text.length / 2);
+      const body = new ReadableStream({
+        start(controller) {
+          const put = (piece) => controller.enqueue(new TextEncoder().encode(piece));
+          put(text.slice(0, middle));
+          window.readRest = () => {
+            put(text.slice(middle));
+            controller.close();
+          };
+        },
+      });
+      return new Response(body, { headers: response.headers });
+    };
+  });
+  await section(page, "Affiliates");
+  await heading(page, "1,200 affiliates", 2);
+  await page.getByRole("button", { name: "Read again" }).click();
+  await heading(page, /^50 affiliates so far$/, 2);
+  await page.getByText("Reading the rest").waitFor();
+  await becomes(() => rows(page).count(), 50);
+  assert.equal(await page.locator("[aria-busy]").count(), 0);
+  const [name] = await column(page, 3);
+  const search = page.getByLabel("Search", { exact: true });
+  await search.fill(name);
+  await heading(page, /^\d+ of \d+ affiliates so far$/, 2);
+  await page.locator("#announcements", { hasText: "The list is still being read." }).waitFor({ state: "attached" });
+  await search.fill("");
+  await heading(page, /^\d+ affiliates so far$/, 2);
+  await checked(page, "a list that is being read");
+  const box = page.getByRole("checkbox", { name: `Choose ${name}` });
+  await box.check();
+  await page.evaluate(() => window.readRest());
+  await heading(page, "1,200 affiliates", 2);
+  await becomes(() => page.getByText("Reading the rest").count(), 0);
+  await becomes(() => page.evaluate("document.activeElement.ariaLabel"), `Choose ${name}`);
+  assert.ok(await box.isChecked());
+  await box.uncheck();
+  await page.reload();
+  await section(page, "Affiliates");
+}
+
 /** Records are found in a list however it is cut into pieces, and a list that breaks off is noticed. */
 async function pieces(page) {
   const records = [{ id: 1, name: 'a "b\\"} ]{', list: [{}, []] }, { id: 2, name: "\\" }, { id: 3, name: "é\u2028😀", none: null }];
@@ -100,4 +152,4 @@ async function pieces(page) {
   for (const result of read) assert.deepEqual(result, [records, true, false]);
 }
 
-module.exports = { refusals, limit, largeLists, pieces };
+module.exports = { refusals, limit, largeLists, firstPage, pieces };

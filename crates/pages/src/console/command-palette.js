@@ -1,0 +1,97 @@
+// The command palette: everything that the console can show, by name. It opens with Ctrl+K or Cmd+K, or with its button.
+
+import { element } from "./elements.js";
+import { claims, end } from "./session.js";
+
+/** The address of the open cases of the token's subject, or null if it has none. */
+export function myCases() {
+  const { subject } = claims();
+  return subject ? `#/cases?${new URLSearchParams({ case_worker: subject, open: "yes" })}` : null;
+}
+
+function go(hash) {
+  location.hash = hash;
+}
+
+/** The commands: pairs of text and action. */
+function commands() {
+  const mine = myCases();
+  return [
+    ["Overview", () => go("#/overview")],
+    ...(mine ? [["My cases", () => go(mine)]] : []),
+    ["Open cases", () => go("#/cases?open=yes")],
+    ["Overdue cases", () => go("#/cases?overdue=yes")],
+    ["Cases", () => go("#/cases")],
+    ["URLs", () => go("#/urls")],
+    ["Add URLs", () => go("#/urls/new")],
+    ["Affiliates", () => go("#/affiliates")],
+    ["New affiliate", () => go("#/affiliates/new")],
+    ["Add several affiliates", () => go("#/affiliates/batch")],
+    ["Charts", () => go("#/charts")],
+    ["Sign out", () => end()],
+  ];
+}
+
+/** The commands whose names have all words of a text, and a search for it. */
+function matching(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));
+  if (words.length > 0) found.push([`Search for “${text}”`, () => go(`#/search?${new URLSearchParams({ q: text })}`)]);
+  return found;
+}
+
+const key = (name) => element("kbd", {}, name);
+
+/** Opens the palette. When it closes, the focus goes back, unless a command showed something else. */
+export function openPalette() {
+  if (document.querySelector("dialog[open]")) return;
+  const input = element("input", { type: "text", role: "combobox", "aria-label": "Command", "aria-expanded": "true", "aria-controls": "commands",
+    "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", maxlength: 256, placeholder: "Type a command or what to search for" });
+  const list = element("ul", { role: "listbox", id: "commands", "aria-label": "Commands" });
+  let found = [];
+  let chosen = 0;
+
+  const choose = (index) => {
+    chosen = index;
+    for (const [number, option] of [...list.children].entries()) option.ariaSelected = String(number === index);
+    const option = list.children[index];
+    if (!option) {
+      input.removeAttribute("aria-activedescendant");
+      return;
+    }
+    input.setAttribute("aria-activedescendant", option.id);
+    option.scrollIntoView({ block: "nearest" });
+  };
+  const run = (index) => {
+    const command = found[index];
+    if (!command) return;
+    dialog.close();
+    command[1]();
+  };
+  const render = () => {
+    found = matching(input.value.trim());
+    list.replaceChildren(...found.map(([name], index) =>
+      element("li", { role: "option", id: `command-${index}`, "aria-selected": "false", on: { click: () => run(index) } }, element("bdi", {}, name))));
+    choose(0);
+  };
+  input.addEventListener("input", render);
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) choose((chosen + step + found.length) % found.length);
+    else if (event.key === "Enter") run(chosen);
+    else return;
+    event.preventDefault();
+  });
+  const dialog = element("dialog", { class: "palette", "aria-label": "Commands", on: {
+    close: () => dialog.remove(),
+    // The dialog has no padding: a click on itself is one beside it.
+    click: (event) => event.target === dialog && dialog.close(),
+  } }, element("div", { class: "palette-body" }, input, list,
+    element("p", { class: "hint" }, key("↑"), key("↓"), " choose, ", key("Enter"), " open, ", key("Esc"), " close. Anywhere: ",
+      key("/"), " search, ", key("Ctrl"), key("K"), " or ", key("⌘"), key("K"), " commands.")));
+  document.body.append(dialog);
+  render();
+  dialog.showModal();
+  input.focus();
+}

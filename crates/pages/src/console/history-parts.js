@@ -1,0 +1,55 @@
+// Changes of what belongs to a record: the incidents of a case and the infractions of a URL, which a request changed with it.
+
+import { element, value } from "./elements.js";
+import { call, Refusal } from "./requests.js";
+
+const PARTS = {
+  case: { resource: "incident", parent: "case_id", name: "Incident" },
+  url: { resource: "infraction", parent: "url_id", name: "Infraction" },
+};
+const OPERATIONS = { created: "added", deleted: "removed" };
+const MOST = 100;
+/** A transaction writes its changes within this time, in seconds. */
+const SPAN = 2;
+
+/** A timestamp of the service, some seconds later. */
+function shifted(text, seconds) {
+  return new Date(Date.parse(`${text.replace(" ", "T")}Z`) + seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
+}
+
+const valueOf = (part, name) => {
+  const found = part.fields.find(({ field }) => field === name);
+  return found?.after ?? found?.before ?? null;
+};
+
+/** The changes of parts that were made with this change of the record; none if they cannot be read. */
+export async function partsOf({ resource, id, operation, request_id: request, time }, signal) {
+  const kind = PARTS[resource];
+  if (!kind || operation !== "updated" || request === null) return [];
+  try {
+    const query = { resource: kind.resource, request_id: request, from: shifted(time, -SPAN), to: shifted(time, SPAN), limit: MOST };
+    const { body } = await call("GET", "api/audit", { query, signal });
+    return body.data.changes.filter((part) => part.operation in OPERATIONS && valueOf(part, kind.parent) === String(id));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return [];
+  }
+}
+
+/** The type and name of the infraction that a part states. */
+export function infractionOf(part, names) {
+  const [type, name] = ["infraction_type_id", "infraction_name_id"].map((field) => names.name(field, valueOf(part, field)));
+  return { infraction_type: type, infraction_name: name };
+}
+
+/** A part as a line, such as `Incident added: URL 12 (Health Claim)`. */
+export function partLine(part, names) {
+  const { infraction_type: type, infraction_name: name } = infractionOf(part, names);
+  const infraction = [type, name].filter((text) => text !== null).join(", ");
+  const { name: what } = Object.values(PARTS).find(({ resource }) => resource === part.resource);
+  const start = `${what} ${OPERATIONS[part.operation]}: `;
+  if (part.resource === "infraction") return element("li", {}, start, value(infraction));
+  const url = valueOf(part, "url_id");
+  return element("li", {}, start, url === null ? value(valueOf(part, "reference")) : element("a", { href: `#/urls/${url}` }, `URL ${url}`),
+    infraction && [" (", value(infraction), ")"]);
+}

@@ -1,0 +1,101 @@
+// Changes in words: names instead of the IDs and codes that the record of changes holds.
+
+import { countryName } from "./countries.js";
+import { label } from "./description.js";
+import { element, value } from "./elements.js";
+import { partsOf } from "./history-parts.js";
+import { call, Refusal } from "./requests.js";
+import { isTimestamp, timestamp } from "./timestamps.js";
+
+/** Fields that hold the ID of a name, each with its vocabulary. */
+export const VOCABULARIES = {
+  case_status_id: "case_status", sub_status_id: "case_sub_status", notice_status_id: "notice_status", risk_level_id: "risk_level",
+  incident_status_id: "url_incident_status", transcription_status_id: "transcription_status",
+  infraction_type_id: "infraction_type", infraction_name_id: "infraction_name",
+};
+/** Fields that change with every change of a record. */
+const INTERNAL = new Set(["etag", "last_updated_date"]);
+const LABELS = { affiliate_id: "Affiliate", case_id: "Case" };
+const OPERATIONS = { updated: "changed" };
+// A longer text is cut.
+const LONGEST = 200;
+
+/** What was done, in a word. */
+export function operationName(operation) {
+  return OPERATIONS[operation] ?? operation;
+}
+
+/** The fields of a change that mean something to a reader. */
+export function visibleFields({ fields }) {
+  return fields.filter(({ field }) => !INTERNAL.has(field));
+}
+
+/** The label of a field of a change. */
+export function fieldLabel(field) {
+  return LABELS[field] ?? label(field in VOCABULARIES ? field.replace(/_id$/, "") : field);
+}
+
+/** The tags in a text of JSON. */
+export function tagsOf(text) {
+  return text === null ? [] : JSON.parse(text);
+}
+
+async function affiliateName(id, signal) {
+  try {
+    const { body } = await call("GET", `api/affiliates/${id}`, { signal });
+    return body.data.distributor_name;
+  } catch (error) {
+    // An affiliate that was erased, or that cannot be read now, has its ID only.
+    if (!(error instanceof Refusal)) throw error;
+    return null;
+  }
+}
+
+/**
+ * The names that changes need. `learn` reads those of these changes, and the changes of their parts; `name` returns the name of a
+ * vocabulary's ID or null, `line` a changed field as a node, and `parts` the changes of parts that were made with a change.
+ */
+export function names(signal) {
+  let vocabularies = null;
+  const affiliates = new Map();
+  const parts = new Map();
+
+  async function learn(changes) {
+    const ids = changes.flatMap(({ fields }) => fields.filter(({ field }) => field === "affiliate_id").flatMap(({ before, after }) => [before, after]));
+    const unknown = [...new Set(ids)].filter((id) => id !== null && !affiliates.has(id));
+    for (const [index, found] of (await Promise.all(changes.map((change) => partsOf(change, signal)))).entries()) parts.set(changes[index].position, found);
+    const found = await Promise.all([
+      vocabularies ?? call("GET", "api/vocabularies", { signal }).then(({ body }) =>
+        new Map(body.data.map(({ vocabulary, entries }) => [vocabulary, new Map(entries.map((entry) => [String(entry.id), entry.name]))]))),
+      ...unknown.map((id) => affiliateName(id, signal)),
+    ]);
+    [vocabularies] = found;
+    for (const [index, id] of unknown.entries()) affiliates.set(id, found[index + 1]);
+  }
+
+  const name = (field, id) => vocabularies.get(VOCABULARIES[field])?.get(id) ?? null;
+
+  function shown(field, text) {
+    if (text === null) return value(null);
+    if (field in VOCABULARIES) return value(name(field, text) ?? `ID ${text}`);
+    if (field === "affiliate_id") return element("a", { href: `#/affiliates/${text}` }, value(affiliates.get(text) ?? `Affiliate ${text}`));
+    if (field === "case_id") return element("a", { href: `#/cases/${text}` }, `Case ${text}`);
+    if (field === "country" || field === "case_country") return value(countryName(text));
+    if (field === "tags") return value(tagsOf(text).join(", "));
+    if (isTimestamp(field)) return timestamp(text);
+    return value(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+  }
+
+  /** A changed field as a line, such as `Risk level: High → Low`. */
+  function line({ operation }, { field, before, after }) {
+    return element("li", {}, `${fieldLabel(field)}: `,
+      operation === "updated" ? [shown(field, before), " → ", shown(field, after)] : shown(field, after ?? before));
+  }
+  return { learn, name, line, parts: ({ position }) => parts.get(position) ?? [] };
+}
+
+/** Who made a change. */
+export function author({ subject, request_id: request }) {
+  if (subject) return value(subject);
+  return element("span", { class: "none" }, request === null ? "another program" : "a token without a subject");
+}

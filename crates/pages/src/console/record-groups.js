@@ -1,0 +1,51 @@
+// The fields of a record in groups, to read: fields with a value, and the others on request.
+
+import { copyButton } from "./copy.js";
+import { element } from "./elements.js";
+import { isLong, longText } from "./long-text.js";
+
+/** What people pass on: IDs and web addresses. */
+const COPIED = new Set(["id", "case_id", "affiliate_id", "distributor_id", "client_affiliate_id", "url", "landing_page", "replicated_website"]);
+
+const isEmpty = (content) => content === null || content === undefined || content === "" || (Array.isArray(content) && content.length === 0);
+
+/** The fields of a group, by name, in `left`; a group is a list of names or a condition for a name. */
+function chosenNames(names, left) {
+  return Array.isArray(names) ? names.filter((name) => left.has(name)) : [...left.keys()].filter(names);
+}
+
+/**
+ * A node with the groups, each a pair of title and names. `fields` have `name`, `label` and `hint`; `content` returns the value of a name,
+ * and `shown` its node.
+ */
+export function recordGroups(groups, fields, content, shown) {
+  const left = new Map(fields.map((field) => [field.name, field]));
+  const empty = [];
+  const panels = groups.map(([title, names]) => {
+    const chosen = chosenNames(names, left);
+    const nodes = chosen.map((name) => {
+      const { label, hint } = left.get(name);
+      const copy = COPIED.has(name) && copyButton(content(name), label);
+      if (isLong(content(name))) return { isLong: true, node: [longText(label, content(name)), copy] };
+      const node = element("div", {}, element("dt", { title: hint }, label), element("dd", {}, shown(name), copy && [" ", copy]));
+      if (isEmpty(content(name))) empty.push(node);
+      return { isLong: false, node };
+    });
+    for (const name of chosen) left.delete(name);
+    if (chosen.length === 0) return null;
+    const short = nodes.filter((one) => !one.isLong).map(({ node }) => node);
+    const panel = element("section", { class: "panel" }, element("h2", {}, title),
+      short.length > 0 && element("dl", {}, short), nodes.filter((one) => one.isLong).map(({ node }) => node));
+    if (nodes.every(({ node }) => empty.includes(node))) empty.push(panel);
+    return panel;
+  });
+  const count = empty.filter((node) => !node.matches(".panel")).length;
+  const show = (areShown) => {
+    for (const node of empty) node.hidden = !areShown;
+    button.ariaExpanded = String(areShown);
+    button.textContent = areShown ? "Hide empty fields" : count === 1 ? "Show 1 empty field" : `Show ${count} empty fields`;
+  };
+  const button = element("button", { type: "button", on: { click: () => show(button.ariaExpanded !== "true") } });
+  show(false);
+  return element("div", { class: "record" }, panels, count > 0 && element("p", {}, button));
+}

@@ -1,0 +1,84 @@
+// Filters of a list that were saved under a name. The browser keeps them for each company.
+
+import { announce, element } from "./elements.js";
+import { claims } from "./session.js";
+
+const KEY = (section) => `compliance-filters-${claims().company}-${section}`;
+const LONGEST = 60;
+
+/** The saved filters: pairs of name and query. */
+function read(section) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEY(section)));
+    return Array.isArray(kept) ? kept.filter((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string")) : [];
+  } catch {
+    // Storage is switched off, or holds something else.
+    return [];
+  }
+}
+
+function write(section, pairs) {
+  try {
+    if (pairs.length === 0) localStorage.removeItem(KEY(section));
+    else localStorage.setItem(KEY(section), JSON.stringify(pairs));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The filters of the list that is shown, without the page. */
+function current() {
+  const query = new URLSearchParams(location.hash.split("?")[1] ?? "");
+  query.delete("page");
+  return String(query);
+}
+
+/** A menu of a list to choose, save and delete filters; null if the token names no company. `section`: `affiliates`, `urls` or `cases`. */
+export function savedFilters(section) {
+  if (claims().company === null) return null;
+  const list = element("ul", {});
+  const none = element("p", { class: "hint" }, "None are saved yet.");
+  const input = element("input", { type: "text", "aria-label": "Name for these filters", placeholder: "Name for these filters", maxlength: LONGEST, autocomplete: "off" });
+  const summary = element("summary", {}, "Saved filters");
+  const close = () => {
+    details.open = false;
+    summary.focus();
+  };
+  const render = () => {
+    const pairs = read(section);
+    none.hidden = pairs.length > 0;
+    list.hidden = pairs.length === 0;
+    list.replaceChildren(...pairs.map(([name, query]) => element("li", {},
+      element("a", { href: `#/${section}${query === "" ? "" : `?${query}`}`, on: { click: close } }, element("bdi", {}, name)),
+      element("button", { type: "button", "aria-label": `Delete ${name}`, on: { click: () => {
+        write(section, read(section).filter(([other]) => other !== name));
+        render();
+        announce(`${name}: deleted`);
+        input.focus();
+      } } }, "Delete"))));
+  };
+  const save = (event) => {
+    event.preventDefault();
+    const name = input.value.trim();
+    if (name === "") {
+      announce("Enter a name.");
+      input.focus();
+      return;
+    }
+    const others = read(section).filter(([other]) => other !== name);
+    const pairs = [...others, [name, current()]].sort(([one], [other]) => one.localeCompare(other, "en"));
+    announce(write(section, pairs) ? `${name}: saved` : "The browser does not keep filters.");
+    input.value = "";
+    render();
+  };
+  const details = element("details", { class: "menu saved", on: { toggle: () => details.open && render() } }, summary,
+    element("div", { class: "menu-body", role: "group", "aria-label": "Saved filters" }, none, list,
+      element("form", { novalidate: true, "aria-label": "Save filters", on: { submit: save } }, input, element("button", { type: "submit" }, "Save"))));
+  details.addEventListener("keydown", (event) => event.key === "Escape" && details.open && close());
+  details.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !details.contains(event.relatedTarget)) details.open = false;
+  });
+  render();
+  return details;
+}

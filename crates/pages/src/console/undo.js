@@ -1,0 +1,90 @@
+// Undoing a change by the record of changes: its fields get back the values that they had before.
+
+import { alpha2 } from "./countries.js";
+import { element } from "./elements.js";
+import { infractionOf } from "./history-parts.js";
+import { author, tagsOf, visibleFields, VOCABULARIES } from "./history-words.js";
+import { attempt, refusalMessage } from "./refusals.js";
+import { call } from "./requests.js";
+
+/** What an officer can set back: everything that changes a case, and the verdict on a URL. */
+const KINDS = {
+  case: { section: "cases", isOwn: () => true },
+  url: { section: "urls", isOwn: (field) => ["incident_status_id", "false_positive", "disabled", "note"].includes(field) },
+};
+
+/** A value of before, as the service takes it; undefined if it no longer has such a name. */
+function sent(field, before, names) {
+  if (field === "tags") return tagsOf(before);
+  if (before === null) return null;
+  if (field in VOCABULARIES) return names.name(field, before) ?? undefined;
+  if (field === "case_country") return alpha2(before);
+  return field === "affiliate_id" ? Number(before) : before;
+}
+
+/** The fields to send that undo a change, or null if it cannot be undone. */
+function undoing(kind, change, names) {
+  const fields = visibleFields(change).filter(({ field }) => kind.isOwn(field));
+  const count = fields.length + (change.resource === "url" ? names.parts(change).length : 0);
+  const body = Object.fromEntries(fields.map(({ field, before }) => [field in VOCABULARIES ? field.replace(/_id$/, "") : field, sent(field, before, names)]));
+  const isPossible = change.operation === "updated" && count > 0 && !Object.values(body).includes(undefined);
+  return isPossible ? { fields: new Set(fields.map(({ field }) => field)), body } : null;
+}
+
+/** The infractions of a URL before a review: without added ones, with removed ones. Null if the review changed none. */
+function formerInfractions(record, change, names) {
+  const parts = names.parts(change);
+  if (change.resource !== "url" || parts.length === 0) return null;
+  const key = ({ infraction_type: type, infraction_name: name }) => JSON.stringify([type, name]);
+  const of = (operation) => new Map(parts.filter((part) => part.operation === operation).map((part) => infractionOf(part, names)).map((one) => [key(one), one]));
+  const [added, removed] = [of("created"), of("deleted")];
+  const kept = record.infractions.map(({ infraction_type: type, infraction_name: name }) => ({ infraction_type: type, infraction_name: name }));
+  const others = kept.filter((one) => !added.has(key(one)) && !removed.has(key(one)));
+  return [...others, ...removed.values()];
+}
+
+/**
+ * A button that undoes a change of a record, or null. `later` reads the changes that followed, `put` shows a message, `mayLeave` asks
+ * whether the page may lose what was typed, and `reload` shows the record again with a message.
+ */
+export function undoButton({ resource, id, change, names, later, put, mayLeave, reload, signal }) {
+  const kind = KINDS[resource];
+  const undo = kind ? undoing(kind, change, names) : null;
+  if (undo === null) return null;
+  const path = `api/${kind.section}/${id}`;
+  let isRunning = false;
+
+  async function run(isSure) {
+    // A change after this one has another tag. Reviews of URLs take none.
+    const { body, tag } = await call("GET", path, { signal });
+    const followed = isSure ? [] : (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
+    if (followed.length > 0) {
+      await names.learn(followed);
+      const lines = followed.reverse().flatMap((other) => other.fields.filter(({ field }) => undo.fields.has(field)).map((field) => {
+        const line = names.line(other, field);
+        line.append(", by ", author(other));
+        return line;
+      }));
+      put(element("div", { class: "message error", role: "alert" },
+        element("p", {}, "Nothing was undone: these fields have changed again."),
+        element("ul", { "aria-label": "Later changes" }, lines),
+        element("p", {}, element("button", { type: "button", on: { click: () => start(true) } }, "Undo anyway"))));
+      return;
+    }
+    const infractions = formerInfractions(body.data, change, names);
+    await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: resource === "case" ? tag : null });
+    await reload("The change was undone.");
+  }
+
+  async function start(isSure) {
+    if (isRunning || !mayLeave()) return;
+    isRunning = true;
+    await attempt(signal, () => run(isSure), async (refusal) => {
+      // Somebody was faster: what they changed is shown, or does not matter.
+      if (refusal.status === 412) await attempt(signal, () => run(false), (again) => put(refusalMessage(again, null)));
+      else put(refusalMessage(refusal, null));
+    });
+    isRunning = false;
+  }
+  return element("button", { type: "button", "aria-label": `Undo the change of ${change.time}`, on: { click: () => start(false) } }, "Undo");
+}

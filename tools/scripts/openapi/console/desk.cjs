@@ -1,0 +1,236 @@
+// The officer's desk: the history of records and undoing, own cases, saved filters, keys, commands, and copying.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes } = require("../browser.cjs");
+const { base, token, large, PHONE, WIDE, api, checked, column, columnOf, heading, message, section, signIn } = require("./common.cjs");
+
+const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
+const fields = (page) => columnOf(page, "Changes", 4);
+
+async function openHistory(page, path, title) {
+  await page.goto(`${base}/console#/${path}`);
+  await page.reload();
+  await heading(page, title);
+  await page.getByRole("button", { name: "Show changes" }).click();
+  await page.getByRole("region", { name: "Changes" }).waitFor();
+}
+
+const undoOf = (page, line) => page.getByRole("row").filter({ hasText: line }).getByRole("button", { name: /^Undo/ });
+
+/** A case's changes in words, and undoing them. */
+async function caseHistory(page) {
+  const [one, other] = (await api("GET", "affiliates")).data;
+  const opened = await api("POST", "cases", { request_id: `desk-${Date.now()}`, case: { client_affiliate_id: one.client_distributor_id, risk_level: "High" }, incidents: [{ incident_type: "form", reference: "form 13" }] });
+  const id = opened.detail.case_id;
+  await api("PATCH", `cases/${id}`, { risk_level: "Low", tags: ["a", "b"], case_country: "CH", follow_up_date: "2027-01-31 08:30:00" });
+  await api("PATCH", `cases/${id}`, { affiliate_id: other.id });
+  await api("POST", `cases/${id}/close`, {});
+  await api("POST", `cases/${id}/incidents`, { incidents: [{ incident_type: "form", reference: "form 14", infraction_type: "Health Claim" }] });
+  await openHistory(page, `cases/${id}`, `Case ${id}`);
+  const [added, closed, moved, changed, first] = await fields(page);
+  assert.equal(added, "Incident added: form 14 (Health Claim)");
+  assert.match(closed, /^Case status: New → Closed\n/);
+  assert.match(closed, /Closed date: .* → \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/s);
+  assert.equal(moved, `Affiliate: ${one.distributor_name} → ${other.distributor_name}`);
+  for (const line of ["Risk level: High → Low", "Case country: –", "→ Switzerland", "Tags: –", "→ a, b", "→ 2027-01-31 08:30:00 UTC"]) {
+    assert.ok(changed.includes(line), `${line} in ${changed}`);
+  }
+  assert.match(first, /^\d+ fields$/);
+  assert.ok(!/etag|_id|Last updated/i.test([closed, moved, changed].join()), changed);
+  assert.deepEqual([...new Set(await columnOf(page, "Changes", 2))], ["bea"]);
+  assert.equal((await columnOf(page, "Changes", 3)).at(-1), "created");
+  await checked(page, "the history of a case");
+
+  await undoOf(page, "Case status: New → Closed").click();
+  await message(page, "The change was undone.");
+  const { case_status: status, closed_date: date } = await read("cases", id);
+  assert.deepEqual([status, date], ["New", null]);
+
+  // A field that has changed again is not set back without a question.
+  await api("PATCH", `cases/${id}`, { risk_level: "Critical" });
+  await openHistory(page, `cases/${id}`, `Case ${id}`);
+  await undoOf(page, "Risk level: High → Low").click();
+  await message(page, "Nothing was undone: these fields have changed again.");
+  assert.deepEqual(await page.getByRole("list", { name: "Later changes" }).getByRole("listitem").allInnerTexts(), ["Risk level: Low → Critical, by bea"]);
+  await checked(page, "an undo of what has changed again");
+  assert.equal((await read("cases", id)).risk_level, "Critical");
+  await page.getByRole("button", { name: "Undo anyway" }).click();
+  await message(page, "The change was undone.");
+  const { risk_level: risk, tags, case_country: country, follow_up_date: followUp, affiliate_id: affiliate } = await read("cases", id);
+  assert.deepEqual({ risk, tags, country, followUp, affiliate }, { risk: "High", tags: [], country: null, followUp: null, affiliate: other.client_distributor_id });
+
+  // Another officer is faster: nothing of that is lost.
+  await openHistory(page, `cases/${id}`, `Case ${id}`);
+  await page.route(`**/api/cases/${id}`, async (route) => {
+    await api("PATCH", `cases/${id}`, { risk_level: "Low" });
+    await route.continue();
+  }, { times: 1 });
+  await undoOf(page, "Risk level: Critical → High").click();
+  await message(page, "Nothing was undone: these fields have changed again.");
+  assert.equal((await read("cases", id)).risk_level, "Low");
+}
+
+/** The history of a URL and of an affiliate, and a sign-in that may not see it. */
+async function otherHistories(page) {
+  const [{ detail: { url_id: id } }] = await api("POST", "urls", { urls: [{ url: `https://example.org/reviewed-${Date.now()}` }] });
+  await api("PATCH", `urls/${id}`, { incident_status: "In Violation", false_positive: "no", note: "Claims to cure.", infractions: [{ infraction_type: "Health Claim" }] });
+  await openHistory(page, `urls/${id}`, `URL ${id}`);
+  const [reviewed] = await fields(page);
+  assert.match(reviewed, /Incident status: New → In Violation/);
+  assert.match(reviewed, /Infraction added: Health Claim$/);
+  assert.match(reviewed, /Note: .*→ Claims to cure\./s);
+  await page.getByLabel("Note").fill("Not saved yet.");
+  page.once("dialog", (dialog) => dialog.dismiss());
+  await undoOf(page, "In Violation").click();
+  assert.equal((await read("urls", id)).incident_status, "In Violation");
+  page.once("dialog", (dialog) => dialog.accept());
+  await undoOf(page, "In Violation").click();
+  await message(page, "The change was undone.");
+  const { incident_status: status, false_positive: flag, note, infractions } = await read("urls", id);
+  assert.deepEqual([status, flag, note, infractions], ["New", null, null, []]);
+
+  await api("PUT", "affiliates/2", { id: 2, country: "DE" });
+  await api("PUT", "affiliates/2", { id: 2, country: "CH" });
+  await openHistory(page, "affiliates/2", "Affiliate 2");
+  assert.equal((await fields(page))[0], "Country: Germany → Switzerland");
+  assert.equal(await page.getByRole("button", { name: /^Undo/ }).count(), 0);
+  await checked(page, "the history of an affiliate");
+
+  await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), large);
+  const [{ case_id: foreign }] = (await api("GET", "cases?per_page=1", undefined, large)).data;
+  await page.goto(`${base}/console#/cases/${foreign}`);
+  await page.reload();
+  await heading(page, `Case ${foreign}`);
+  await page.getByRole("button", { name: "Show changes" }).click();
+  await page.getByText("Your sign-in may not see the history.").waitFor();
+  // Its token has no subject: there are no cases of its own.
+  assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
+  await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);
+}
+
+/** The cases of the officer, and filters under a name. */
+async function ownCases(page) {
+  await page.goto(`${base}/console#/overview`);
+  await page.reload();
+  await heading(page, "Overview");
+  await section(page, "My cases");
+  await page.waitForURL(/#\/cases\?case_worker=bea&open=yes$/);
+  const mine = (await api("GET", "cases?case_worker=bea&open=yes&per_page=200")).data.map((record) => String(record.case_id));
+  if (mine.length === 0) await heading(page, "No cases match these filters", 2);
+  else await becomes(() => column(page, 1), mine.slice(0, 20));
+  assert.equal(await page.locator("#navigation [aria-current]").innerText(), "My cases");
+
+  const menu = page.locator("summary", { hasText: "Saved filters" });
+  const save = async (name) => {
+    await page.getByLabel("Name for these filters").fill(name);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+  };
+  await menu.click();
+  await save("Mine");
+  const group = page.getByRole("group", { name: "Saved filters" });
+  await group.getByRole("link", { name: "Mine" }).waitFor();
+  await checked(page, "saved filters");
+  await page.keyboard.press("Escape");
+  await becomes(() => page.evaluate("document.activeElement.textContent"), "Saved filters");
+  await section(page, "Cases");
+  await page.waitForURL(/#\/cases$/);
+  await becomes(() => page.locator("#navigation [aria-current]").innerText(), "Cases");
+  await page.reload();
+  await heading(page, /^Cases 1–/, 2);
+  await menu.click();
+  await group.getByRole("link", { name: "Mine" }).click();
+  await page.waitForURL(/#\/cases\?case_worker=bea&open=yes$/);
+  // Other lists and other companies have their own.
+  assert.deepEqual(Object.keys(JSON.parse(await page.evaluate("JSON.stringify({ ...localStorage })"))), ["compliance-filters-1-cases"]);
+  await section(page, "Affiliates");
+  await heading(page, /affiliates$/, 2);
+  await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("active");
+  await heading(page, / of /, 2);
+  await menu.click();
+  await page.getByText("None are saved yet.").waitFor();
+  await save("Active ones");
+  await group.getByRole("link", { name: "Active ones" }).waitFor();
+  await page.getByRole("button", { name: "Delete Active ones" }).click();
+  await page.getByText("None are saved yet.").waitFor();
+  await section(page, "Cases");
+  await heading(page, /^Cases 1–/, 2);
+  await menu.click();
+  await page.getByRole("button", { name: "Delete Mine" }).click();
+  await becomes(() => page.evaluate("localStorage.length"), 0);
+}
+
+/** `/` goes to the search field, and the command palette goes everywhere. */
+async function commands(page) {
+  await section(page, "Cases");
+  await heading(page, /^Cases 1–/, 2);
+  const search = page.getByRole("search", { name: "Everything" }).getByRole("searchbox");
+  await page.keyboard.press("/");
+  await becomes(() => search.evaluate((node) => node === document.activeElement), true);
+  await page.keyboard.type("a/b");
+  assert.equal(await search.inputValue(), "a/b");
+  const dialog = page.getByRole("dialog", { name: "Commands" });
+  await page.keyboard.press("Control+k");
+  await dialog.waitFor();
+  await checked(page, "the command palette");
+  const options = () => dialog.getByRole("option").allInnerTexts();
+  assert.deepEqual((await options()).slice(0, 4), ["Overview", "My cases", "Open cases", "Overdue cases"]);
+  await page.keyboard.press("Escape");
+  await becomes(() => dialog.count(), 0);
+  await becomes(() => search.evaluate((node) => node === document.activeElement), true);
+
+  await page.getByRole("button", { name: "Commands" }).click();
+  await page.keyboard.type("over");
+  await becomes(options, ["Overview", "Overdue cases", "Search for “over”"]);
+  await page.keyboard.press("ArrowDown");
+  await becomes(() => dialog.locator("[aria-selected=true]").innerText(), "Overdue cases");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/#\/cases\?overdue=yes$/);
+  await becomes(() => dialog.count(), 0);
+  await page.keyboard.press("Meta+k");
+  await page.keyboard.type("example.org 1");
+  await becomes(options, ["Search for “example.org 1”"]);
+  await page.keyboard.press("Enter");
+  await heading(page, "Results for “example.org 1”");
+  for (const [name, address] of [["My cases", /case_worker=bea/], ["Open cases", /open=yes$/], ["Add URLs", /urls\/new$/], ["New affiliate", /affiliates\/new$/]]) {
+    await page.keyboard.press("Control+k");
+    await dialog.getByRole("option", { name, exact: true }).click();
+    await page.waitForURL(address);
+  }
+  await page.getByRole("button", { name: "Commands" }).click();
+  await page.keyboard.type("sign out");
+  await page.keyboard.press("Enter");
+  await message(page, "You have signed out.");
+  await page.keyboard.press("Control+k");
+  assert.equal(await dialog.count(), 0);
+  await page.goto(`${base}/console#/overview`);
+  await signIn(page, token);
+  await heading(page, "Overview");
+}
+
+/** Columns that do not fit are announced, and IDs and addresses can be copied. */
+async function columnsAndCopies(page, context) {
+  await page.goto(`${base}/console#/cases`);
+  await heading(page, /^Cases 1–/, 2);
+  const hint = page.getByText("Swipe sideways for more columns.");
+  assert.equal(await hint.isVisible(), false);
+  await page.setViewportSize(PHONE);
+  await hint.waitFor();
+  await page.setViewportSize(WIDE);
+  await becomes(() => hint.isVisible(), false);
+
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: base });
+  const { url } = await read("urls", 1);
+  await page.goto(`${base}/console#/urls/1`);
+  await heading(page, "URL 1");
+  const copied = () => page.evaluate("navigator.clipboard.readText()");
+  await page.getByRole("button", { name: "Copy URL", exact: true }).click();
+  await becomes(copied, url);
+  await page.getByRole("button", { name: "Copy ID", exact: true }).click();
+  await becomes(copied, "1");
+  await becomes(() => page.getByRole("button", { name: "Copy ID", exact: true }).innerText(), "Copied");
+  await becomes(() => page.getByRole("button", { name: "Copy ID", exact: true }).innerText(), "Copy");
+  await context.clearPermissions();
+}
+
+module.exports = { caseHistory, otherHistories, ownCases, commands, columnsAndCopies };
