@@ -39,6 +39,7 @@ const fn text(name: &'static str, title: &'static str, file: &'static str) -> Pa
 pub(crate) static PAGES: [Page; 25] = [
     page("", "Start", "docs/partners/quick-start.md", Content::Start),
     text("guide", "Guide", "docs/partners/README.md"),
+    text("authentication", "Authentication", "docs/authentication.md"),
     text("sandbox", "Sandbox", "docs/partners/sandbox.md"),
     text("affiliates", "Affiliates", "docs/partners/affiliates.md"),
     text("batches", "Batches", "docs/partners/batches.md"),
