@@ -76,7 +76,7 @@ pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     let operations = Operation::all(&document, &shown);
     let mut site = Site { pages: Vec::new(), index: String::new() };
     let mut entries = Vec::new();
-    for of in &PAGES {
+    for of in PAGES {
         let text = text_of(of)?;
         site.pages.push((of.name, page(of, &document, &operations, text)?));
         entries.extend(match of.content {
@@ -141,14 +141,14 @@ fn page(
             page,
         ),
     };
-    let pages = PAGES
-        .each_ref()
-        .map(|other| context! { href => page.link(other), title => other.title, is_here => other.name == page.name });
+    let pages = PAGES.iter().map(|other| {
+        context! { href => page.link(other), title => other.title, is_here => other.name == page.name }
+    });
     templates.get_template("page.html")?.render(context! {
         title, is_start => page.is_start(), class => if page.is_start() { START_CLASS } else { page.name },
         root => page.root(), files => page.files(), start => page.link(Page::named(START)),
         version => document.get("info").map(|info| info.text("version")),
-        pages => Vec::from(pages), has_filter => contents.has_filter, contents => Serde(&contents.groups), content,
+        pages => pages.collect::<Vec<_>>(), has_filter => contents.has_filter, contents => Serde(&contents.groups), content,
     })
 }
 
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn every_page_has_the_sections_of_its_file() {
         let texts = texts();
-        for ((name, html), page) in site(&texts).unwrap().pages.iter().zip(&PAGES) {
+        for ((name, html), page) in site(&texts).unwrap().pages.iter().zip(PAGES) {
             assert_eq!(*name, page.name);
             if page.file.starts_with("docs/partners") || page.file.starts_with("docs/reference") {
                 for section in super::sections(&texts[page.file]).iter().skip(1) {

@@ -179,7 +179,7 @@ mod tests {
             let known = headers(&[(IF_NONE_MATCH, &response.headers()[ETAG])]);
             assert_eq!(DOCS.file(name, &known).unwrap().status(), StatusCode::NOT_MODIFIED, "{name}");
         }
-        assert_eq!(pages, 24);
+        assert!(pages > 20, "{pages} pages");
         assert!(DOCS.file("page.html", &HeaderMap::new()).is_none());
         assert!(DOCS.file("", &HeaderMap::new()).is_none());
     }
