@@ -36,7 +36,7 @@ const fn text(name: &'static str, title: &'static str, file: &'static str) -> Pa
 }
 
 /// The pages, in the order of the navigation.
-pub(crate) static PAGES: [Page; 25] = [
+pub(crate) static PAGES: [Page; 26] = [
     page("", "Start", "docs/partners/quick-start.md", Content::Start),
     text("guide", "Guide", "docs/partners/README.md"),
     text("authentication", "Authentication", "docs/authentication.md"),
