@@ -105,12 +105,14 @@ fn query(name: &str) -> String {
         let values = match (choices(field), field.at_least, field.at_most) {
             (Some(choices), ..) => format!("`{}`", choices.join("`, `")),
             (None, Some(least), Some(most)) if most < 1000 => format!("{least} to {most}"),
+            (None, Some(0), _) => "0 or a positive integer".to_owned(),
             (None, Some(_), _) => "positive integer".to_owned(),
             _ if field.format == Format::Date => "day, `YYYY-MM-DD`".to_owned(),
             _ if field.format == Format::Timestamp => "time, `YYYY-MM-DD HH:MM:SS`".to_owned(),
             _ => {
                 let most = field.max_chars.map_or_else(String::new, |most| format!(" to {most}"));
-                format!("{}{most} characters; required", field.min_chars.unwrap_or(1))
+                let required = if field.required { "; required" } else { "" };
+                format!("{}{most} characters{required}", field.min_chars.unwrap_or(1))
             }
         };
         let _ = writeln!(table, "| `{}` | {values} | {} |", field.name, field.doc);
