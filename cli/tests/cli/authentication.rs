@@ -13,8 +13,8 @@ const PAGE: &str = include_str!("../../../docs/authentication.md");
 
 /// The blocks of the page with this info string.
 fn blocks(info: &str) -> Vec<&'static str> {
-    let blocks = PAGE.split(&format!("\n```{info}\n")).skip(1);
-    blocks.map(|rest| rest.split("\n```").next().unwrap()).collect()
+    let begin = format!("\n```{info}\n");
+    PAGE.split(&begin).skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect()
 }
 
 /// A folder for the files of the page, which is removed at the end.

@@ -50,7 +50,7 @@ async fn affiliates() {
         ("q=%5C", &[3]),
         ("q=%5Cd", &[3]),
         ("q=M%C3%BCL", &[1]),
-        ("q=%00&q=zz&limit=", &[4]),
+        ("q=&q=zz&q=zz&limit=", &[4]),
     ];
     let cases = |queries: &[(&str, &[usize])]| -> Vec<Case> {
         let case = |(query, numbers): &(&str, &[usize])| {
