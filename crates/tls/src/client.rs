@@ -17,24 +17,35 @@ use crate::{
     provider::provider,
 };
 
+/// HTTP/2, by its name in TLS.
+const HTTP2: &str = "h2";
+
 /// What a client trusts, and who it is. Clones share it.
 pub type ClientTls = Reloaded<ClientConfig>;
 
 impl ClientTls {
     /// Reads the authorities of servers (without them, those that the system trusts count) and the client's own certificate, for
-    /// servers that ask for one. The client speaks HTTP/2.
+    /// servers that ask for one.
     pub fn load(authority: Option<PathBuf>, identity: Option<IdentityFiles>) -> Result<Self, TlsError> {
         Self::new(move |contents| config(authority.as_deref(), identity.as_ref(), contents))
     }
 
-    /// Makes a connection to `host`, which the certificate must name, a secure one. The caller bounds the time that it takes.
+    /// Makes a connection to `host`, which the certificate must name, a secure one for HTTP/2. The caller bounds the time that it takes.
     pub async fn connect<S>(&self, host: &str, stream: S) -> io::Result<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        self.connect_with(HTTP2, host, stream).await
+    }
+
+    /// The same for a protocol, by its name in TLS: `h2` or `http/1.1`.
+    pub async fn connect_with<S>(&self, protocol: &str, host: &str, stream: S) -> io::Result<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "the host is not a name"))?;
-        TlsConnector::from(self.get()).connect(name, stream).await
+        TlsConnector::from(self.get()).with_alpn(vec![protocol.into()]).connect(name, stream).await
     }
 }
 
@@ -52,13 +63,12 @@ fn config(
         Some(path) => config.with_root_certificates(authorities(path, contents)?),
         None => config.with_platform_verifier().map_err(unusable)?,
     };
-    let mut config = match identity {
+    let config = match identity {
         Some(identity) => {
             let (chain, key) = identity.read(contents)?;
             config.with_client_auth_cert(chain, key).map_err(unusable)?
         }
         None => config.with_no_client_auth(),
     };
-    config.alpn_protocols = vec![b"h2".to_vec()];
     Ok(config)
 }

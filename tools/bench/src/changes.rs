@@ -10,7 +10,7 @@ use compliance_api::v1::AffiliateInput;
 use load_test::{
     http,
     service::token,
-    target::Target,
+    target::{HTTP1, Target},
     workload::{Ids, Scenario, Universe, affiliate, affiliate_json},
 };
 use serde_json::json;
@@ -134,7 +134,7 @@ async fn next(received: &mut mpsc::UnboundedReceiver<Received>) -> anyhow::Resul
 /// Watches a company, and reports each new position.
 async fn events(target: Target, company: i64, received: mpsc::UnboundedSender<Received>) -> anyhow::Result<()> {
     let headers = http::headers(&target, Some(&token(company)?)) + "accept: text/event-stream\r\n";
-    let (mut request, mut stream) = (Vec::new(), target.connect().await?);
+    let (mut request, mut stream) = (Vec::new(), target.connect(HTTP1).await?);
     http::request(&mut request, "GET", "/api/changes", &headers, b"");
     stream.write_all(&request).await?;
     let (mut text, mut last) = (Vec::new(), -1);

@@ -4,6 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeVal,
+};
 
 use load_test::{
     load::{Load, LoadWorker},
@@ -46,10 +50,13 @@ pub(crate) struct DriveArgs {
     /// Items of a batch in the scenarios that write batches.
     #[arg(long, default_value_t = BATCH, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     batch: u64,
-    /// Running service to put under load, such as `http://127.0.0.1:8080`. Without it, a service with made data is
+    /// Running service to put under load, such as `http://127.0.0.1:8080` or an `https` URL. Without it, a service with made data is
     /// started, and removed at the end.
     #[arg(long, value_name = "URL", requires = "token")]
     target: Option<String>,
+    /// PEM file with the authorities to trust, for an `https` target [default: those that the system trusts].
+    #[arg(long, value_name = "FILE", requires = "target")]
+    ca: Option<PathBuf>,
     /// Token for the running service, or one token of each of several companies, separated by commas. Requests are
     /// spread evenly over the companies.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_delimiter = ',', value_name = "T")]
@@ -86,7 +93,7 @@ pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()>
     let load = format!("{name} over {layer}, {connections} in flight, {companies} companies{batch}{rate}");
     let baseline = args.baseline.as_deref().map(|file| RunResult::read(file, &load)).transpose()?;
     let (result, demo) = if let Some(url) = &args.target {
-        let target = Target::parse(url, args.allow_remote)?;
+        let target = Target::parse(url, args.allow_remote, args.ca.as_deref())?;
         let mut universes = Vec::new();
         for token in &args.token {
             universes.push(if is_grpc {
@@ -123,7 +130,7 @@ async fn run(
     target: &Target,
     tokens: Vec<String>,
     mut companies: Vec<Universe>,
-) -> anyhow::Result<Vec<Measured<()>>> {
+) -> anyhow::Result<Vec<Measured<f64>>> {
     if !args.scenario.keeps_affiliates() {
         for company in &mut companies {
             company.affiliates_total = None;
@@ -141,7 +148,13 @@ async fn run(
             workers.iter_mut().for_each(LoadWorker::keep_company);
         }
         let (warm_up, rate) = (Duration::from_secs(args.warm_up), args.rate.map(f64::from));
-        runs.push(measure_after(warm_up, workers, args.duration as f64, rate, || ()).await?);
+        runs.push(measure_after(warm_up, workers, args.duration as f64, rate, processor_seconds).await?);
     }
     Ok(runs)
+}
+
+/// Processor time that this process has used so far.
+fn processor_seconds() -> f64 {
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
 }

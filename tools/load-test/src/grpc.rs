@@ -19,7 +19,7 @@ use prost::Message as _;
 
 use crate::{
     check,
-    target::Target,
+    target::{HTTP2, Target},
     workload::{LoadRequest, Universe},
 };
 
@@ -33,6 +33,7 @@ const CONNECTION_WINDOW: u32 = 8 << 20;
 #[derive(Clone, Debug)]
 pub struct Connection {
     sender: SendRequest<bytes::Bytes>,
+    scheme: Scheme,
     authority: Authority,
 }
 
@@ -51,13 +52,14 @@ pub fn headers(token: &str) -> anyhow::Result<Headers> {
 impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target) -> anyhow::Result<Self> {
-        let stream = target.connect().await?;
+        let stream = target.connect(HTTP2).await?;
         let mut http2 = Builder::new();
         http2.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW).enable_push(false);
         let (sender, connection) = http2.handshake(stream).await?;
         // It ends with the last sender. If it breaks, calls report the error.
         tokio::spawn(connection);
-        Ok(Self { sender, authority: target.authority.parse()? })
+        let scheme = if target.is_secure() { Scheme::HTTPS } else { Scheme::HTTP };
+        Ok(Self { sender, scheme, authority: target.authority.parse()? })
     }
 
     /// Sends a request, and checks the response; `whole` checks it in full.
@@ -144,7 +146,7 @@ impl Connection {
 
     fn head(&self, path: &'static str, headers: &Headers) -> anyhow::Result<Request<()>> {
         let mut uri = http::uri::Parts::default();
-        uri.scheme = Some(Scheme::HTTP);
+        uri.scheme = Some(self.scheme.clone());
         uri.authority = Some(self.authority.clone());
         uri.path_and_query = Some(PathAndQuery::from_static(path));
         let mut head = Request::new(());

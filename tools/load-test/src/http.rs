@@ -7,17 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use bytes::{Buf as _, BytesMut};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::target::Target;
+use crate::target::{HTTP1, Stream, Target};
 
 /// A persistent connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     buffer: BytesMut,
     target: Target,
     /// The service takes no further request on it.
@@ -42,7 +39,7 @@ enum Framing {
 impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target) -> anyhow::Result<Self> {
-        let stream = target.connect().await?;
+        let stream = target.connect(HTTP1).await?;
         Ok(Self { stream, buffer: BytesMut::with_capacity(64 << 10), target: target.clone(), closes: false })
     }
 
@@ -54,6 +51,8 @@ impl Connection {
             *self = Self::open(&self.target).await?;
         }
         self.stream.write_all(request).await?;
+        // Through TLS, what was written may wait for more.
+        self.stream.flush().await?;
         let (status, framing, closes) = self.head().await?;
         self.closes = closes;
         let mut first_byte = None;

@@ -17,6 +17,9 @@ const P99: &str = "p99_ms";
 /// The figures of a run, in the order in which they are printed.
 const FIGURES: [&str; 6] = [RATE, "p50_ms", "p90_ms", P99, "p999_ms", "max_ms"];
 
+/// The generator has one thread for its requests. From this part of a processor on, it is what limits the rate.
+const FULL: f64 = 0.9;
+
 /// The figures of one run, by name.
 type Figures = BTreeMap<String, f64>;
 
@@ -32,6 +35,9 @@ pub(crate) struct RunResult {
     /// Requests of the companies with the fewest and the most, of those that have a connection each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_a_company: Option<[u64; 2]>,
+    /// Processors that the generator itself used, of the one that it can use: the most of all runs.
+    #[serde(default)]
+    generator: f64,
     /// The medians of the runs.
     #[serde(flatten)]
     figures: Figures,
@@ -39,7 +45,7 @@ pub(crate) struct RunResult {
 }
 
 /// The figures of one run.
-pub(crate) fn figures(measured: &Measured<()>) -> Figures {
+pub(crate) fn figures(measured: &Measured<f64>) -> Figures {
     let values = [
         measured.rate(),
         measured.milliseconds(0.5),
@@ -72,12 +78,14 @@ enum Verdict {
 
 impl RunResult {
     /// The result of runs, of which there is at least one.
-    pub(crate) fn new(load: String, measured: &[Measured<()>], worker_per_company: bool) -> Self {
+    pub(crate) fn new(load: String, measured: &[Measured<f64>], worker_per_company: bool) -> Self {
         let requests = measured.iter().map(|run| run.latencies.len()).sum();
         let seconds = measured.iter().map(|run| run.seconds).sum();
         let both = |one: [u64; 2], other: [u64; 2]| [one[0].min(other[0]), one[1].max(other[1])];
         let of_a_company = measured.iter().map(|run| run.of_a_worker).reduce(both).filter(|_| worker_per_company);
-        Self { of_a_company, ..Self::of(load, seconds, requests, measured.iter().map(figures).collect()) }
+        let used = |run: &Measured<f64>| (run.meter[1] - run.meter[0]) / run.seconds;
+        let generator = measured.iter().map(used).fold(0.0, f64::max);
+        Self { of_a_company, generator, ..Self::of(load, seconds, requests, measured.iter().map(figures).collect()) }
     }
 
     fn of(load: String, seconds: f64, requests: u64, runs: Vec<Figures>) -> Self {
@@ -86,7 +94,7 @@ impl RunResult {
             f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
         };
         let figures = FIGURES.into_iter().map(|name| (name.to_owned(), median(name))).collect();
-        Self { load, seconds, requests, of_a_company: None, figures, runs }
+        Self { load, seconds, requests, of_a_company: None, generator: 0.0, figures, runs }
     }
 
     /// The result in a file, which must be of the same load.
@@ -156,6 +164,10 @@ impl RunResult {
             }
             text.push('\n');
         }
+        let _ = writeln!(text, "the generator used {:.0} % of a processor", self.generator * 100.0);
+        if self.generator >= FULL {
+            text += "THE GENERATOR WAS THE LIMIT, not the service: run several at a time, with fewer connections each, or h2load\n";
+        }
         text
     }
 
@@ -213,6 +225,17 @@ mod tests {
         let error = RunResult::read(&file, "other").unwrap_err().to_string();
         std::fs::remove_file(&file).unwrap();
         assert!(error.contains("another load"), "{error}");
+    }
+
+    #[test]
+    fn a_generator_that_was_the_limit_says_so() {
+        let text = |generator| RunResult { generator, ..result(&[1.0]) }.text(None);
+        assert!(
+            text(0.97).contains("the generator used 97 % of a processor\nTHE GENERATOR WAS THE LIMIT"),
+            "{}",
+            text(0.97)
+        );
+        assert!(!text(0.5).contains("LIMIT"));
     }
 
     #[test]

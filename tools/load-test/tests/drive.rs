@@ -3,12 +3,19 @@
 
 use std::{
     fs,
+    net::SocketAddr,
     path::Path,
     process::{Command, Output},
 };
 
+use load_test::target::{HTTP1, HTTP2};
 use serde_json::Value;
 use test_support::{DataDir, Options, TestService, token};
+use tls::{IdentityFiles, ServerTls};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+};
 
 const COMPANY: i64 = 1;
 
@@ -36,14 +43,25 @@ async fn load_for(
     scenario: &str,
     more: &[&str],
 ) -> (Value, Output) {
-    let address = if layer == "rest" { service.rest } else { service.grpc };
+    let target = format!("http://{}", if layer == "rest" { service.rest } else { service.grpc });
+    load_at(&target, duration, folder, layer, scenario, more).await
+}
+
+async fn load_at(
+    target: &str,
+    duration: &str,
+    folder: &Path,
+    layer: &str,
+    scenario: &str,
+    more: &[&str],
+) -> (Value, Output) {
     let file = folder.join(format!("{layer}-{scenario}.json"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_load-test"));
     command.args([layer, "--scenario", scenario, "--duration", duration, "--warm-up", "0"]);
     if !more.contains(&"--connection-per-company") {
         command.args(["--connections", "4"]);
     }
-    command.args(["--target", &format!("http://{address}"), "--token", &token(COMPANY), "--json"]);
+    command.args(["--target", target, "--token", &token(COMPANY), "--json"]);
     command.arg(&file).args(if more.contains(&"--runs") { &[][..] } else { &["--runs", "1"] }).args(more);
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
     let result = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -115,4 +133,46 @@ async fn both_layers_respond_under_load() {
     let more = ["--baseline", baseline, "--fail-on-regression"];
     let (kept, output) = load_for("1", folder, &service, "rest", "point-read", &more).await;
     assert!(!output.status.success() && kept == faster, "{kept}");
+}
+
+/// The address of a port with this certificate in front of a service.
+async fn secured(service: SocketAddr, identity: &IdentityFiles) -> String {
+    let tls = ServerTls::load(identity.clone(), None, &[HTTP2, HTTP1]).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let tls = tls.clone();
+            tokio::spawn(async move {
+                let Ok(mut client) = tls.accept(client).await else { return };
+                let mut service = TcpStream::connect(service).await.unwrap();
+                // Either side may end it.
+                let _ = copy_bidirectional(&mut client, &mut service).await;
+            });
+        }
+    });
+    format!("https://localhost:{port}")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_with_a_certificate_responds_under_load() {
+    let service = service(Options::default()).await;
+    let results = DataDir::new();
+    let folder = results.path();
+    fs::create_dir(folder).unwrap();
+    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let identity = IdentityFiles { certificate: folder.join("certificate.pem"), key: folder.join("key.pem") };
+    fs::write(&identity.certificate, issued.cert.pem()).unwrap();
+    fs::write(&identity.key, issued.signing_key.serialize_pem()).unwrap();
+    let ca = ["--ca", identity.certificate.to_str().unwrap()];
+    for (layer, address) in [("rest", service.rest), ("grpc", service.grpc)] {
+        let target = secured(address, &identity).await;
+        let (result, output) = load_at(&target, "10", folder, layer, "point-read", &ca).await;
+        assert!(output.status.success() && requests(&result) > 0, "{layer}");
+        assert!(result["generator"].as_f64().is_some_and(|used| used > 0.0), "{result}");
+        // Nobody trusts it without the file.
+        let (_, refused) = load_at(&target, "1", folder, layer, "point-read", &[]).await;
+        let errors = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && errors.contains("no secure connection to localhost:"), "{errors}");
+    }
 }

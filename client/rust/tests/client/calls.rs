@@ -83,8 +83,9 @@ async fn a_change_of_what_has_changed_is_refused_by_its_etag() {
     let etag = client.call(GetAffiliateRequest { id, as_of: None }).await.unwrap().etag;
     let rename = |name: &str| {
         let affiliate = AffiliateInput { affiliate_name: Some(name.to_owned()), ..AffiliateInput::default() };
+        let mask = prost_types::FieldMask { paths: vec!["affiliate_name".to_owned()] };
         let update =
-            AffiliateUpdate { id, affiliate: Some(affiliate), etag: etag.clone(), ..AffiliateUpdate::default() };
+            AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: Some(mask), etag: etag.clone() };
         UpdateAffiliateRequest { update: Some(update) }
     };
     client.call(rename("Bea")).await.unwrap();
