@@ -21,6 +21,7 @@ mod router;
 mod routes;
 mod serve;
 mod settings;
+mod sign_in;
 mod stream;
 mod tags;
 
@@ -29,3 +30,4 @@ pub use route::Route;
 pub use router::{ROUTES, router, unready};
 pub use serve::serve;
 pub use settings::{RestConnections, Settings};
+pub use sign_in::{ConsoleSignIn, SentToken};

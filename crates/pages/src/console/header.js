@@ -15,13 +15,19 @@ export function showHeader(path, searched) {
     element("li", {}, element("a", { href: `#/${name}`, "aria-current": name === section && "page" }, text)))));
   if (finder.childElementCount === 0) finder.replaceChildren(searchForm());
   showSearched(searched);
+  showAccount();
+  for (const part of [navigation, finder, account]) part.hidden = false;
+}
+
+/** Shows the company and the end of the session, which a renewal moves. */
+export function showAccount() {
+  const account = document.getElementById("account");
   const { company, expiry } = session.claims();
   const until = expiry?.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   account.replaceChildren(
     element("span", { title: until && `Signed in until ${until}` }, company === null ? "Signed in" : `Company ${company}`,
       until && element("span", { class: "until" }, ` until ${until}`)),
     element("button", { type: "button", on: { click: () => session.end() } }, "Sign out"));
-  for (const part of [navigation, finder, account]) part.hidden = false;
 }
 
 /** Shows the text that is searched for; none if it is null. */
