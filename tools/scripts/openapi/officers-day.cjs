@@ -143,8 +143,7 @@ async function staying(page, id) {
   await checked(page, "the end of a sign-in");
   await inWindow(page, () => button(page, "Sign in again").click());
   await button(page, "Save").click();
-  await message(page, "Saved.");
-  assert.equal((await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data.note, "A whole sentence.");
+  await becomes(async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data.note, "A whole sentence.");
 
   // The service refuses the token while something is typed.
   await page.goto(`${base}/console#/affiliates/new`);
