@@ -126,7 +126,7 @@ async function staying(page, id) {
   await page.clock.fastForward(57 * MINUTE);
   assert.ok(await warning(page).isHidden());
   await page.clock.fastForward(MINUTE + 10_000);
-  await warning(page).getByText(/Your sign-in ends at .* What you typed stays\./).waitFor();
+  await warning(page).getByText(/Your sign-in ends at .* Stay signed in to keep working\./).waitFor();
   await checked(page, "the warning before the end");
   await inWindow(page, () => button(page, "Stay signed in").click());
   await warning(page).waitFor({ state: "hidden" });
@@ -169,7 +169,7 @@ async function signingOut(page) {
   assert.equal(await page.evaluate("sessionStorage.length"), 0);
 }
 
-/** With a refresh token, the session goes on without the officer, and ends at the provider when she signs out. */
+/** With a refresh token, the session goes on without the officer, and ends at the provider when she signs out. Returns her last token. */
 async function renewing(page) {
   await withAccount(page);
   await typeAccount(page, "noor");
@@ -192,10 +192,27 @@ async function renewing(page) {
   await becomes(async () => JSON.parse(await stored(page, "compliance-account")).refreshToken, null);
   await inWindow(page, () => button(page, "Stay signed in").click());
   await warning(page).waitFor({ state: "hidden" });
+  const token = await tokenOf(page);
   const { refreshToken: last } = JSON.parse(await stored(page, "compliance-account"));
   await signingOut(page);
   const again = await fetch(`${provider}/token`, { method: "POST", body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: last, client_id: "console" }) });
   assert.equal((await again.json()).error, "invalid_grant");
+  return token;
+}
+
+/** A pasted token signs in as well. Nothing renews it. */
+async function pasting(page, token) {
+  await page.getByText("Use a token instead").click();
+  await page.getByLabel("Token", { exact: true }).fill(token);
+  await button(page, "Sign in").click();
+  await heading(page, "Overview");
+  assert.equal(await stored(page, "compliance-account"), null);
+  await page.clock.fastForward(MINUTE);
+  await warning(page).getByText("Your sign-in has ended. Sign in with a new token.").waitFor();
+  assert.equal(await warning(page).getByRole("button").count(), 0);
+  await button(page, "Sign out").click();
+  await message(page, "You have signed out.");
+  await becomes(() => warning(page).count(), 0);
 }
 
 async function check(page, problems) {
@@ -207,7 +224,7 @@ async function check(page, problems) {
   await staying(page, id);
   await signingOut(page);
   // The provider has forgotten the officer as well.
-  await renewing(page);
+  await pasting(page, await renewing(page));
   assert.deepEqual(problems, []);
   console.log("an officer's day: signed in with an account, worked, stayed signed in, and signed out");
 }

@@ -54,9 +54,10 @@ export function watchSession(changed) {
     const messages = element("div", {});
     const isAccount = session.account() !== null;
     const text = hasEnded ? "Your sign-in has ended." : `Your sign-in ends at ${time}.`;
-    const advice = isAccount ? "What you typed stays." : hasEnded ? "Sign in again with a new token." : "Save your work, and sign in again with a new token.";
+    const advice = isAccount ? ["Stay signed in to keep working.", "Sign in again to save your work."]
+      : ["Save your work, then sign in with a new token.", "Sign in with a new token."];
     box.replaceChildren(element("div", { class: "message warning" },
-      element("p", { role: "alert" }, `${text} ${advice}`), messages,
+      element("p", { role: "alert" }, `${text} ${advice[Number(hasEnded)]}`), messages,
       isAccount && element("p", {}, element("button", { type: "button", on: { click: () => stay(messages) } },
         hasEnded ? "Sign in again" : "Stay signed in"))));
     box.hidden = false;
