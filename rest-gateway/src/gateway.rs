@@ -5,6 +5,7 @@ use std::{sync::Arc, thread::available_parallelism};
 use admission::{Callers, MEMORY_SHARE, Memory, QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
 use compliance_api::{client::Clients, error::Error, token::Verifier};
 use metrics::{describe_gauge, gauge};
+use pages::Page;
 use telemetry::metrics::on_render;
 use tokio::time::timeout;
 
@@ -37,6 +38,8 @@ pub(crate) struct Gateway {
     pub(crate) callers: Callers,
     /// Lets large requests run: each keeps a processor busy.
     pub(crate) large_requests: WorkQueue,
+    /// The console, which learns from the settings how its users sign in.
+    pub(crate) console: Page,
     pub(crate) settings: Settings,
 }
 
@@ -56,7 +59,8 @@ impl Gateway {
         let own = || Memory::new(settings.memory(), settings.memory() / MEMORY_SHARE);
         let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
-        Self { clients, verifier, memory, callers, large_requests, settings }
+        let console = settings.console.console();
+        Self { clients, verifier, memory, callers, large_requests, console, settings }
     }
 
     /// Waits until work of a company on a large request may run.

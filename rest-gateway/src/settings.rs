@@ -8,6 +8,8 @@ use http::{HeaderValue, Uri};
 use http_server::ConnectionLimits;
 use tls::ClientTls;
 
+use crate::sign_in::ConsoleSignIn;
+
 const MIB: usize = 1 << 20;
 const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
 /// How long a connection to the core may take to be made.
@@ -48,6 +50,9 @@ pub struct Settings {
     /// separated by commas.
     #[arg(id = "cors-origin", long, env = "COMPLIANCE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     pub cors_origins: Vec<HeaderValue>,
+    /// How officers sign in to the console.
+    #[command(flatten)]
+    pub console: ConsoleSignIn,
     /// Number of connections to each core in another process.
     #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = 2, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub core_connections: usize,

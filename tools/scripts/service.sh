@@ -58,9 +58,25 @@ start_gateway_without_core() {
     coreless=http://$(sed -n 's,.* ready .*rest="\?\([0-9.:]*\).*,\1,p' "$folder/coreless.log")
 }
 
-# Starts a service with demo data in this folder: start_demo NAME [ARGUMENT…].
+# Starts a provider of accounts, and a service that takes its tokens. Sets `provider` (the issuer) and `accounts` (as `base`).
+# Needs the folder of the tools of Node.js: start_service_with_accounts TOOLS.
+start_service_with_accounts() {
+    # The provider knows the address of the console, and the service that of the provider.
+    local rest
+    rest=$(node -e 'const server = require("net").createServer().listen(0, "127.0.0.1", () => {
+        console.log(`127.0.0.1:${server.address().port}`); server.close(); })')
+    NODE_PATH=$1/node_modules node tools/scripts/openapi/provider.cjs "http://$rest/console" >"$folder/provider" 2>"$folder/provider.log" &
+    services+=($!)
+    await http "$folder/provider"
+    provider=$(cat "$folder/provider")
+    rest_addr=$rest start_demo accounts --rate-limit 100000/s --jwks-url "$provider/jwks" --jwt-issuer "$provider" \
+        --console-oidc-issuer "$provider" --console-oidc-client-id console --console-oidc-scope 'openid cases audit'
+    accounts=$(greeted accounts 'REST  \(.*\)/api')
+}
+
+# Starts a service with demo data in this folder, on a free port unless `rest_addr` is set: start_demo NAME [ARGUMENT…].
 start_demo() {
-    "$target/debug/compliance" serve --demo --data-dir "$folder/$1" --rest-addr 127.0.0.1:0 --grpc-addr 127.0.0.1:0 \
+    "$target/debug/compliance" serve --demo --data-dir "$folder/$1" --rest-addr "${rest_addr:-127.0.0.1:0}" --grpc-addr 127.0.0.1:0 \
         --log warn "${@:2}" >"$folder/$1.greeting" &
     services+=($!)
     await 'Ctrl-C' "$folder/$1.greeting"

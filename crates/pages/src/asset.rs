@@ -37,19 +37,19 @@ pub(crate) struct Asset {
 
 impl Asset {
     /// The content of a file.
-    pub(crate) fn new(name: &'static str, bytes: &'static [u8]) -> Self {
+    pub(crate) fn new(name: &'static str, bytes: impl Into<Bytes>) -> Self {
         let content_type = match name.rsplit('.').next() {
             Some("js") => "text/javascript; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
             _ => "application/json",
         };
-        Self::of_type(content_type, name, bytes)
+        Self::of_type(content_type, name, bytes.into(), "")
     }
 
-    /// A page, whose address has no ending.
-    pub(crate) fn page(name: &'static str, bytes: &'static [u8]) -> Self {
-        Self::of_type(HTML, name, bytes)
+    /// A page, whose address has no ending. Browsers keep the policy of a page that has not changed, so the policy is a part of its tag.
+    pub(crate) fn page(name: &'static str, bytes: &'static [u8], policy: &str) -> Self {
+        Self::of_type(HTML, name, Bytes::from_static(bytes), policy)
     }
 
     /// Whether it is a page.
@@ -57,13 +57,14 @@ impl Asset {
         self.content_type == HTML
     }
 
-    fn of_type(content_type: &'static str, name: &'static str, bytes: &'static [u8]) -> Self {
+    fn of_type(content_type: &'static str, name: &'static str, bytes: Bytes, policy: &str) -> Self {
         let mut hasher = DefaultHasher::new();
-        hasher.write(bytes);
+        hasher.write(&bytes);
+        hasher.write(policy.as_bytes());
         // A weak one: it is the same for both forms.
         let etag = HeaderValue::try_from(format!("W/\"{:016x}\"", hasher.finish()));
         let etag = etag.unwrap_or(HeaderValue::from_static("W/\"\""));
-        Self { name, content_type, bytes: Bytes::from_static(bytes), compressed: OnceLock::new(), etag }
+        Self { name, content_type, bytes, compressed: OnceLock::new(), etag }
     }
 
     /// Responds with it, unless the client has it.

@@ -20,7 +20,7 @@ use asset::Asset;
 pub struct Page {
     html: Asset,
     /// What the page may do: load its own files, and call this service.
-    policy: &'static str,
+    policy: HeaderValue,
     files: Vec<Asset>,
 }
 
@@ -38,9 +38,8 @@ impl Page {
 
     fn respond_with(&self, page: &Asset, request: &HeaderMap) -> Response {
         let mut response = page.respond(request);
-        for (name, value) in [(CONTENT_SECURITY_POLICY, self.policy), (REFERRER_POLICY, "no-referrer")] {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
-        }
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, self.policy.clone());
+        response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
         response
     }
 
@@ -58,12 +57,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// Files of a folder.
 macro_rules! files {
     ($folder:literal: $($name:literal)*) => {
-        vec![$(Asset::new($name, include_bytes!(concat!($folder, "/", $name)))),*]
+        vec![$(Asset::new($name, include_bytes!(concat!($folder, "/", $name)).as_slice())),*]
     };
 }
 
 static OPENAPI: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("openapi.json", include_bytes!("../../../docs/openapi.json")));
+    LazyLock::new(|| Asset::new("openapi.json", include_bytes!("../../../docs/openapi.json").as_slice()));
 
 /// Responds with the description of the interface, OpenAPI 3.1.
 pub fn openapi(request: &HeaderMap) -> Response {
@@ -77,26 +76,34 @@ pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
         files!("docs": "style.css" "icon.svg" "main.js" "elements.js" "samples.js" "search.js" "token.js" "try.js");
     files.push(Asset::new("search-index.js", include_bytes!(concat!(env!("OUT_DIR"), "/search-index.js"))));
     let pages: &[(&'static str, &'static [u8])] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
-    files.extend(pages.iter().map(|(name, html)| Asset::page(name, html)));
-    Page { html: Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html"))), policy: POLICY, files }
+    files.extend(pages.iter().map(|(name, html)| Asset::page(name, html, POLICY)));
+    let html = Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html")), POLICY);
+    Page { html, policy: HeaderValue::from_static(POLICY), files }
 });
 
 /// The console, to find records and to work on them. Records hold what strangers wrote, so no text may become markup or a
 /// script, whatever the page's code does (`require-trusted-types-for` without any policy).
-pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
-    html: Asset::page("", include_bytes!("console/page.html")),
-    policy: POLICY,
-    files: files!("console":
+///
+/// It reads `sign_in` as `sign-in.json`, and may call these `origins` besides the service: those of a provider of accounts.
+pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
+    let own = "connect-src 'self'";
+    let policy =
+        POLICY.replace(own, &[own].into_iter().chain(origins.iter().map(String::as_str)).collect::<Vec<_>>().join(" "));
+    let html = Asset::page("", include_bytes!("console/page.html"), &policy);
+    let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static(POLICY));
+    let mut files = files!("console":
         "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
         "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js" "chips.js"
         "columns.js" "command-palette.js" "copy.js" "countries.js" "csv.js" "dates.js" "description.js" "elements.js"
         "export.js" "fields.js" "header.js" "history-parts.js" "history-words.js" "history.js" "list-columns.js"
-        "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js" "record-groups.js"
-        "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "saved-filters.js"
-        "search.js" "session.js" "several.js" "sheets.js" "shortcuts.js" "sign-in.js" "timestamps.js" "trends.js"
-        "undo.js" "urls-batch.js" "visited.js" "vocabularies.js" "work.js"
-    ),
-});
+        "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js" "pkce.js" "provider.js"
+        "record-groups.js" "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js"
+        "saved-filters.js" "search.js" "session-end.js" "session.js" "several.js" "sheets.js" "shortcuts.js"
+        "sign-in.js" "timestamps.js" "trends.js" "undo.js" "urls-batch.js" "visited.js" "vocabularies.js" "work.js"
+    );
+    files.push(Asset::new("sign-in.json", sign_in));
+    Page { html, policy, files }
+}
 
 #[cfg(test)]
 mod tests {
@@ -109,7 +116,10 @@ mod tests {
         },
     };
 
-    use super::{CONSOLE, DOCS, Page};
+    use super::{DOCS, Page, console};
+
+    /// The media types of what is no file of a folder: pages, and what the settings say.
+    const MADE: [&str; 2] = ["text/html", "application/json"];
 
     /// Made with the pages; the search loads it.
     const INDEX: &str = "search-index.js";
@@ -123,7 +133,7 @@ mod tests {
     fn check(page: &Page, folder: &str, html: &str, before: &[&str]) {
         let served: BTreeSet<String> = page
             .files()
-            .filter(|(name, kind)| *kind != "text/html" && *name != INDEX)
+            .filter(|(name, kind)| !MADE.contains(kind) && *name != INDEX)
             .map(|(name, _)| name.to_owned())
             .collect();
         let mut files = BTreeSet::new();
@@ -148,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_files_of_the_folders_are_served_and_load_each_other_only() {
-        check(&CONSOLE, "src/console", include_str!("console/page.html"), &["=\"console/"]);
+        check(&console(b"{}".to_vec(), &[]), "src/console", include_str!("console/page.html"), &["=\"console/"]);
         let start = include_str!(concat!(env!("OUT_DIR"), "/start.html"));
         check(
             &DOCS,

@@ -1,10 +1,15 @@
 //! The pages of the crate of this name, and the document that they show.
 
-use axum::{extract::Path, response::Response};
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
 use compliance_api::error::Error;
 use http::HeaderMap;
 
-use crate::error::Refusal;
+use crate::{error::Refusal, gateway::Gateway};
 
 /// This document
 ///
@@ -39,20 +44,24 @@ pub(crate) async fn docs_file(Path(name): Path<String>, headers: HeaderMap) -> R
 
 /// The console
 ///
-/// A page to read records and to edit affiliates: sign in with a token. It uses the operations under `/api`.
+/// A page to read records, to edit affiliates and to work on cases: sign in with an account of your company, or with a token. It uses the operations under `/api`.
 ///
 /// - Operation: `getConsole`
 /// - Content: `text/html`
-pub(crate) async fn console(headers: HeaderMap) -> Response {
-    pages::CONSOLE.respond(&headers)
+pub(crate) async fn console(State(gateway): State<Arc<Gateway>>, headers: HeaderMap) -> Response {
+    gateway.console.respond(&headers)
 }
 
 /// A file of the console
 ///
-/// A style sheet, a script or a picture of the console.
+/// A style sheet, a script or a picture of the console, or how its users sign in (`sign-in.json`).
 ///
 /// - Operation: `getConsoleFile`
 /// - Files: `console`
-pub(crate) async fn console_file(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
-    pages::CONSOLE.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
+pub(crate) async fn console_file(
+    State(gateway): State<Arc<Gateway>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    gateway.console.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
 }

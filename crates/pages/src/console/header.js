@@ -31,6 +31,13 @@ export function showHeader(searched) {
   showCurrent();
   if (finder.childElementCount === 0) finder.replaceChildren(searchForm());
   showSearched(searched);
+  showAccount();
+  for (const part of [navigation, finder, account]) part.hidden = false;
+}
+
+/** Shows the company and the end of the session, which a renewal moves. */
+export function showAccount() {
+  const account = document.getElementById("account");
   const { company, expiry } = session.claims();
   const until = expiry?.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   account.replaceChildren(
@@ -38,7 +45,6 @@ export function showHeader(searched) {
       until && element("span", { class: "until" }, ` until ${until}`)),
     element("button", { type: "button", "aria-keyshortcuts": "Control+K Meta+K", title: "Commands (Ctrl+K)", on: { click: openPalette } }, "Commands"),
     element("button", { type: "button", on: { click: () => session.end() } }, "Sign out"));
-  for (const part of [navigation, finder, account]) part.hidden = false;
 }
 
 /** Shows the text that is searched for; none if it is null. */

@@ -8,15 +8,16 @@ import { namedAffiliateView } from "./affiliate-lookup.js";
 import { affiliateView } from "./affiliate-page.js";
 import { chartsView } from "./charts.js";
 import { element, show } from "./elements.js";
-import { clearHeader, showCurrent, showHeader, showSearched } from "./header.js";
+import { clearHeader, showAccount, showCurrent, showHeader, showSearched } from "./header.js";
 import { listView } from "./lists.js";
 import { overviewView } from "./overview.js";
 import { recordView } from "./records.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { searchView } from "./search.js";
+import { watchSession } from "./session-end.js";
 import * as session from "./session.js";
 import { listenToKeys } from "./shortcuts.js";
-import { signInView } from "./sign-in.js";
+import { resume, signInView, signOutView } from "./sign-in.js";
 import { addUrlsView } from "./urls-batch.js";
 import { forgetVisited, remember } from "./visited.js";
 
@@ -62,10 +63,11 @@ function viewOf(path) {
   return section === "urls" || section === "cases" ? recordView(section, id) : null;
 }
 
-function signIn(reason) {
+function signIn(reason, options) {
   clearHeader();
+  checkSession();
   document.getElementById("content").removeAttribute("aria-busy");
-  signInView(reason, route);
+  signInView(reason, route, options);
 }
 
 async function route() {
@@ -121,13 +123,19 @@ function leave() {
   current = { path: null, abort: new AbortController(), view: null, hash: "" };
 }
 
-session.whenEnded((reason) => {
+session.whenEnded((reason, account) => {
   leave();
   forget();
   forgetVisited();
-  signIn(reason ?? "You have signed out.");
+  clearHeader();
+  // A token that has not expired was refused: the officer may want to sign in with another account.
+  const isRefused = reason !== undefined && account?.expires > Date.now();
+  // The page stays, with what was typed.
+  if (reason !== undefined || account === null) signIn(reason ?? "You have signed out.", { inWindow: reason !== undefined, prompt: isRefused ? "login" : undefined });
+  else signOutView(account, signIn);
 });
 listenToKeys();
+const checkSession = watchSession(showAccount);
 window.addEventListener("hashchange", route);
 // The browser may show the page as it was when it was left, with the records of another company.
 window.addEventListener("pageshow", (event) => {
@@ -140,4 +148,4 @@ document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("content").focus();
 });
-route();
+if (await resume(signIn)) route();

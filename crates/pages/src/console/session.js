@@ -1,11 +1,12 @@
-// The token of the signed-in user. It is kept in `sessionStorage`: only this tab has it, and it is gone when the tab is
-// closed.
+// The session of the signed-in user: the token, and what a provider of accounts gave with it. It is kept in `sessionStorage`: only
+// this tab has it, and it is gone when the tab is closed.
 
 const KEY = "compliance-token";
+const ACCOUNT = "compliance-account";
 
 let ended = () => {};
 
-/** Sets what happens when the session ends: it receives the reason, a sentence or nothing. */
+/** Sets what happens when the session ends: it receives the reason, a sentence or nothing, and the account, or null. */
 export function whenEnded(listener) {
   ended = listener;
 }
@@ -15,28 +16,49 @@ export function token() {
   return sessionStorage.getItem(KEY);
 }
 
-export function begin(text) {
+/**
+ * Begins a session, or goes on with it. `account` is what a provider gave: `subject`, `expires` and `lifetime` in milliseconds,
+ * `idToken`, and `refreshToken` or null. A pasted token has none.
+ */
+export function begin(text, account = null) {
   sessionStorage.setItem(KEY, text);
+  if (account) sessionStorage.setItem(ACCOUNT, JSON.stringify({ ...account, token: text }));
+  else sessionStorage.removeItem(ACCOUNT);
+}
+
+/** What the provider gave with the token, or null: the documentation in the same tab may have replaced the token. */
+export function account() {
+  const kept = JSON.parse(sessionStorage.getItem(ACCOUNT));
+  return kept !== null && kept.token === token() ? kept : null;
 }
 
 /** Forgets the token. */
 export function end(reason) {
-  sessionStorage.removeItem(KEY);
-  ended(reason);
+  const last = account();
+  for (const key of [KEY, ACCOUNT]) sessionStorage.removeItem(key);
+  ended(reason, last);
 }
 
-/** What a token says about itself. It is shown only: the service verifies the token at each request. */
-export function claims(text = token()) {
+/** The claims of a JSON Web Token, or null. They are not verified. */
+export function decoded(text) {
   try {
     const part = text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
     const bytes = Uint8Array.from(atob(part), (character) => character.charCodeAt(0));
-    const { company_id: company, exp: expiry, sub: subject } = JSON.parse(new TextDecoder().decode(bytes));
-    return {
-      company: Number.isSafeInteger(company) ? company : null,
-      expiry: Number.isFinite(expiry) ? new Date(expiry * 1000) : null,
-      subject: typeof subject === "string" ? subject : null,
-    };
+    const found = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof found === "object" ? found : null;
   } catch {
-    return { company: null, expiry: null, subject: null };
+    return null;
   }
+}
+
+/** What a token says about itself. It is shown only: the service verifies the token at each request. */
+export function claims() {
+  const { company_id: company, exp: expiry, sub: subject } = decoded(token()) ?? {};
+  // The clock of this machine may be wrong: a provider says how long its token lasts.
+  const expires = account()?.expires ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
+  return {
+    company: Number.isSafeInteger(company) ? company : null,
+    expiry: expires === null ? null : new Date(expires),
+    subject: typeof subject === "string" ? subject : null,
+  };
 }

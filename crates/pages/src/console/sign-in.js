@@ -1,19 +1,21 @@
-// The sign-in with a token.
+// The sign-in: with an account of the company, or with a token.
 
 import { element, show } from "./elements.js";
 import { field } from "./fields.js";
+import { provider, signIn as signInWithAccount, signOut, takeAnswer } from "./provider.js";
 import { refusalMessage, sentence } from "./refusals.js";
-import { call } from "./requests.js";
+import { call, Refusal } from "./requests.js";
+import { failure } from "./session-end.js";
 import * as session from "./session.js";
 
-/** The view to sign in; `reason` says why, and `done` is called after it. */
-export function signInView(reason, done) {
+const problem = (text) => element("div", { class: "message error", role: "alert" }, element("p", {}, text));
+
+/** The form for a token; `done` is called after it. `isOther`: there is a better way to sign in. */
+function tokenForm(messages, done, isOther) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
   const token = field("token", "Token", input, { hint: ["The operator of the service gives you one, such as with ",
     element("code", {}, "compliance token --company 1"), ". This tab keeps it until you sign out or close the tab."] });
-  const button = element("button", { type: "submit", class: "primary" }, "Sign in");
-  const messages = element("div", {});
-  if (reason) messages.append(element("div", { class: "message error", role: "alert" }, element("p", {}, reason)));
+  const button = element("button", { type: "submit", class: !isOther && "primary" }, "Sign in");
   const signIn = async () => {
     const text = input.value.trim().replace(/^Bearer\s+/i, "");
     token.violate([]);
@@ -37,9 +39,61 @@ export function signInView(reason, done) {
       }
     }
   };
-  const form = element("form", { class: "narrow panel", novalidate: true, on: { submit: (event) => {
+  return element("form", { novalidate: true, on: { submit: (event) => {
     event.preventDefault();
     signIn();
   } } }, token.node, button);
-  show("Sign in", messages, form);
+}
+
+/** What signs in with an account. `options` are those of the provider's `signIn`. */
+function accountPart(messages, done, options) {
+  const button = element("button", { type: "button", class: "primary", on: { click: async () => {
+    messages.replaceChildren();
+    try {
+      await signInWithAccount(options);
+    } catch (error) {
+      messages.replaceChildren(problem(failure(error)));
+      return;
+    }
+    done();
+  } } }, "Sign in with your company account");
+  return [element("p", {}, button), element("p", { class: "hint" }, "This tab keeps the sign-in until you sign out or close the tab.")];
+}
+
+/** The view to sign in; `reason` says why, and `done` is called after it. */
+export async function signInView(reason, done, options) {
+  const messages = element("div", {}, reason && problem(reason));
+  let offered;
+  try {
+    offered = await provider();
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    show("Sign in", messages, refusalMessage(refusal, () => signInView(reason, done, options)));
+    return;
+  }
+  const form = tokenForm(messages, done, offered !== null);
+  const content = offered === null ? form
+    : [accountPart(messages, done, options), element("details", {}, element("summary", {}, "Use a token instead"), form)];
+  show("Sign in", messages, element("div", { class: "narrow panel" }, content));
+}
+
+/** Signs an account out at the provider as well. `signIn` shows the view to sign in. */
+export async function signOutView(account, signIn) {
+  show("Signing out", element("p", {}, "The sign-in provider is asked to sign you out."));
+  try {
+    await signOut(account);
+    signIn("You have signed out.");
+  } catch (error) {
+    signIn(`You have signed out of the console, and may still be signed in at the sign-in provider. ${failure(error)}`);
+  }
+}
+
+/** Goes on with a sign-in that the provider has answered. Returns whether the page is to be shown. */
+export async function resume(signIn) {
+  try {
+    return await takeAnswer();
+  } catch (error) {
+    signIn(failure(error));
+    return false;
+  }
 }

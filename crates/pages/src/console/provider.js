@@ -1,0 +1,219 @@
+// OpenID Connect: an account of the company signs in with the authorization code flow and PKCE. The page is a public client, so the
+// provider's settings hold no secret.
+
+import { element, show } from "./elements.js";
+import { canChallenge, challenge, random } from "./pkce.js";
+import { call } from "./requests.js";
+import * as session from "./session.js";
+
+/** What was asked of the provider, until the browser comes back. */
+const ASKED = "compliance-sign-in";
+/** On it, a window of its own hands on what the provider answered. */
+const CHANNEL = "compliance-sign-in";
+const IN_WINDOW = "window.";
+const TIMEOUT = 30_000;
+/** How far the clock of this machine may be behind or ahead, in seconds. */
+const SKEW = 300;
+
+/** Why the provider signs nobody in, as a sentence. `isFinal`: it refuses, and would again. */
+export class ProviderError extends Error {
+  constructor(message, isFinal = false) {
+    super(message);
+    this.isFinal = isFinal;
+  }
+}
+
+/** Remembers what a promise gave, unless it failed. */
+function once(read) {
+  let found = null;
+  return () => {
+    found ??= read().catch((error) => {
+      found = null;
+      throw error;
+    });
+    return found;
+  };
+}
+
+/** The provider as the service names it, or null. Throws a `Refusal`. */
+export const provider = once(async () => (await call("GET", "console/sign-in.json")).body.openid_connect);
+
+/** Reads JSON of the provider. `form` is sent. */
+async function ask(url, form, keepalive = false) {
+  const options = { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", cache: "no-store", keepalive, signal: AbortSignal.timeout(TIMEOUT) };
+  const response = await fetch(url, form ? { ...options, method: "POST", body: new URLSearchParams(form) } : options).catch(() => {
+    throw new ProviderError(`The sign-in provider at ${new URL(url).origin} cannot be reached.`);
+  });
+  const body = await response.json().catch(() => null);
+  if (response.ok && body !== null && typeof body === "object") return body;
+  throw refused(body?.error, body?.error_description, response.status < 500);
+}
+
+function refused(error, description, isFinal = true) {
+  if (!error) return new ProviderError("The sign-in provider had an error.", isFinal);
+  return new ProviderError(`The sign-in provider refused: ${description ? `${description} (${error})` : error}`, isFinal);
+}
+
+/** The provider's endpoints (OpenID Connect Discovery 1.0, 4). */
+const endpoints = once(async () => {
+  const { issuer } = await provider();
+  const found = await ask(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+  if (found.issuer !== issuer) throw new ProviderError(`The sign-in provider calls itself ${found.issuer}, and the service expects ${issuer}.`);
+  return found;
+});
+
+/** The address that the provider leads back to. */
+const home = () => new URL("console", document.baseURI).href;
+
+async function request(prefix, prompt) {
+  if (!canChallenge()) throw new ProviderError("Browsers sign in with an account only over HTTPS. Open the console at an https address.");
+  const [{ client_id: client, scope }, { authorization_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
+  const asked = { state: prefix + random(), nonce: random(), verifier: random(), hash: location.hash };
+  const address = new URL(endpoint);
+  const query = {
+    response_type: "code", client_id: client, redirect_uri: home(), scope, state: asked.state, nonce: asked.nonce,
+    code_challenge: await challenge(asked.verifier), code_challenge_method: "S256", ...(prompt && { prompt }),
+  };
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value);
+  return { asked, address: address.href };
+}
+
+/** The window that signs in, and the channel on which it answers. */
+let attempt = null;
+
+/**
+ * Signs in. The browser leaves this page, or with `inWindow` a window of its own does, so that the page keeps what was typed. Resolves
+ * only in the latter case, once there is a session. Throws a `ProviderError` or a `Refusal`.
+ */
+export async function signIn({ inWindow = false, prompt } = {}) {
+  attempt?.channel.close();
+  attempt?.opened.close();
+  attempt = null;
+  // Browsers open a window only as a direct consequence of a click, so before anything is read.
+  const opened = inWindow ? window.open("", "_blank", "popup,width=560,height=720") : null;
+  let prepared;
+  try {
+    prepared = await request(opened ? IN_WINDOW : "", prompt);
+  } catch (error) {
+    opened?.close();
+    throw error;
+  }
+  const { asked, address } = prepared;
+  if (!opened) {
+    sessionStorage.setItem(ASKED, JSON.stringify(asked));
+    location.assign(address);
+    await new Promise(() => {});
+  }
+  const channel = new BroadcastChannel(CHANNEL);
+  attempt = { channel, opened };
+  const answer = await new Promise((resolve) => {
+    channel.addEventListener("message", ({ data }) => {
+      const found = new URLSearchParams(data);
+      if (found.get("state") === asked.state) resolve(found);
+    });
+    opened.opener = null;
+    opened.location.replace(address);
+  });
+  channel.close();
+  opened.close();
+  attempt = null;
+  await finish(answer, asked);
+}
+
+/**
+ * Takes what the provider answered in this page's address, if it did, and removes it from there. Returns whether this page is to be
+ * shown. Throws like `signIn`.
+ */
+export async function takeAnswer() {
+  const answer = new URLSearchParams(location.search);
+  const asked = JSON.parse(sessionStorage.getItem(ASKED));
+  sessionStorage.removeItem(ASKED);
+  const state = answer.get("state");
+  if (state === null || !(answer.has("code") || answer.has("error"))) return true;
+  history.replaceState(null, "", location.pathname + (state === asked?.state ? asked.hash : location.hash));
+  if (state.startsWith(IN_WINDOW)) {
+    new BroadcastChannel(CHANNEL).postMessage(answer.toString());
+    // A copy of what the other window keeps there.
+    sessionStorage.clear();
+    show("Back to the console", element("p", {}, "You can close this window."));
+    window.close();
+    return false;
+  }
+  if (state !== asked?.state) throw new ProviderError("This tab did not ask for the sign-in that the provider answered. Sign in again.");
+  show("Signing in", element("p", {}, "The console asks the sign-in provider for a token."));
+  await finish(answer, asked);
+  return true;
+}
+
+/** Redeems the code of an answer. */
+async function finish(answer, asked) {
+  const [{ issuer, client_id: client }, found] = await Promise.all([provider(), endpoints()]);
+  // RFC 9207: the answer is of the provider that was asked.
+  const names = answer.get("iss");
+  if (names !== null ? names !== issuer : found.authorization_response_iss_parameter_supported === true) {
+    throw new ProviderError("The answer is of another sign-in provider. Sign in again.", true);
+  }
+  if (answer.has("error")) throw refused(answer.get("error"), answer.get("error_description"));
+  const tokens = await ask(found.token_endpoint, {
+    grant_type: "authorization_code", code: answer.get("code"), redirect_uri: home(), client_id: client, code_verifier: asked.verifier,
+  });
+  if (!tokens.id_token) throw new ProviderError("The sign-in provider gave no ID token.", true);
+  await keep(tokens, asked.nonce, session.account());
+}
+
+/** Renews the session with its refresh token. Throws like `signIn`. */
+export async function renew() {
+  const before = session.account();
+  const [{ client_id: client }, { token_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
+  const tokens = await ask(endpoint, { grant_type: "refresh_token", refresh_token: before.refreshToken, client_id: client });
+  // Another session may have begun, or this one may have ended.
+  if (session.account()?.token === before.token) await keep(tokens, null, before);
+}
+
+/** Begins a session with the provider's tokens, or goes on with the one that was `before`. */
+async function keep(tokens, nonce, before) {
+  const { token: kind } = await provider();
+  const about = tokens.id_token ? await checked(tokens.id_token, nonce) : null;
+  if (before && about && about.sub !== before.subject) {
+    throw new ProviderError("You signed in with another account. To change accounts, sign out first.", true);
+  }
+  const text = kind === "id" ? tokens.id_token : tokens.access_token;
+  if (typeof text !== "string") throw new ProviderError(`The sign-in provider gave no ${kind === "id" ? "ID" : "access"} token.`, true);
+  const { exp: end, iat: start } = session.decoded(text) ?? {};
+  const seconds = kind === "access" && Number.isFinite(tokens.expires_in) ? tokens.expires_in : end - (start ?? Date.now() / 1000);
+  const lifetime = Number.isFinite(seconds) ? seconds * 1000 : null;
+  session.begin(text, {
+    subject: about?.sub ?? before.subject,
+    expires: lifetime === null ? null : Date.now() + lifetime,
+    lifetime,
+    idToken: tokens.id_token ?? before.idToken,
+    refreshToken: tokens.refresh_token ?? (nonce === null ? before.refreshToken : null),
+  });
+}
+
+/**
+ * The claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7). It comes from the provider over TLS, so its signature adds nothing; the
+ * service verifies that of the token that it gets.
+ */
+async function checked(text, nonce) {
+  const { issuer, client_id: client } = await provider();
+  const about = session.decoded(text);
+  const isOurs = about?.iss === issuer && [about.aud].flat().includes(client) && (about.azp ?? client) === client && typeof about.sub === "string";
+  if (!isOurs || (nonce !== null && about.nonce !== nonce)) throw new ProviderError("The ID token is not for this sign-in. Sign in again.", true);
+  if (!(about.exp > Date.now() / 1000 - SKEW)) throw new ProviderError("The ID token has expired. Check the clock of this machine.", true);
+  return about;
+}
+
+/** Signs an account out at the provider: the browser leaves this page if the provider has a page for that. Throws like `signIn`. */
+export async function signOut(account) {
+  const [{ client_id: client }, found] = await Promise.all([provider(), endpoints()]);
+  if (account.refreshToken && found.revocation_endpoint) {
+    // Whether it succeeds or not, the page is left. A response has no body (RFC 7009, 2.2).
+    ask(found.revocation_endpoint, { token: account.refreshToken, token_type_hint: "refresh_token", client_id: client }, true).catch(() => {});
+  }
+  if (!found.end_session_endpoint) return;
+  const address = new URL(found.end_session_endpoint);
+  const query = { id_token_hint: account.idToken, post_logout_redirect_uri: home(), client_id: client };
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value);
+  location.assign(address.href);
+}

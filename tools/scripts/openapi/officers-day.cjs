@@ -1,0 +1,235 @@
+// A day of an officer in the console, in a headless Chromium: sign in with an account of the company, work, stay signed in, sign out.
+// `BASE` is a service that takes the tokens of the provider of accounts at `PROVIDER` (provider.cjs).
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { withPage, becomes, picture } = require("./browser.cjs");
+const { base, WIDE, api, checked, heading, message, section } = require("./console/common.cjs");
+
+const { PROVIDER: provider } = process.env;
+// Tokens that are refused on purpose, by the service and by the provider.
+const EXPECTED = /status of (400|401)/;
+const MINUTE = 60_000;
+
+const stored = (page, name) => page.evaluate((key) => sessionStorage.getItem(key), name);
+const tokenOf = (page) => stored(page, "compliance-token");
+const button = (page, name) => page.getByRole("button", { name, exact: true });
+const withAccount = (page) => button(page, "Sign in with your company account").click();
+const warning = (page) => page.getByRole("region", { name: "Your sign-in" });
+
+/** What the provider's form takes. Accounts have their names as passwords. */
+async function typeAccount(page, account) {
+  await page.getByRole("heading", { name: "Company accounts" }).waitFor();
+  await page.getByLabel("Account").fill(account);
+  await page.getByLabel("Password").fill(account);
+  await button(page, "Continue").click();
+}
+
+/** Does `action` in the page, and `inWindow` in the window that it opens; that window closes. */
+async function inWindow(page, action, then = async () => {}) {
+  const [opened] = await Promise.all([page.waitForEvent("popup"), action()]);
+  const closed = opened.isClosed() ? null : opened.waitForEvent("close");
+  await then(opened);
+  await closed;
+}
+
+async function signingIn(page) {
+  await page.goto(`${base}/console#/cases?open=yes`);
+  await heading(page, "Sign in");
+  await checked(page, "sign-in with an account");
+  await page.getByText("Use a token instead").click();
+  await checked(page, "sign-in with a token instead");
+
+  // The officer changes her mind at the provider.
+  await withAccount(page);
+  await button(page, "Cancel").click();
+  await message(page, "The sign-in provider refused: the officer cancelled (access_denied)");
+  assert.equal(page.url(), `${base}/console#/cases?open=yes`);
+  await checked(page, "a refused sign-in with an account");
+
+  // An answer that this tab did not ask for begins no session.
+  await page.goto(`${base}/console?code=stolen&state=unknown#/cases`);
+  await message(page, "This tab did not ask for the sign-in that the provider answered.");
+  assert.equal(page.url(), `${base}/console#/cases`);
+  assert.equal(await tokenOf(page), null);
+
+  // The account of a guest is of no company: the service refuses its token, and the next sign-in asks for an account.
+  await withAccount(page);
+  await typeAccount(page, "guest");
+  await message(page, "The service did not accept the token.");
+  await inWindow(page, () => withAccount(page), (opened) => typeAccount(opened, "bea"));
+  await heading(page, /^Cases 1–/, 2);
+  assert.equal(page.url(), `${base}/console#/cases`);
+  assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie, Object.keys(sessionStorage).sort()]"), [0, "", ["compliance-account", "compliance-token"]]);
+  const { client_id: client, openid_connect: settings } = await (await fetch(`${base}/console/sign-in.json`)).json();
+  assert.equal(client, undefined);
+  assert.deepEqual(settings, { issuer: provider, client_id: "console", scope: "openid cases audit", token: "access" });
+}
+
+/** What needs an officer: from the overview to one overdue case. Returns its ID. */
+async function triage(page) {
+  const [{ case_id: due }] = (await api("GET", "cases?open=yes&per_page=1", undefined, await tokenOf(page))).data;
+  await api("PATCH", `cases/${due}`, { follow_up_date: "2026-01-05 09:00:00" }, await tokenOf(page));
+  await section(page, "Overview");
+  await heading(page, "Overview");
+  await page.getByRole("listitem").filter({ hasText: "Overdue follow-ups" }).getByRole("link").click();
+  await heading(page, /^Cases 1–/, 2);
+  assert.ok(page.url().endsWith("overdue=yes"));
+  await page.locator("tbody tr").first().getByRole("link").first().click();
+  await heading(page, /^Case \d+$/);
+  return Number(page.url().match(/cases\/(\d+)/)[1]);
+}
+
+async function work(page, id) {
+  const read = async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data;
+  await button(page, "Assign to me").click();
+  await page.getByLabel("Note").fill("Asked the affiliate for the page's date.");
+  await page.getByLabel("Follow up date").fill("2027-02-01T09:00");
+  await button(page, "Save").click();
+  await message(page, "Saved.");
+  const { case_worker: worker, note, follow_up_date: date } = await read();
+  assert.deepEqual([worker, note, date], ["bea", "Asked the affiliate for the page's date.", "2027-02-01 09:00:00"]);
+  await picture(page, "day-case.png");
+
+  await section(page, "URLs");
+  await heading(page, /^URLs 1–/, 2);
+  await page.locator("tbody tr").first().getByRole("link").first().click();
+  await heading(page, /^URL \d+$/);
+  await page.getByLabel("Incident status").selectOption("In Violation");
+  await page.getByLabel("Note").fill("Promises an income.");
+  await button(page, "Save").click();
+  await message(page, "Saved.");
+
+  await page.goto(`${base}/console#/cases/${id}`);
+  await heading(page, `Case ${id}`);
+  await button(page, "Close").click();
+  await message(page, "The case is closed.");
+  assert.equal((await read()).case_status, "Closed");
+}
+
+async function exporting(page, id) {
+  await page.goto(`${base}/console#/cases?case_worker=bea`);
+  await heading(page, /^Cases 1/, 2);
+  const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Export CSV").click()]);
+  const [head, ...lines] = fs.readFileSync(await download.path(), "utf8").trim().split("\r\n");
+  assert.ok(head.includes("case_id"));
+  assert.ok(lines.some((line) => line.includes(String(id)) && line.includes("Closed")), lines.join("\n"));
+}
+
+/** Without a refresh token, the officer is warned before the end, and stays signed in without losing what was typed. */
+async function staying(page, id) {
+  await page.goto(`${base}/console#/cases/${id}`);
+  await heading(page, `Case ${id}`);
+  await page.getByLabel("Note").fill("Half a sentence");
+  const first = await tokenOf(page);
+  await page.clock.fastForward(57 * MINUTE);
+  assert.ok(await warning(page).isHidden());
+  await page.clock.fastForward(MINUTE + 10_000);
+  await warning(page).getByText(/Your sign-in ends at .* Stay signed in to keep working\./).waitFor();
+  await checked(page, "the warning before the end");
+  await inWindow(page, () => button(page, "Stay signed in").click());
+  await warning(page).waitFor({ state: "hidden" });
+  const second = await tokenOf(page);
+  assert.notEqual(second, first);
+  assert.equal(await page.getByLabel("Note").inputValue(), "Half a sentence");
+  await button(page, "Save").click();
+  await message(page, "Saved.");
+
+  // She comes back from lunch too late.
+  await page.getByLabel("Note").fill("A whole sentence.");
+  await page.clock.fastForward(61 * MINUTE);
+  await warning(page).getByText("Your sign-in has ended.").waitFor();
+  await checked(page, "the end of a sign-in");
+  await inWindow(page, () => button(page, "Sign in again").click());
+  await button(page, "Save").click();
+  await becomes(async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data.note, "A whole sentence.");
+
+  // The service refuses the token while something is typed.
+  await page.goto(`${base}/console#/affiliates/new`);
+  await heading(page, "New affiliate");
+  await page.getByLabel("Affiliate name").fill("Typed before the end");
+  const revoked = `${(await tokenOf(page)).slice(0, -8)}AAAAAAAA`;
+  await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), revoked);
+  await button(page, "Save").click();
+  await message(page, "The service did not accept the token.");
+  await inWindow(page, () => withAccount(page));
+  await message(page, "What you had typed is in the form again.");
+  assert.equal(await page.getByLabel("Affiliate name").inputValue(), "Typed before the end");
+  page.once("dialog", (dialog) => dialog.accept());
+  await section(page, "Overview");
+  await heading(page, "Overview");
+}
+
+async function signingOut(page) {
+  await button(page, "Sign out").click();
+  await button(page, "Sign out everywhere").click();
+  await page.waitForURL(`${base}/console`);
+  await heading(page, "Sign in");
+  assert.equal(await page.evaluate("sessionStorage.length"), 0);
+}
+
+/** With a refresh token, the session goes on without the officer, and ends at the provider when she signs out. Returns her last token. */
+async function renewing(page) {
+  await withAccount(page);
+  await typeAccount(page, "noor");
+  await heading(page, "Overview");
+  for (let hour = 0; hour < 2; hour += 1) {
+    const before = [await tokenOf(page), await stored(page, "compliance-account")];
+    const until = await page.locator("#account .until").innerText();
+    await page.clock.fastForward(57 * MINUTE);
+    await becomes(async () => (await tokenOf(page)) === before[0], false);
+    assert.notEqual(JSON.parse(await stored(page, "compliance-account")).refreshToken, JSON.parse(before[1]).refreshToken);
+    await becomes(async () => (await page.locator("#account .until").innerText()) === until, false);
+    assert.ok(await warning(page).isHidden());
+  }
+
+  // The provider refuses to renew: the warning, and the provider is not asked again.
+  const { refreshToken } = JSON.parse(await stored(page, "compliance-account"));
+  await fetch(`${provider}/token/revocation`, { method: "POST", body: new URLSearchParams({ token: refreshToken, client_id: "console" }) });
+  await page.clock.fastForward(58 * MINUTE + 30_000);
+  await warning(page).getByText(/Your sign-in ends at/).waitFor();
+  await becomes(async () => JSON.parse(await stored(page, "compliance-account")).refreshToken, null);
+  await inWindow(page, () => button(page, "Stay signed in").click());
+  await warning(page).waitFor({ state: "hidden" });
+  const token = await tokenOf(page);
+  const { refreshToken: last } = JSON.parse(await stored(page, "compliance-account"));
+  await signingOut(page);
+  const again = await fetch(`${provider}/token`, { method: "POST", body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: last, client_id: "console" }) });
+  assert.equal((await again.json()).error, "invalid_grant");
+  return token;
+}
+
+/** A pasted token signs in as well. Nothing renews it. */
+async function pasting(page, token) {
+  await page.getByText("Use a token instead").click();
+  await page.getByLabel("Token", { exact: true }).fill(token);
+  await button(page, "Sign in").click();
+  await heading(page, "Overview");
+  assert.equal(await stored(page, "compliance-account"), null);
+  await page.clock.fastForward(MINUTE);
+  await warning(page).getByText("Your sign-in has ended. Sign in with a new token.").waitFor();
+  assert.equal(await warning(page).getByRole("button").count(), 0);
+  await button(page, "Sign out").click();
+  await message(page, "You have signed out.");
+  await becomes(() => warning(page).count(), 0);
+}
+
+async function check(page, problems) {
+  await page.clock.install();
+  await signingIn(page);
+  const id = await triage(page);
+  await work(page, id);
+  await exporting(page, id);
+  await staying(page, id);
+  await signingOut(page);
+  // The provider has forgotten the officer as well.
+  await pasting(page, await renewing(page));
+  assert.deepEqual(problems, []);
+  console.log("an officer's day: signed in with an account, worked, stayed signed in, and signed out");
+}
+
+withPage({ origins: [base, provider], expected: EXPECTED, viewport: WIDE, timezoneId: "Asia/Kolkata" }, check).catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});
