@@ -74,7 +74,8 @@ pub fn openapi(request: &HeaderMap) -> Response {
 pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     let mut files =
         files!("docs": "style.css" "icon.svg" "main.js" "elements.js" "samples.js" "search.js" "token.js" "try.js");
-    files.push(Asset::new("search-index.js", include_bytes!(concat!(env!("OUT_DIR"), "/search-index.js"))));
+    let index = include_bytes!(concat!(env!("OUT_DIR"), "/search-index.js"));
+    files.push(Asset::new("search-index.js", index.as_slice()));
     let pages: &[(&'static str, &'static [u8])] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
     files.extend(pages.iter().map(|(name, html)| Asset::page(name, html, POLICY)));
     let html = Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html")), POLICY);
