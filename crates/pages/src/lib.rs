@@ -86,11 +86,13 @@ pub static CONSOLE: LazyLock<Page> = LazyLock::new(|| Page {
     policy: POLICY,
     files: files!("console":
         "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
-        "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js"
-        "chips.js" "columns.js" "command-palette.js" "copy.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js" "fields.js"
-        "header.js" "history.js" "history-parts.js" "history-words.js" "list-columns.js" "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js"
-        "pager.js" "record-groups.js" "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "saved-filters.js" "search.js"
-        "session.js" "shortcuts.js" "sign-in.js" "timestamps.js" "trends.js" "undo.js" "urls-batch.js" "visited.js" "work.js"
+        "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "charts.js" "chips.js"
+        "columns.js" "command-palette.js" "copy.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js"
+        "fields.js" "header.js" "history.js" "history-parts.js" "history-words.js" "list-columns.js"
+        "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js" "record-groups.js"
+        "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "saved-filters.js"
+        "search.js" "session.js" "several.js" "shortcuts.js" "sign-in.js" "timestamps.js" "trends.js" "undo.js"
+        "urls-batch.js" "visited.js" "vocabularies.js" "work.js"
     ),
 });
 

@@ -157,6 +157,19 @@ calls! {
         created_before: text("2024-12-31"),
         ..ListComplianceCasesRequest::default()
     };
+    "ComplianceCaseService/ListComplianceCases" unary cases.list_compliance_cases |twin| ListComplianceCasesRequest {
+        risk_level_id: Some(0),
+        sub_status_id: Some(0),
+        infraction_type_id: Some(2),
+        ..ListComplianceCasesRequest::default()
+    };
+    "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|
+        ListAllComplianceCasesRequest {
+            risk_level_id: Some(0),
+            sub_status_id: Some(0),
+            infraction_type_id: Some(2),
+            ..ListAllComplianceCasesRequest::default()
+        };
     "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|
         ListAllComplianceCasesRequest { case_status_id: Some(5201), ..ListAllComplianceCasesRequest::default() };
     "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|

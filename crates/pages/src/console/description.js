@@ -37,7 +37,8 @@ function resolve(document, schema) {
 /** The parameters of a list, such as `/api/urls`. */
 export async function parameters(path) {
   const document = await description();
-  const inQuery = document.paths[path].get.parameters.filter((parameter) => parameter.in === "query");
+  // Pages of a list are not what has changed: that is for programs, which read whole lists.
+  const inQuery = document.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && parameter.name !== "changed_after");
   return inQuery.map((parameter) => {
     const schema = resolve(document, parameter.schema);
     return {
@@ -47,6 +48,8 @@ export async function parameters(path) {
       isDay: schema.format === "date",
       choices: schema.enum?.filter((choice) => choice !== null) ?? null,
       names: schema["x-vocabulary"] ?? null,
+      // 0 stands for records without a value.
+      takesNone: schema.minimum === 0,
       default: schema.default === undefined ? null : String(schema.default),
     };
   });

@@ -10,8 +10,8 @@ const OTHER = "other";
 const DIRECTIONS = { asc: "ascending", desc: "descending" };
 
 /** How a value of a parameter reads. */
-export function choiceLabel({ names }, choice) {
-  return names?.[choice] ?? DIRECTIONS[choice] ?? (/^[a-z_]+$/.test(choice) ? label(choice) : choice);
+export function choiceLabel({ names, takesNone }, choice) {
+  return (takesNone && choice === "0" ? "none" : names?.[choice]) ?? DIRECTIONS[choice] ?? (/^[a-z_]+$/.test(choice) ? label(choice) : choice);
 }
 
 /** The control of a parameter: its field, and reading and setting its value. */
@@ -20,7 +20,8 @@ export function control(parameter) {
   let input;
   let other = null;
   if (names) {
-    input = select([["", "any"], ...Object.entries(names), [OTHER, "another ID"]]);
+    const none = parameter.takesNone ? [["0", "none"]] : [];
+    input = select([["", "any"], ...none, ...Object.entries(names), [OTHER, "another ID"]]);
     other = element("input", { type: "text", inputmode: "numeric", "aria-label": `ID of another ${parameter.label.toLowerCase()}`, hidden: true });
     input.addEventListener("change", () => {
       other.hidden = input.value !== OTHER;
@@ -42,7 +43,7 @@ export function control(parameter) {
     set: (text) => {
       const wanted = text || (name === "per_page" ? PAGE_SIZE : parameter.default) || "";
       if (name === "per_page" && !PAGE_SIZES.includes(wanted)) input.append(element("option", { value: wanted }, wanted));
-      const isOther = other !== null && wanted !== "" && !(wanted in names);
+      const isOther = other !== null && wanted !== "" && !(wanted in names) && !(parameter.takesNone && wanted === "0");
       input.value = isOther ? OTHER : wanted;
       if (other !== null) {
         other.hidden = !isOther;

@@ -1,4 +1,4 @@
-// The lists of URLs and cases: every filter that the interface has, sorting, pages, columns and export.
+// The lists of URLs and cases: every filter that the interface has, sorting, pages, columns, export, and changes of several records.
 
 import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
 import { chips } from "./chips.js";
@@ -13,6 +13,7 @@ import { pager } from "./pager.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { savedFilters } from "./saved-filters.js";
+import { severalBar } from "./several.js";
 
 /** What is no filter of records. */
 const ARRANGEMENT = new Set(["sort_by", "sort_dir", "per_page", "page"]);
@@ -40,7 +41,8 @@ export function listView(section) {
     };
     const headings = (query) => columns.map((name) => {
       const sort = sorts[name];
-      if (!sort) return element("th", { scope: "col" }, label(name));
+      const box = name === key && several.pageBox;
+      if (!sort) return element("th", { scope: "col" }, box, label(name));
       const isSorted = (query.get("sort_by") || "id") === sort;
       const isAscending = query.get("sort_dir") === "asc";
       const next = without(query);
@@ -48,7 +50,7 @@ export function listView(section) {
       next.set("sort_dir", isSorted && !isAscending ? "asc" : "desc");
       const arrow = isSorted && element("span", { "aria-hidden": "true" }, isAscending ? " ▲" : " ▼");
       return element("th", { scope: "col", "aria-sort": isSorted && (isAscending ? "ascending" : "descending") },
-        element("a", { href: address(next) }, label(name), arrow));
+        box, element("a", { href: address(next) }, label(name), arrow));
     });
 
     const filtersOf = (query) => known.filter(({ name }) => !ARRANGEMENT.has(name) && query.get(name));
@@ -78,7 +80,8 @@ export function listView(section) {
         : `None of ${counted(total, one, many)} on this page`;
       const none = filtersOf(query).length > 0 ? `No ${many} match these filters` : `There are no ${many} yet`;
       const summary = element("h2", { tabindex: "-1" }, total === 0 ? none : range);
-      const rows = body.data.map((record) => columns.map((name) => cell(section, name, record)));
+      const rows = body.data.map((record) => columns.map((name) => [name === key && several.box(record), cell(section, name, record)]));
+      several.shown(body.data);
       results.replaceChildren(summary);
       append(results, rows.length > 0 && table(title, headings(query), rows, {
         className: "list", href: (index) => `#/${section}/${body.data[index][key]}`,
@@ -159,6 +162,7 @@ export function listView(section) {
         read: (onPage, own, onWait) => readPages(`api/${section}`, filters, key, onPage, own, onWait),
       };
     }, signal);
+    const several = severalBar({ section, key, one, many, signal, reload: () => update(wanted) });
     const chooser = columnChooser(section, names.map((name) => [name, label(name)]), initial, (chosen) => {
       columns = chosen;
       if (shown !== null) render();
@@ -172,7 +176,7 @@ export function listView(section) {
       element("div", { class: "toolbar" },
         section === "urls" && element("a", { href: "#/urls/new", class: "button primary" }, "Add URLs"),
         opener, chooser, savedFilters(section), button),
-      form, report, applied, messages, results);
+      form, report, applied, messages, several.node, results);
     await update(first, true);
     return { update };
   };

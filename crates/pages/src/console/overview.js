@@ -5,15 +5,30 @@ import { badge } from "./badges.js";
 import { bars } from "./bars.js";
 import { count, counted, element, show, table } from "./elements.js";
 import { call } from "./requests.js";
+import { vocabularies } from "./vocabularies.js";
 import { instant, timestamp } from "./timestamps.js";
 import { trends } from "./trends.js";
 
 const DAY = 24 * 60 * 60 * 1000;
 
+const OVERDUE = "#/cases?overdue=yes";
+
 function card(title, number, href, hint) {
   return element("li", { class: "card" }, element("span", { class: "card-title" }, title),
     href ? element("a", { class: "card-number", href }, count(number)) : element("span", { class: "card-number" }, count(number)),
     element("span", { class: "hint" }, hint));
+}
+
+/** The day some days before today, UTC, as `YYYY-MM-DD`. */
+function dayBefore(days) {
+  return new Date(Date.now() - days * DAY).toISOString().slice(0, 10);
+}
+
+const openCases = (filters) => `#/cases?${new URLSearchParams({ open: "yes", ...filters })}`;
+
+/** The address of the open cases of an age. */
+function ageAddress({ from_days: from, to_days: to }) {
+  return openCases({ ...(to === null ? {} : { created_after: dayBefore(to) }), ...(from === 0 ? {} : { created_before: dayBefore(from) }) });
 }
 
 function ageName({ from_days: from, to_days: to }) {
@@ -31,26 +46,31 @@ function overdue({ overdue: all, overdue_cases: cases }, now) {
   return element("section", { class: "panel wide", id: "overdue", tabindex: "-1" }, element("h2", {}, "Overdue follow-ups"),
     rows.length === 0 ? element("p", {}, "No open case has a follow-up that is overdue.")
       : table("Overdue follow-ups", ["Case", "Overdue", "Risk", "Status", "Affiliate", "Follow-up"], rows, { href: (index) => `#/cases/${cases[index].case_id}` }),
-    all > cases.length && element("p", { class: "hint" }, `The ${cases.length} oldest of ${count(all)}.`));
+    all > cases.length && element("p", {}, `The ${cases.length} oldest of `, element("a", { href: OVERDUE }, `${count(all)} overdue cases`), "."));
 }
 
 export async function overviewView({ signal }) {
-  const { body } = await call("GET", "api/overview", { signal });
+  const [{ body }, names] = await Promise.all([call("GET", "api/overview", { signal }), vocabularies(signal)]);
   const { cases, urls, infractions, weeks } = body.data;
   const now = Date.now();
   // The last week ends today, as does what is new.
   const week = weeks.at(-1);
   const due = cases.overdue === 0 ? "none" : "the date has passed";
+  const riskIds = new Map(names.get("risk_level").map(({ id, name }) => [name, id]));
+  const ages = new Map(cases.by_age.map((age) => [ageName(age), ageAddress(age)]));
   const risks = cases.by_risk.map(({ risk_level: risk, open }) => [risk, open]);
   show("Overview",
     element("ul", { class: "cards" },
-      card("Open cases", cases.open, "#/cases", "not resolved, rejected or closed"),
-      card("Overdue follow-ups", cases.overdue, null, due),
+      card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed"),
+      card("Overdue follow-ups", cases.overdue, OVERDUE, due),
       card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in 7 days, of ${count(urls.total)}`),
       card("New infractions", infractions.new, null, "in 7 days")),
     element("div", { class: "panels" },
-      bars("Open cases by risk", "Open cases", risks, { shown: (risk) => (risk === null ? "not rated" : badge(risk)) }),
-      bars("Open cases by age", "Open cases", cases.by_age.map((age) => [ageName(age), age.open])),
+      bars("Open cases by risk", "Open cases", risks, {
+        shown: (risk) => (risk === null ? "not rated" : badge(risk)),
+        href: (risk) => openCases({ risk_level_id: risk === null ? 0 : riskIds.get(risk) }),
+      }),
+      bars("Open cases by age", "Open cases", cases.by_age.map((age) => [ageName(age), age.open]), { href: (name) => ages.get(name) }),
       overdue(cases, now),
       trends(weeks)));
 }

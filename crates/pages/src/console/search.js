@@ -1,19 +1,23 @@
-// The search from everywhere: affiliates by name or identifier, and URLs by any part of them.
+// The search from everywhere: records by number, affiliates by name, identifier, e-mail address or phone number, and URLs by any part of them.
 
 import { affiliateTable, searchAffiliates } from "./affiliate-lookup.js";
-import { announce, counted, element, show, table } from "./elements.js";
+import { announce, append, counted, element, show, table, value } from "./elements.js";
 import { cell } from "./list-columns.js";
 import { label } from "./description.js";
 import { attempt, refusalMessage } from "./refusals.js";
-import { call } from "./requests.js";
+import { call, Refusal } from "./requests.js";
 
 const LIMIT = 50;
+/** Of a longer URL, the beginning is shown. */
+const LONGEST = 200;
 const SHORTEST_URL = 3;
+/** A number of a record, with or without a sign before it. */
+const NUMBER = /^#?([1-9][0-9]{0,15})$/;
 const COLUMNS = ["id", "url", "incident_status", "affiliate_name", "case_id", "discovery_date"];
 
 /** The search field of the header. */
 export function searchForm() {
-  const input = element("input", { type: "search", "aria-label": "Search affiliates and URLs", placeholder: "Search affiliates and URLs",
+  const input = element("input", { type: "search", "aria-label": "Search cases, affiliates and URLs", placeholder: "Case number, affiliate or URL",
     autocomplete: "off", spellcheck: "false", maxlength: 256 });
   return element("form", { role: "search", "aria-label": "Everything", class: "search", on: { submit: (event) => {
     event.preventDefault();
@@ -25,6 +29,29 @@ export function searchForm() {
 async function urlsWith(text, signal) {
   const { body } = await call("GET", "api/urls:search", { query: { q: text, limit: LIMIT }, signal });
   return body.data;
+}
+
+/** A record by its number as a link, or null. */
+async function numbered(path, id, signal, shown) {
+  try {
+    const { body } = await call("GET", `api/${path}/${id}`, { signal });
+    return element("li", {}, element("a", { href: `#/${path}/${id}` }, shown(body.data)));
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** The records with the number that a text is: a case, a URL, an affiliate. */
+async function recordsNumbered(text, signal) {
+  const [, id] = NUMBER.exec(text) ?? [];
+  if (!id) return [];
+  const read = await Promise.all([
+    numbered("cases", id, signal, (record) => [`Case ${id}: `, value(record.case_status), " · ", value(record.affiliate_name)]),
+    numbered("urls", id, signal, (record) => [`URL ${id}: `, value(record.url.slice(0, LONGEST))]),
+    numbered("affiliates", id, signal, (record) => [`Affiliate ${id}: `, value(record.distributor_name)]),
+  ]);
+  return read.filter(Boolean);
 }
 
 function found(records, one, many, made) {
@@ -43,11 +70,14 @@ export async function searchView({ query: first, signal }) {
     announce("Loading…");
     await attempt(signal, async () => {
       const isLong = Array.from(text).length >= SHORTEST_URL;
-      const [affiliates, urls] = await Promise.all([text === "" ? [] : searchAffiliates(text, signal, LIMIT), isLong ? urlsWith(text, signal) : []]);
+      const [affiliates, urls, numbers] = await Promise.all([
+        text === "" ? [] : searchAffiliates(text, signal, LIMIT), isLong ? urlsWith(text, signal) : [], recordsNumbered(text, signal)]);
       // Another text has been searched for meanwhile.
       if (own !== asked) return;
       show(`Results for “${text}”`, results);
-      results.replaceChildren(
+      results.replaceChildren();
+      append(results,
+        numbers.length > 0 && element("section", {}, element("h2", {}, `With the number ${text.replace("#", "")}`), element("ul", {}, numbers)),
         found(affiliates, "affiliate", "affiliates", affiliateTable(affiliates)),
         found(urls, "URL", "URLs", table("URLs", COLUMNS.map(label), urls.map((record) => COLUMNS.map((name) => cell("urls", name, record))),
           { className: "list", href: (index) => `#/urls/${urls[index].id}` })));

@@ -3,6 +3,9 @@
 import { count, element, svg, table } from "./elements.js";
 
 const SERIES = [["new_urls", "New URLs"], ["new_infractions", "New infractions"], ["new_cases", "New cases"], ["closed_cases", "Closed cases"]];
+/** The list that has the records of a series, and its filter by day. */
+const LISTS = { new_urls: ["urls", "discovery"], new_cases: ["cases", "created"], closed_cases: ["cases", "closed"] };
+const WEEK = 6 * 24 * 60 * 60 * 1000;
 const HEIGHT = 40;
 const STEP = 10;
 
@@ -22,9 +25,22 @@ function chart(name, title, weeks) {
     svg("svg", { class: "trend", viewBox: `0 0 ${weeks.length * STEP - 2} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": summary }, columns));
 }
 
+/** The address of the records of a series in a week, or null. */
+function address(name, { from }) {
+  if (!(name in LISTS)) return null;
+  const [section, filter] = LISTS[name];
+  const last = new Date(Date.parse(from) + WEEK).toISOString().slice(0, 10);
+  return `#/${section}?${new URLSearchParams({ [`${filter}_after`]: from, [`${filter}_before`]: last })}`;
+}
+
+function figure(name, week) {
+  const href = address(name, week);
+  return element("span", { class: "number" }, href ? element("a", { href }, count(week[name])) : count(week[name]));
+}
+
 /** A section with the trends. */
 export function trends(weeks) {
-  const rows = weeks.toReversed().map((week) => [week.from, ...SERIES.map(([name]) => element("span", { class: "number" }, count(week[name])))]);
+  const rows = weeks.toReversed().map((week) => [week.from, ...SERIES.map(([name]) => figure(name, week))]);
   return element("section", { class: "panel wide" }, element("h2", {}, `Trends over ${weeks.length} weeks`),
     weeks.length > 0 && element("div", { class: "figures" }, SERIES.map(([name, title]) => chart(name, title, weeks))),
     element("details", { class: "plain" }, element("summary", {}, "The numbers as a table"),

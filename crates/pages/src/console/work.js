@@ -6,8 +6,10 @@ import { field, select, showViolations } from "./fields.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { claims } from "./session.js";
+import { vocabularies } from "./vocabularies.js";
 
-const SECTIONS = {
+/** Each list: what its records are called, the vocabularies of its fields, and the fields that officers change. */
+export const SECTIONS = {
   cases: {
     title: "Work on this case",
     what: "case",
@@ -27,7 +29,7 @@ const ENDED = ["Resolved", "Closed", "Rejected", "Invalid", "Duplicate"];
 const REQUIRED = ["case_status", "incident_status", "disabled"];
 
 /** The value of a field as its control shows it. */
-function text(record, name) {
+export function text(record, name) {
   const content = record[name];
   if (name === "tags") return content.join(", ");
   if (name === "follow_up_date") return content === null ? "" : content.replace(" ", "T").slice(0, 16);
@@ -35,22 +37,24 @@ function text(record, name) {
 }
 
 /** What a control says, as the service takes it. */
-function sent(name, typed) {
+export function sent(name, typed) {
   if (name === "tags") return typed.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");
   if (name === "follow_up_date" && typed !== "") return `${typed.replace("T", " ")}:00`;
   return typed === "" ? null : typed;
 }
 
-function inputOf(name, choices) {
+/** The names that a field can have, or null. `known` are the vocabularies. */
+export function choices(section, name, known) {
+  const { names } = SECTIONS[section];
+  if (name in names) return known.get(names[name]).map((entry) => entry.name);
+  return ["false_positive", "disabled"].includes(name) ? ["yes", "no"] : null;
+}
+
+export function inputOf(name, choices) {
   if (choices) return select(REQUIRED.includes(name) ? choices : [["", "none"], ...choices]);
   if (name === "note") return element("textarea", { rows: 3 });
   if (name === "follow_up_date") return element("input", { type: "datetime-local" });
   return element("input", { type: "text", autocomplete: "off" });
-}
-
-async function vocabularies(signal) {
-  const { body } = await call("GET", "api/vocabularies", { signal });
-  return new Map(body.data.map(({ vocabulary, entries }) => [vocabulary, entries.map(({ name }) => name)]));
 }
 
 /** The changes of the fields between two states of a record, in words. */
@@ -64,10 +68,10 @@ function differences(names, before, after) {
  * @returns {Promise<{node: HTMLElement, hasChanges: () => boolean}>}
  */
 export async function work(section, id, first, signal, reload) {
-  const { title, what, names, fields } = SECTIONS[section];
+  const { title, what, fields } = SECTIONS[section];
   const known = await vocabularies(signal);
   let { record, tag } = first;
-  const choicesOf = (name) => (name in names ? known.get(names[name]) : ["false_positive", "disabled"].includes(name) ? ["yes", "no"] : null);
+  const choicesOf = (name) => choices(section, name, known);
   const controls = new Map(fields.map((name) => {
     const hint = { follow_up_date: "In UTC.", tags: "Separated by commas." }[name];
     const me = claims().subject;

@@ -52,7 +52,7 @@ async function adding(page) {
 /** The search of the header finds affiliates by name, and URLs. */
 async function searching(page) {
   const search = async (text) => {
-    await page.getByLabel("Search affiliates and URLs").fill(text);
+    await page.getByLabel("Search cases, affiliates and URLs").fill(text);
     await page.keyboard.press("Enter");
     await heading(page, `Results for “${text}”`);
   };
@@ -63,20 +63,31 @@ async function searching(page) {
   await search("ADDED.example/t");
   await heading(page, "No affiliates", 2);
   await becomes(async () => (await columnOf(page, "URLs", 2)).sort(), ["https://added.example/three", "https://added.example/two"]);
+  // A number finds the records that have it.
+  const [{ case_id: id }] = (await api("GET", "cases?per_page=1")).data;
+  await search(`#${id}`);
+  await page.getByRole("link", { name: `Case ${id}: ` }).waitFor();
+  await checked(page, "a search by number");
+  await page.getByRole("link", { name: `Case ${id}: ` }).click();
+  await heading(page, `Case ${id}`);
+  // So does an affiliate's whole e-mail address.
+  const { email_one: email, distributor_name: owner } = (await api("GET", "affiliates")).data.find(({ email_one: one }) => one);
+  await search(email.toUpperCase());
+  await becomes(async () => (await columnOf(page, "Affiliates", 2)).includes(owner), true);
   await search("zz");
   await page.getByText("URLs are searched for 3 characters or more.").waitFor();
   await search("added.example/five");
   // The way back shows each text with its results.
   await page.goBack();
   await heading(page, "Results for “zz”");
-  await becomes(() => page.getByLabel("Search affiliates and URLs").inputValue(), "zz");
+  await becomes(() => page.getByLabel("Search cases, affiliates and URLs").inputValue(), "zz");
   await page.goForward();
   await heading(page, "Results for “added.example/five”");
   await page.reload();
-  await becomes(() => page.getByLabel("Search affiliates and URLs").inputValue(), "added.example/five");
+  await becomes(() => page.getByLabel("Search cases, affiliates and URLs").inputValue(), "added.example/five");
   await page.getByRole("rowheader").getByRole("link").click();
   await heading(page, /^URL \d+/);
-  await becomes(() => page.getByLabel("Search affiliates and URLs").inputValue(), "");
+  await becomes(() => page.getByLabel("Search cases, affiliates and URLs").inputValue(), "");
   assert.ok(page.url().startsWith(base));
 }
 

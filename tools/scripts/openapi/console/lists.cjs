@@ -12,7 +12,7 @@ async function lists(page) {
   await checked(page, "URLs");
   const documented = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
   for (const path of ["/api/urls", "/api/cases"]) {
-    const names = documented.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && parameter.name !== "page");
+    const names = documented.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && !["page", "changed_after"].includes(parameter.name));
     await page.goto(`${base}/console#${path.slice(4)}`);
     await heading(page, /^(URLs|Cases) 1–/, 2);
     await filters(page);
@@ -26,6 +26,14 @@ async function lists(page) {
   await becomes(() => rows(page).count(), 10);
   await becomes(() => page.evaluate("document.activeElement.textContent.slice(0, 7)"), "URLs 21");
   await page.goBack();
+  await heading(page, "URLs 1–20 of 30", 2);
+  await pages.getByLabel("Page").fill("2");
+  await page.keyboard.press("Enter");
+  await heading(page, "URLs 21–30 of 30", 2);
+  await pages.getByLabel("Page").fill("99");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/page=2/);
+  await section(page, "URLs");
   await heading(page, "URLs 1–20 of 30", 2);
 
   const same = async (path) => {
@@ -91,6 +99,35 @@ async function lists(page) {
   await page.waitForURL(/sort_by=created_dt/);
   await page.locator("th[aria-sort=descending]").filter({ hasText: "Created date" }).or(page.getByRole("heading", { name: /^No cases/ })).waitFor();
   await same("cases?case_status_id=2&created_after=2020-01-01&sort_by=created_dt&per_page=20");
+  await page.goto(`${base}/console#/cases?open=yes&risk_level_id=0`);
+  await page.getByText("Risk level: none").waitFor();
+  await same("cases?open=yes&risk_level_id=0");
+  for (const [name, sort] of [["Risk level", "risk_level"], ["Case worker", "case_worker"], ["Follow up date", "follow_up_date"], ["Incidents", "infraction_type"]]) {
+    await page.goto(`${base}/console#/cases`);
+    await page.getByRole("columnheader", { name }).getByRole("link").click();
+    await page.locator("th[aria-sort=descending]").filter({ hasText: name }).waitFor();
+    await same(`cases?sort_by=${sort}&per_page=20`);
+  }
+}
+
+/** Several cases of a list get a worker, and get back what they had. */
+async function several(page) {
+  await page.goto(`${base}/console#/cases?open=yes`);
+  await heading(page, /^Cases 1–/, 2);
+  const ids = (await column(page, 1)).slice(0, 2);
+  const workers = async () => Promise.all(ids.map(async (id) => (await api("GET", `cases/${id}`)).data.case_worker));
+  const before = await workers();
+  for (const id of ids) await page.getByLabel(`Choose case ${id}`).check();
+  await page.getByText("2 cases chosen").waitFor();
+  await page.getByLabel("Field to set").selectOption("case_worker");
+  await page.getByRole("button", { name: "Me", exact: true }).click();
+  await checked(page, "several cases");
+  await page.getByRole("button", { name: "Set", exact: true }).click();
+  await message(page, "Case worker set for 2 cases.");
+  assert.deepEqual(await workers(), ["bea", "bea"]);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await message(page, "Case worker is as it was for 2 cases.");
+  assert.deepEqual(await workers(), before);
 }
 
 /** Filters are chips, an affiliate's by its name, and they are kept on the way back from a record. */
@@ -174,4 +211,4 @@ async function columns(page) {
   await becomes(() => page.evaluate("localStorage.length"), 0);
 }
 
-module.exports = { lists, filterChips, layout, columns };
+module.exports = { lists, several, filterChips, layout, columns };

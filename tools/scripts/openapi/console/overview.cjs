@@ -28,6 +28,16 @@ async function overview(page) {
   await becomes(() => columnOf(page, "Trends", 2), data.weeks.map((week) => text(week.new_urls)).reverse());
   await becomes(() => columnOf(page, "Trends", 1), data.weeks.map((week) => week.from).reverse());
   await checked(page, "overview");
+  // Every figure leads to exactly that many records.
+  const figures = await page.locator(".card a, table.chart th a, table td .number a").evaluateAll((links) => links.map((link) => {
+    const number = link.closest("tr.chart-row, table.chart tr")?.querySelector("td.number") ?? link;
+    return [link.getAttribute("href"), number.textContent];
+  }));
+  assert.ok(figures.length > 40, `${figures.length} figures`);
+  for (const [href, number] of figures) {
+    const [path, query] = href.slice(2).split("?");
+    assert.equal(text((await api("GET", `${path}?${query}&per_page=1`)).meta.total), number, href);
+  }
 
   // Overdue follow-ups lead to their cases and affiliates. Which ones there are depends on the day, so two are put in.
   const [one] = (await api("GET", "cases?per_page=1")).data;
@@ -36,7 +46,7 @@ async function overview(page) {
   await changing(page, "**/api/overview", (found) => Object.assign(found.cases, { overdue: 30, overdue_cases: cases }), async () => {
     await page.reload();
     await heading(page, "Overview");
-    await page.getByText("The 2 oldest of 30.").waitFor();
+    await page.getByText("The 2 oldest of 30 overdue cases.").waitFor();
     await becomes(() => columnOf(page, "Overdue follow-ups", 2), ["3 days", "3 days"]);
     await becomes(() => columnOf(page, "Overdue follow-ups", 3), ["Critical", "–\nno value"]);
     await checked(page, "overview with overdue follow-ups");
