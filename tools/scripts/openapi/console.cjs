@@ -7,7 +7,7 @@ const { withPage } = require("./browser.cjs");
 const { base, limited, coreless, WIDE } = require("./console/common.cjs");
 
 // Refusals that are asked for are reported as failed loads.
-const EXPECTED = /status of (401|404|409|412|422|429|500|503)|ERR_INTERNET_DISCONNECTED/;
+const EXPECTED = /status of (401|403|404|409|412|422|429|500|503)|ERR_INTERNET_DISCONNECTED/;
 // In this order: later steps use the records of earlier ones.
 const STEPS = {
   ...require("./console/sign-in.cjs"),

@@ -173,6 +173,7 @@ export async function affiliatesView({ query: first, signal }) {
     results.querySelector(".scroll")?.scrollTo(0, top);
     if (!isInside) return summary;
     const same = isChoosing ? active : attribute && [...results.querySelectorAll(`[${attribute}]`)].find((node) => node.getAttribute(attribute) === active.getAttribute(attribute));
+    if (same?.type === "number") same.value = active.value;
     (same ?? summary).focus({ preventScroll: true });
     return summary;
   };
@@ -189,6 +190,8 @@ export async function affiliatesView({ query: first, signal }) {
   });
   statuses.addEventListener("change", typed);
 
+  /** Whether somebody types a page number or chooses a status, which must not be taken away. */
+  const isFilledIn = () => results.contains(document.activeElement) && document.activeElement.matches("input[type=number], select");
   const load = () => attempt(signal, async () => {
     forget();
     const mine = { token: token(), entries: [], byId: new Map(), isComplete: false };
@@ -199,7 +202,7 @@ export async function affiliatesView({ query: first, signal }) {
     await readList("api/affiliates", (record) => {
       mine.byId.set(record.id, mine.entries.length);
       mine.entries.push(entryOf(record));
-      if (mine.entries.length < PAGE_SIZE || performance.now() < next || selection.node.contains(document.activeElement)) return;
+      if (mine.entries.length < PAGE_SIZE || performance.now() < next || isFilledIn()) return;
       const start = performance.now();
       renderMore();
       progress.textContent = "Reading the rest: search and filters look at what has been read so far.";

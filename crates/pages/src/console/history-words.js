@@ -6,6 +6,7 @@ import { element, value } from "./elements.js";
 import { partsOf } from "./history-parts.js";
 import { call, Refusal } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
+import { vocabularies } from "./vocabularies.js";
 
 /** Fields that hold the ID of a name, each with its vocabulary. */
 export const VOCABULARIES = {
@@ -56,7 +57,7 @@ async function affiliateName(id, signal) {
  * vocabulary's ID or null, `line` a changed field as a node, and `parts` the changes of parts that were made with a change.
  */
 export function names(signal) {
-  let vocabularies = null;
+  let known = null;
   const affiliates = new Map();
   const parts = new Map();
 
@@ -65,15 +66,14 @@ export function names(signal) {
     const unknown = [...new Set(ids)].filter((id) => id !== null && !affiliates.has(id));
     for (const [index, found] of (await Promise.all(changes.map((change) => partsOf(change, signal)))).entries()) parts.set(changes[index].position, found);
     const found = await Promise.all([
-      vocabularies ?? call("GET", "api/vocabularies", { signal }).then(({ body }) =>
-        new Map(body.data.map(({ vocabulary, entries }) => [vocabulary, new Map(entries.map((entry) => [String(entry.id), entry.name]))]))),
+      known ?? vocabularies(signal),
       ...unknown.map((id) => affiliateName(id, signal)),
     ]);
-    [vocabularies] = found;
+    [known] = found;
     for (const [index, id] of unknown.entries()) affiliates.set(id, found[index + 1]);
   }
 
-  const name = (field, id) => vocabularies.get(VOCABULARIES[field])?.get(id) ?? null;
+  const name = (field, id) => known.get(VOCABULARIES[field])?.find((entry) => String(entry.id) === id)?.name ?? null;
 
   function shown(field, text) {
     if (text === null) return value(null);

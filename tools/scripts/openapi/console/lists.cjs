@@ -113,6 +113,8 @@ async function lists(page) {
 /** Several cases of a list get a worker, and get back what they had. */
 async function several(page) {
   await page.goto(`${base}/console#/cases?open=yes`);
+  // Not the list before.
+  await page.reload();
   await heading(page, /^Cases 1–/, 2);
   const ids = (await column(page, 1)).slice(0, 2);
   const workers = async () => Promise.all(ids.map(async (id) => (await api("GET", `cases/${id}`)).data.case_worker));
