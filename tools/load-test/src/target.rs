@@ -1,7 +1,6 @@
 //! The target of the load: this machine, unless a flag allows others.
 
 use std::{
-    fmt,
     net::{SocketAddr, ToSocketAddrs as _},
     path::Path,
 };
@@ -19,10 +18,10 @@ pub const HTTP1: &str = "http/1.1";
 pub const HTTP2: &str = "h2";
 
 /// A connection to a target.
-pub type Stream = Either<TcpStream, TlsStream<TcpStream>>;
+pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// A service under load.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Target {
     /// The address.
     pub address: SocketAddr,
@@ -63,7 +62,7 @@ impl Target {
         stream.set_nodelay(true)?;
         let Some((name, tls)) = &self.tls else { return Ok(Either::Left(stream)) };
         let secure = tls.connect_with(protocol, name, stream).await;
-        Ok(Either::Right(secure.with_context(|| format!("no secure connection to {}", self.authority))?))
+        Ok(Either::Right(Box::new(secure.with_context(|| format!("no secure connection to {}", self.authority))?)))
     }
 
     /// Whether connections have TLS.
@@ -74,12 +73,6 @@ impl Target {
     /// A service on this machine.
     pub fn local(address: SocketAddr) -> Self {
         Self { address, authority: address.to_string(), tls: None }
-    }
-}
-
-impl fmt::Debug for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Target").field("authority", &self.authority).field("is_secure", &self.is_secure()).finish()
     }
 }
 

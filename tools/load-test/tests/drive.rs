@@ -1,5 +1,6 @@
 //! Load on both layers of a small service, through the program itself.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 
 use std::{
     fs,
