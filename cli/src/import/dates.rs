@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use anyhow::bail;
 use clap::ValueEnum;
 
-use super::{source::Source, table::Table, workbook::Workbook};
+use super::workbook::Workbook;
 
 /// Which of the first two numbers of a date such as 1/5/2026 is the day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,14 +79,8 @@ pub(super) struct Dates {
 }
 
 impl Dates {
-    /// The order that was given, or else that of the file: one of its dates may settle it. `is_date` has the columns of dates.
-    pub(super) fn of(source: &Source, is_date: &[bool], given: Option<Order>) -> anyhow::Result<Self> {
-        let order = match given {
-            Some(order) => order,
-            None if is_date.contains(&true) => order_of(source, is_date)?,
-            None => Order::Mdy,
-        };
-        Ok(Self { order, workbook: source.workbook.clone() })
+    pub(super) fn new(order: Order, workbook: Option<Arc<Workbook>>) -> Self {
+        Self { order, workbook }
     }
 
     /// A calendar day, `YYYY-MM-DD`. A midnight behind it says nothing. What is not a date stays as it is.
@@ -140,38 +134,44 @@ pub(super) fn json_day(text: String) -> String {
     }
 }
 
-/// The order of the dates of a file. Fails if it is open, or if two dates contradict each other.
-fn order_of(source: &Source, is_date: &[bool]) -> anyhow::Result<Order> {
-    let mut settled: Option<(Order, u64, String)> = None;
-    let mut open: Option<(u64, String)> = None;
-    for record in Table::open(source)?.records {
-        let (line, cells) = record?;
-        source.row.store(0, std::sync::atomic::Ordering::Relaxed);
-        for (cell, _) in cells.iter().zip(is_date).filter(|(_, is_date)| **is_date) {
-            let cell = cell.trim();
-            let Some(written) = Written::of(cell).filter(|written| !written.is_iso && !written.has_short_year) else {
-                continue;
-            };
-            match (written.order, &settled) {
-                (Some(order), None) => settled = Some((order, line, cell.to_owned())),
-                (Some(order), Some((other, first_line, first))) if order != *other => bail!(
-                    "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write the dates \
-                     of the file as YYYY-MM-DD",
-                    other.first(),
-                    order.first()
-                ),
-                (None, _) if open.is_none() && written.is_ambiguous() => open = Some((line, cell.to_owned())),
-                _ => {}
-            }
+/// Finds the order of the dates of a file: one of them may settle it.
+#[derive(Default)]
+pub(super) struct Orders {
+    settled: Option<(Order, u64, String)>,
+    open: Option<(u64, String)>,
+}
+
+impl Orders {
+    /// Takes a cell on a line into account. Fails if its date contradicts an earlier one.
+    pub(super) fn see(&mut self, line: u64, cell: &str) -> anyhow::Result<()> {
+        let cell = cell.trim();
+        let Some(written) = Written::of(cell).filter(|written| !written.is_iso && !written.has_short_year) else {
+            return Ok(());
+        };
+        match (written.order, &self.settled) {
+            (Some(order), None) => self.settled = Some((order, line, cell.to_owned())),
+            (Some(order), Some((other, first_line, first))) if order != *other => bail!(
+                "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write the dates of the \
+                 file as YYYY-MM-DD",
+                other.first(),
+                order.first()
+            ),
+            (None, _) if self.open.is_none() && written.is_ambiguous() => self.open = Some((line, cell.to_owned())),
+            _ => {}
         }
+        Ok(())
     }
-    match (settled, open) {
-        (Some((order, ..)), _) => Ok(order),
-        (None, Some((line, cell))) => bail!(
-            "{cell} on line {line} can be two dates, and no other date of the file says which: import it with --dates \
-             dmy (the day is first) or --dates mdy (the month is first)"
-        ),
-        (None, None) => Ok(Order::Mdy),
+
+    /// The order of all dates. Fails if they leave it open.
+    pub(super) fn order(self) -> anyhow::Result<Order> {
+        match (self.settled, self.open) {
+            (Some((order, ..)), _) => Ok(order),
+            (None, Some((line, cell))) => bail!(
+                "{cell} on line {line} can be two dates, and no other date of the file says which: import it with --dates \
+                 dmy (the day is first) or --dates mdy (the month is first)"
+            ),
+            (None, None) => Ok(Order::Mdy),
+        }
     }
 }
 

@@ -15,13 +15,13 @@ use serde_json::{Map, Value};
 use super::{
     batches::Batches,
     cell::Reading,
-    dates::{Dates, Order},
+    dates::Order,
     elements::Elements,
     mapping, proto_json,
     recorder::{Recorder, Tally},
     row::{Position, RowError},
     source::{InputFormat, Source},
-    table::Table,
+    table::{self, Table},
 };
 use crate::service::{Service, patiently};
 
@@ -86,7 +86,7 @@ pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
     let mut named = header.iter().zip(&columns);
     let reading = Reading {
         escape,
-        dates: Dates::of(source, &is_date, order)?,
+        dates: table::dates(source, &is_date, order)?,
         is_exact: source.workbook.is_none()
             && named.all(|(name, column)| column.is_some_and(|column| column.field.name == name))
             && columns.len() == Column::number::<M>(),

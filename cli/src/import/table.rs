@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 use super::{
     affiliate::{Affiliate, Draft},
     cell::Reading,
-    dates::{Dates, Order},
+    dates::{Dates, Order, Orders},
     mapping::{self, Mapping, Target},
     row::{Parsed, Position, RowError},
     source::Source,
@@ -176,6 +176,22 @@ pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How dates are read: in the order that was given, or else that of the file. `is_date` has the columns of dates.
+pub(super) fn dates(source: &Source, is_date: &[bool], given: Option<Order>) -> anyhow::Result<Dates> {
+    let mut orders = Orders::default();
+    if given.is_none() && is_date.contains(&true) {
+        for record in Table::open(source)?.records {
+            let (line, cells) = record.context("the file cannot be read")?;
+            source.row.store(0, Ordering::Relaxed);
+            for (cell, _) in cells.iter().zip(is_date).filter(|(_, is_date)| **is_date) {
+                orders.see(line, cell)?;
+            }
+        }
+    }
+    let order = given.map_or_else(|| orders.order(), Ok)?;
+    Ok(Dates::new(order, source.workbook.clone()))
+}
+
 /// The affiliates of a table.
 pub(super) fn rows(
     source: &Source,
@@ -189,7 +205,7 @@ pub(super) fn rows(
     let is_whole = columns.iter().filter(|target| **target != Target::Nothing).count() == AffiliateInput::FIELDS.len();
     let reading = Reading {
         escape,
-        dates: Dates::of(source, &is_date, order)?,
+        dates: dates(source, &is_date, order)?,
         is_exact: is_whole && source.workbook.is_none() && header.iter().all(|name| mapping::is_exact(name)),
     };
     // Another reader has moved the file's position.

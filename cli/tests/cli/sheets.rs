@@ -71,16 +71,16 @@ fn every_file_of_the_table_is_read_or_refused_with_its_cause() {
     assert!(cases.len() > 90);
     for (company, case) in (1..).zip(&cases) {
         let company = company.to_string();
-        let (code, printed, refused) = case.import(&data, &service, &company);
+        let (status, printed, refused) = case.import(&data, &service, &company);
         let export = ["export", "affiliates", "--company", &company, "--core-url", &core];
         let (_, exported, _) = output(compliance(&data).args(export));
         let exported: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let advice = case.advice.get("import").into_iter().filter_map(Value::as_str);
         let is_named = case.error.is_empty()
             || case.error.iter().map(String::as_str).chain(advice).all(|text| printed.contains(text));
-        let expected = if !case.error.is_empty() { 1 } else { 2 * i32::from(!case.refused.is_empty()) };
-        if code != Some(expected) || exported != case.records || refused != case.refused || !is_named {
-            failures.push(format!("{}: {code:?} {exported:?} {refused:?} {printed}", case.name));
+        let expected = if case.error.is_empty() { 2 * i32::from(!case.refused.is_empty()) } else { 1 };
+        if status != Some(expected) || exported != case.records || refused != case.refused || !is_named {
+            failures.push(format!("{}: {status:?} {exported:?} {refused:?} {printed}", case.name));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
