@@ -105,16 +105,6 @@ pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
     files.push(Asset::new("sign-in.json", sign_in));
     Page { html, policy, files }
 }
-=======
-        "columns.js" "command-palette.js" "copy.js" "countries.js" "csv.js" "description.js" "elements.js" "export.js"
-        "fields.js" "header.js" "history.js" "history-parts.js" "history-words.js" "list-columns.js"
-        "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js" "record-groups.js"
-        "record-stream.js" "records.js" "refusals.js" "related.js" "requests.js" "results.js" "saved-filters.js"
-        "search.js" "session.js" "several.js" "shortcuts.js" "sign-in.js" "timestamps.js" "trends.js" "undo.js"
-        "urls-batch.js" "visited.js" "vocabularies.js" "work.js"
-    ),
-});
->>>>>>> faaa804a5fdc6659516d1cb448de25aff2e443fc
 
 #[cfg(test)]
 mod tests {
