@@ -14,8 +14,7 @@ mod statements;
 mod stream;
 mod whole;
 
-pub(crate) use comparison::Comparison;
-pub(crate) use description::{Filter, List, Part, Sort, Value};
+pub(crate) use description::{Comparison, Filter, List, Part, Sort, Value};
 pub(crate) use page::{Asked, PageQuery, day, days};
 pub(crate) use statements::{
     Records, Source, Statements, by_ids, by_key, by_keys, chosen, read_by_ids, read_records, too_large,

@@ -1,37 +1,13 @@
 //! Filters and sort keys that the counts do not have: all records of a company are compared.
 
-use sqlx::{Postgres, postgres::PgArguments, query::Query};
 use storage::template::fill;
 
 use super::{
-    description::{List, Part},
+    description::{Comparison, List, Part},
     page::Asked,
     statement::{TYPES, filter_types, filters_or_null},
 };
 use crate::record_query::Place;
-
-/// Filters and sort keys that the counts do not have. A request that names one reads all records of the company by their key, and
-/// sorts the matches.
-pub(crate) struct Comparison<Q> {
-    /// Further conditions on the record `u`. Their parameters follow the filters'; a parameter that is null asks for nothing.
-    pub(crate) conditions: &'static str,
-    /// The columns of `u` that the conditions name.
-    pub(crate) columns: &'static [&'static str],
-    /// The types of the parameters.
-    pub(crate) types: &'static str,
-    pub(crate) is_asked: fn(&Q) -> bool,
-    /// Binds the parameters.
-    pub(crate) bind: for<'q> fn(Query<'q, Postgres, PgArguments>, &Q) -> Query<'q, Postgres, PgArguments>,
-    /// The number of each sort key, and its expression on `u`.
-    pub(crate) sorts: &'static [(i32, &'static str)],
-}
-
-impl<Q> Comparison<Q> {
-    /// Whether a request names such a filter or sort key.
-    pub(super) fn is_needed(&self, request: &Q, sort: i32) -> bool {
-        self.sorts.iter().any(|(number, _)| *number == sort) || (self.is_asked)(request)
-    }
-}
 
 /// A statement that reads a page of the matches.
 pub(super) struct Compared {

@@ -2,7 +2,6 @@
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
-use super::comparison::Comparison;
 use crate::record_query::RecordQuery;
 
 /// A list of a company's records, which requests of the type `Q` ask for.
@@ -21,6 +20,29 @@ pub(crate) struct List<Q: 'static> {
     pub(crate) lock: i64,
     pub(crate) record: RecordQuery,
     pub(crate) comparison: Option<Comparison<Q>>,
+}
+
+/// Filters and sort keys that the counts do not have. A request that names one reads all records of the company by their key, and
+/// sorts the matches.
+pub(crate) struct Comparison<Q> {
+    /// Further conditions on the record `u`. Their parameters follow the filters'; a parameter that is null asks for nothing.
+    pub(crate) conditions: &'static str,
+    /// The columns of `u` that the conditions name.
+    pub(crate) columns: &'static [&'static str],
+    /// The types of the parameters.
+    pub(crate) types: &'static str,
+    pub(crate) is_asked: fn(&Q) -> bool,
+    /// Binds the parameters.
+    pub(crate) bind: for<'q> fn(Query<'q, Postgres, PgArguments>, &Q) -> Query<'q, Postgres, PgArguments>,
+    /// The number of each sort key, and its expression on `u`.
+    pub(crate) sorts: &'static [(i32, &'static str)],
+}
+
+impl<Q> Comparison<Q> {
+    /// Whether a request names such a filter or sort key.
+    pub(super) fn is_needed(&self, request: &Q, sort: i32) -> bool {
+        self.sorts.iter().any(|(number, _)| *number == sort) || (self.is_asked)(request)
+    }
 }
 
 /// A filter that compares a column with one value. The counts are split by it, and the filters' indexes lead with it. Never null.

@@ -12,9 +12,9 @@ use sqlx::{
 };
 
 use super::{
-    comparison::{Compared, Comparison},
+    comparison::Compared,
     conditions::PageStatement,
-    description::List,
+    description::{Comparison, List},
     page::Asked,
     shape::{Among, Shape},
     statement::{TYPES, filter_types},
