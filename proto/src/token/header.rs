@@ -9,6 +9,8 @@ use serde::{
     de::{IgnoredAny, IntoDeserializer as _},
 };
 
+use super::unique::UniqueObject;
+
 /// The name of `EdDSA` with the curve Ed25519 (RFC 9864, 2.2).
 pub(super) const ED25519: &str = "Ed25519";
 
@@ -45,7 +47,8 @@ impl Header {
         }
         // The parser does not look into members that nobody reads.
         text(claims)?;
-        let header: Self = serde_json::from_str(&text(header)?).ok()?;
+        let UniqueObject(members) = serde_json::from_str(&text(header)?).ok()?;
+        let header: Self = serde_json::from_value(members.into()).ok()?;
         // `crit` lists extensions without which the token must not be accepted (RFC 7515, 4.1.11). None is implemented, and
         // `crit` itself must not be empty. `b64` is such an extension, which JSON Web Tokens must not use (RFC 7797, 7).
         let is_understood = !header.crit && header.b64 != Some(false);

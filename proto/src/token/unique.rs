@@ -8,15 +8,15 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
-/// The claims of a token. A claim that is given twice makes them invalid (RFC 7519, 4), also within the value of another: readers
-/// would not agree on its value.
-pub(super) struct UniqueClaims(pub(super) Map<String, Value>);
+/// The header or the claims of a token. A name that is given twice makes them invalid (RFC 7515, 4; RFC 7519, 4), also within the value
+/// of another: readers would not agree on its value.
+pub(super) struct UniqueObject(pub(super) Map<String, Value>);
 
-impl<'de> Deserialize<'de> for UniqueClaims {
+impl<'de> Deserialize<'de> for UniqueObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Unique::deserialize(deserializer)?.0 {
-            Value::Object(claims) => Ok(Self(claims)),
-            _ => Err(D::Error::custom("claims are an object")),
+            Value::Object(members) => Ok(Self(members)),
+            _ => Err(D::Error::custom("not an object")),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{
     header::Header,
     keys::{Key, KeyError, KeySource},
     rules::ClaimRules,
-    unique::UniqueClaims,
+    unique::UniqueObject,
 };
 
 /// Valid tokens in the cache; one takes some 300 bytes.
@@ -187,7 +187,7 @@ pub(super) fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
 }
 
 /// The claims of a token that one of the keys has signed. `None` if none has, or if the claims cannot be read.
-pub(super) fn signed(token: &str, keys: &[Key]) -> Option<UniqueClaims> {
+pub(super) fn signed(token: &str, keys: &[Key]) -> Option<UniqueObject> {
     let header = Header::of(token)?;
     let (message, signature) = token.rsplit_once('.')?;
     let has_signed = |key: &Key| crypto::verify(signature, message.as_bytes(), &key.decoding, key.algorithm);
