@@ -29,9 +29,9 @@ pub struct ConsoleSignIn {
     /// Token of the provider that the console sends to this service: the access token, or the ID token if access tokens are
     /// not JSON Web Tokens.
     #[arg(
-        id = "console-oidc-token",
+        id = "console-oidc-bearer",
         long,
-        env = "COMPLIANCE_CONSOLE_OIDC_TOKEN",
+        env = "COMPLIANCE_CONSOLE_OIDC_BEARER",
         default_value = "access",
         value_name = "TOKEN"
     )]

@@ -96,13 +96,16 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     }
     let (data, folder) = (DataDir::new(), Folder::new("provider"));
     let [_, _, pair, sign, _] = blocks("sh")[..] else { panic!("other blocks than expected") };
-    let [settings] = blocks("sh settings")[..] else { panic!("other settings than expected") };
-    // The words of the command, with the key set in a file.
-    let words = folder.run(&data, &format!("compliance() {{ printf '%s\\n' \"$@\"; }}\n{settings}"));
-    let mut words: Vec<String> = words.lines().map(str::to_owned).collect();
-    let at = words.iter().position(|word| word == "--jwks-url").unwrap();
-    words[at] = "--jwks-file".to_owned();
-    words[at + 1] = folder.path("keys.json");
+    let [settings, sign_in] = blocks("sh settings")[..] else { panic!("other settings than expected") };
+    // The words of a command, with the key set in a file.
+    let words_of = |settings: &str| {
+        let words = folder.run(&data, &format!("compliance() {{ printf '%s\\n' \"$@\"; }}\n{settings}"));
+        let mut words: Vec<String> = words.lines().map(str::to_owned).collect();
+        let at = words.iter().position(|word| word == "--jwks-url").unwrap();
+        words[at] = "--jwks-file".to_owned();
+        words[at + 1] = folder.path("keys.json");
+        words
+    };
 
     let claims = r#""company_id":1"#;
     let of_provider = json!({
@@ -115,7 +118,7 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     assert!(sign.contains(claims) && signed.contains("case-officer") && !signed.contains("scope"), "{signed}");
     folder.run(&data, &format!("{pair}\n{signed}"));
     let token = folder.read("token.txt");
-    let service = Service::start_as(compliance(&data).args(&words));
+    let service = Service::start_as(compliance(&data).args(words_of(settings)));
     assert_eq!(statuses(&service, &token), [200, 422, 403]);
 
     // One without the claim: the caller is told nothing, and the operator all.
@@ -125,4 +128,12 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     let expected = json!({"code": "401", "status": "error", "detail": {"msg": "The bearer token is invalid."}});
     assert_eq!((status, body), (401, expected));
     service.wait_for_log("tenant.id: it is missing");
+
+    // The console is told where officers sign in.
+    let console = DataDir::new();
+    let service = Service::start_as(compliance(&console).args(words_of(sign_in)));
+    let (status, body) = service.request("GET", "/console/sign-in.json", "", "");
+    let provider = &body["openid_connect"];
+    assert_eq!((status, &provider["client_id"]), (200, &json!("compliance-console")), "{body}");
+    assert_eq!(provider["issuer"], "https://login.example.com/realms/main");
 }
