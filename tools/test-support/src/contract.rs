@@ -193,7 +193,9 @@ impl Contract {
             return problems;
         };
         let media_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        match content.get(media_type.split(';').next().unwrap_or_default()) {
+        let kind = media_type.split(';').next().unwrap_or_default();
+        // What the response holds instead of JSON if the request asks for it.
+        match content.get(kind).or_else(|| response.get("x-other-content")?.get(kind)) {
             Some(media) if media_type == "application/json" => {
                 problems.extend(self.problems_of_body(name, &media["schema"], exchange));
             }
