@@ -25,16 +25,9 @@ fn decoded(path: &str) -> Option<String> {
     while let Some((before, after)) = rest.split_once('%') {
         decoded.push_str(before);
         let code = after.get(..2).filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|byte| is_plain(*byte)) {
-            Some(byte) => {
-                decoded.push(char::from(byte));
-                rest = &after[2..];
-            }
-            None => {
-                decoded.push('%');
-                rest = after;
-            }
-        }
+        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|byte| is_plain(*byte));
+        decoded.push(byte.map_or('%', char::from));
+        rest = if byte.is_some() { &after[2..] } else { after };
     }
     decoded.push_str(rest);
     Some(decoded)
