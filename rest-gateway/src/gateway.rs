@@ -59,7 +59,7 @@ impl Gateway {
         let own = || Memory::new(settings.memory(), settings.memory() / MEMORY_SHARE);
         let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
-        let console = settings.console.console();
+        let console = settings.console.console(verifier.company_claim());
         Self { clients, verifier, memory, callers, large_requests, console, settings }
     }
 

@@ -56,6 +56,7 @@ pub enum SentToken {
 /// What the console learns. It holds no secret.
 #[derive(Serialize)]
 struct Shown<'a> {
+    company_claim: &'a str,
     openid_connect: Option<Provider<'a>>,
 }
 
@@ -68,15 +69,16 @@ struct Provider<'a> {
 }
 
 impl ConsoleSignIn {
-    /// The console with these settings.
-    pub(crate) fn console(&self) -> pages::Page {
+    /// The console with these settings, for tokens that name the company in this claim.
+    pub(crate) fn console(&self, company_claim: &str) -> pages::Page {
         let given = self.issuer.as_deref().zip(self.client_id.as_deref());
         let provider =
             given.map(|(issuer, client_id)| Provider { issuer, client_id, scope: &self.scope, token: self.token });
         let own = given.and_then(|(issuer, _)| Some(Url::parse(issuer).ok()?.origin().ascii_serialization()));
         let others = self.origins.iter().filter(|_| given.is_some()).cloned();
         let origins: Vec<String> = own.into_iter().chain(others).collect();
-        let shown = serde_json::to_vec(&Shown { openid_connect: provider }).unwrap_or_else(|_| b"{}".to_vec());
+        let shown =
+            serde_json::to_vec(&Shown { company_claim, openid_connect: provider }).unwrap_or_else(|_| b"{}".to_vec());
         pages::console(shown, &origins)
     }
 }
@@ -187,14 +189,14 @@ mod tests {
         };
         let mut tags = Vec::new();
         for (settings, allowed, shown) in [
-            (none, "connect-src 'self'; ", r#"{"openid_connect":null}"#),
+            (none, "connect-src 'self'; ", r#"{"company_claim":"tenant.id","openid_connect":null}"#),
             (
                 given,
                 "connect-src 'self' https://login.example https://tokens.example; ",
-                r#"{"openid_connect":{"issuer":"https://login.example/realms/main","client_id":"console","scope":"openid","token":"id"}}"#,
+                r#"{"company_claim":"tenant.id","openid_connect":{"issuer":"https://login.example/realms/main","client_id":"console","scope":"openid","token":"id"}}"#,
             ),
         ] {
-            let console = settings.console();
+            let console = settings.console("tenant.id");
             let page = console.respond(&HeaderMap::new());
             let policy = page.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
             assert!(policy.contains(allowed), "{policy}");

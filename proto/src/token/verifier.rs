@@ -90,6 +90,11 @@ impl Verifier {
         Ok(Self { source, rules, keys, demand: Demand::new(), explained: Few::default() })
     }
 
+    /// The claim with the company, as it is configured.
+    pub fn company_claim(&self) -> &str {
+        &self.rules.company
+    }
+
     /// Whether the keys may change while the service runs.
     pub fn can_refresh(&self) -> bool {
         self.source.jwks_url.is_some() || self.source.jwks_file.is_some()

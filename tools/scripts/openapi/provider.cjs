@@ -7,7 +7,7 @@ const { generateKeyPairSync } = require("node:crypto");
 const { createServer } = require("node:http");
 const { pathToFileURL } = require("node:url");
 
-const ACCOUNTS = { bea: { company_id: 1 }, noor: { company_id: 1 }, guest: {} };
+const ACCOUNTS = { bea: { tenant: { id: "1" } }, noor: { tenant: { id: "1" } }, guest: {} };
 const CLIENT = "console";
 const RESOURCE = "urn:affiliate-compliance";
 const HOUR = 3600;

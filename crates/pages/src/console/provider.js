@@ -36,7 +36,11 @@ function once(read) {
 }
 
 /** The provider as the service names it, or null. Throws a `Refusal`. */
-export const provider = once(async () => (await call("GET", "console/sign-in.json")).body.openid_connect);
+export const provider = once(async () => {
+  const { body } = await call("GET", "console/sign-in.json");
+  session.readCompanyFrom(body.company_claim);
+  return body.openid_connect;
+});
 
 /** Reads JSON of the provider. `form` is sent. */
 async function ask(url, form, keepalive = false) {

@@ -5,6 +5,12 @@ const KEY = "compliance-token";
 const ACCOUNT = "compliance-account";
 
 let ended = () => {};
+let companyClaim = "company_id";
+
+/** Sets the claim that names the company: its name, or the names of nested claims, separated by dots. */
+export function readCompanyFrom(name) {
+  companyClaim = name;
+}
 
 /** Sets what happens when the session ends: it receives the reason, a sentence or nothing, and the account, or null. */
 export function whenEnded(listener) {
@@ -51,9 +57,24 @@ export function decoded(text) {
   }
 }
 
+/** The value of a claim, whose name is first looked for as it is: names may be URLs. */
+function lookUp(found, name) {
+  if (typeof found !== "object" || found === null) return undefined;
+  if (Object.hasOwn(found, name)) return found[name];
+  for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+    const outer = name.slice(0, dot);
+    const inner = Object.hasOwn(found, outer) ? lookUp(found[outer], name.slice(dot + 1)) : undefined;
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
 /** What a token says about itself. It is shown only: the service verifies the token at each request. */
 export function claims() {
-  const { company_id: company, exp: expiry, sub: subject } = decoded(token()) ?? {};
+  const found = decoded(token()) ?? {};
+  const { exp: expiry, sub: subject } = found;
+  const named = lookUp(found, companyClaim);
+  const company = typeof named === "string" && /^[0-9]+$/.test(named) ? Number(named) : named;
   // The clock of this machine may be wrong: a provider says how long its token lasts.
   const expires = account()?.expires ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
   return {

@@ -91,7 +91,10 @@ export async function signOutView(account, signIn) {
 /** Goes on with a sign-in that the provider has answered. Returns whether the page is to be shown. */
 export async function resume(signIn) {
   try {
-    return await takeAnswer();
+    const isShown = await takeAnswer();
+    // The header names the company. Without it, the views say what is wrong.
+    await provider().catch(() => {});
+    return isShown;
   } catch (error) {
     signIn(failure(error));
     return false;
