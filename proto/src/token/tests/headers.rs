@@ -124,13 +124,11 @@ async fn long_and_deep_tokens_are_refused() {
         let header = format!(r#"{{"alg":"HS256","x":{nested}}}"#);
         let unknown_claim = CLAIMS.replace('{', &format!(r#"{{"x":{nested},"#));
         let audience = CLAIMS.replace(r#""affiliate-compliance""#, &nested);
-        // What is not looked at may be as deep as it likes.
-        let tokens =
-            [(header, CLAIMS, false), (HEADER.to_owned(), &unknown_claim, true), (HEADER.to_owned(), &audience, false)];
-        for (header, claims, accepted) in tokens {
+        // Every name of a token is read, to find one that is given twice.
+        for (header, claims) in [(&*header, CLAIMS), (HEADER, &unknown_claim), (HEADER, &audience)] {
             let token = signer.token(&header, claims);
             assert!(token.len() < 8192, "{}", token.len());
-            assert_eq!(verifier.verify(&token, NOW).is_ok(), accepted, "{token}");
+            assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{token}");
         }
     }
 }
