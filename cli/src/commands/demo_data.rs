@@ -6,7 +6,7 @@ use crate::program::DatabaseUrlArgs;
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::MAX_ID;
-use core_server::database::migrate;
+use core_server::{database::migrate, erasure};
 use fixtures::{CONNECTIONS, Loaded, Programme, Size, load};
 use serde::Serialize;
 use sqlx::PgPool;
@@ -19,11 +19,15 @@ use crate::{data_dir::DataDirArgs, database::DatabaseServer, output::print, prog
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance demo-data --company 7
+  compliance demo-data --company 7 --replace
   compliance demo-data --company 8 --affiliates 100000 --urls 1000000 --cases 50000 --json")]
 pub(crate) struct DemoDataArgs {
-    /// Company to create records for; it must have none.
+    /// Company to create records for; it must have none, unless they are replaced.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
+    /// Erase all records of the company first. There is no way back but a backup.
+    #[arg(long)]
+    replace: bool,
     /// Number of affiliates.
     #[arg(long, value_name = "A", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     affiliates: u64,
@@ -81,6 +85,9 @@ async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
     let until = args.until.unwrap_or_else(|| OffsetDateTime::now_utc().date());
     let size = Size { affiliates: args.affiliates, urls: args.urls, cases: args.cases };
     let programme = Programme::new(args.company, args.seed, size, until);
+    if args.replace {
+        erasure::erase_company(&mut *pool.acquire().await?, args.company).await?;
+    }
     let progress = Progress::default();
     let loaded = load(pool, programme, &progress).await?;
     progress.end();

@@ -108,6 +108,10 @@ fn a_seed_generates_the_same_records_and_a_company_is_filled_once() {
     let arguments = ["demo-data", "--company", "1", "--affiliates", "1", "--urls", "1", "--cases", "1"];
     let (status, _, log) = json_of(&data, &arguments);
     assert!(status.code() == Some(1) && log.contains("company 1 has records already"), "{log}");
+    // One command begins a sandbox again, next to other companies.
+    let (status, ..) = json_of(&data, &[&arguments[..], &["--replace"]].concat());
+    assert!(status.success());
+    assert_eq!(["1", "2"].map(|company| exported(&data, company, "urls").len()), [1, 1200]);
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
 }

@@ -128,6 +128,8 @@ async function form(page, id) {
   await page.locator("html[data-ready]").waitFor();
   const box = page.locator(`#${id} details.try`);
   if (!(await box.evaluate((element) => element.open))) await box.locator("summary").first().click();
+  // It may read an ID that exists.
+  await page.waitForLoadState("networkidle");
   return box;
 }
 
@@ -172,6 +174,15 @@ async function checkForms(page) {
   // The token survives a reload, is not in another tab, and is used by the console.
   await page.reload();
   box = await form(page, "getCase");
+  // Its form has an ID that exists for the token.
+  await page.route("**/api/cases", (route) => route.fulfill({ contentType: "application/x-ndjson", body: '{"case_id":3}\n{"case_id":4}\n' }));
+  await page.reload();
+  box = await form(page, "getCase");
+  await becomes(() => box.locator('[data-in="path"]').inputValue(), "3");
+  await page.unroute("**/api/cases");
+  await page.reload();
+  box = await form(page, "getCase");
+  await becomes(() => box.locator('[data-in="path"]').inputValue(), "1");
   answer = await send(page, box);
   assert.deepEqual([answer.status, answer.body.code, answer.body.data.case_id], ["200", "1026", 1]);
   const other = await page.context().newPage();

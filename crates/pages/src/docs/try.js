@@ -10,12 +10,37 @@ export function startForms() {
   for (const box of document.querySelectorAll("details.try")) {
     box.hidden = false;
     const form = box.querySelector("form");
+    box.addEventListener("toggle", () => box.open && void fillId(box, form));
     const example = form.querySelector("select.example");
     example?.addEventListener("change", () => (form.querySelector(".body").value = example.value));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       void send(box, form);
     });
+  }
+}
+
+/** Puts the first ID that the token's company has into the path, unless another one was typed. Without such a record, the example stays. */
+async function fillId(box, form) {
+  const [, list] = /^\/api\/(affiliates|urls|cases)\/\{id\}/.exec(box.dataset.path) ?? [];
+  const field = form.querySelector('[data-in="path"][name="id"]');
+  if (!list || !field || !token() || field.value !== field.defaultValue) return;
+  try {
+    const headers = { Accept: "application/x-ndjson", Authorization: `Bearer ${token()}` };
+    const response = await fetch(new URL(`${document.documentElement.dataset.root}api/${list}`, location.href), { headers, cache: "no-store", credentials: "omit" });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let line = "";
+    while (response.ok && !line.includes("\n")) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      line += value;
+    }
+    // The list may be long: the rest is not read.
+    await reader.cancel();
+    const record = JSON.parse(line.split("\n")[0]);
+    if (field.value === field.defaultValue) field.value = record.case_id && list === "cases" ? record.case_id : record.id;
+  } catch {
+    // The example stays: the form works without the list.
   }
 }
 
