@@ -126,7 +126,7 @@ async fn long_and_deep_tokens_are_refused() {
         let audience = CLAIMS.replace(r#""affiliate-compliance""#, &nested);
         // Every name of a token is read, to find one that is given twice.
         for (header, claims) in [(&*header, CLAIMS), (HEADER, &unknown_claim), (HEADER, &audience)] {
-            let token = signer.token(&header, claims);
+            let token = signer.token(header, claims);
             assert!(token.len() < 8192, "{}", token.len());
             assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{token}");
         }
