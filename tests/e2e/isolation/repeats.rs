@@ -11,10 +11,12 @@ use super::{
 };
 
 /// Operations whose repetition leaves a trace, and why it does no harm.
-const TRACES: [(&str, &str); 3] = [
+const TRACES: [(&str, &str); 5] = [
     ("/test", "another message of the type `test` arrives, and the audit has both"),
     ("testwebhook", "the same"),
     ("secret", "the secret of the first response still signs messages"),
+    ("reviewurl", "a review has the date of the last request"),
+    ("patch /urls/", "the same"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
