@@ -61,7 +61,10 @@ fn highlight(language: &str, code: &str) -> String {
             let is_key = language == "json" && rest[length..].starts_with(':');
             (if is_key { "k" } else { "s" }, length)
         } else if starts_word && first.is_ascii_digit() {
-            ("n", rest.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(rest.len()))
+            // An address of a service stays one text: the page puts its own in its place.
+            let is_address = ["sh", ""].contains(&language) && html.ends_with(['/', ':']);
+            let length = rest.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(rest.len());
+            (if is_address { "" } else { "n" }, length)
         } else if starts_word && first.is_alphabetic() {
             let length = rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
             let is_keyword = !["sh", ""].contains(&language) && KEYWORDS.contains(&&rest[..length]);
@@ -106,6 +109,7 @@ mod tests {
             "<pre tabindex=\"0\"><code>{<span class=\"k\">&quot;&lt;a&gt;&quot;</span>: [<span class=\"n\">12</span>, \
              <span class=\"s\">&quot;x\\&quot;&lt;/pre&gt;&quot;</span>, <span class=\"w\">null</span>]}</code></pre>"
         );
+        assert!(block("", "BASE=http://127.0.0.1:8080").contains("http://127.0.0.1:8080"));
         assert!(block("sh", "# <b>\nx 'never ends é").contains("<span class=\"c\"># &lt;b&gt;</span>\n"));
     }
 }
