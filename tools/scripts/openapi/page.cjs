@@ -15,8 +15,10 @@ const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
 /** The service in the documents. */
 const DOCUMENTED = "http://127.0.0.1:8080";
-/** An operation, as it is first shown, is not higher than three and a half screens: the list of cases has nineteen parameters. */
-const HIGHEST = 3.5 * WIDE.height;
+/** An operation, as it is first shown, is not higher than three screens. */
+const HIGHEST = 3 * WIDE.height;
+/** The list of cases has nineteen parameters. */
+const HIGHER = { listCases: 5 * WIDE.height };
 
 const described = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
 const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
@@ -78,7 +80,7 @@ async function checkReference(page) {
     "Object.fromEntries([...document.querySelectorAll('.operation')].map((one) => [one.id, one.offsetHeight]))",
   );
   assert.deepEqual(Object.keys(heights).sort(), operations.map(({ id }) => id).sort());
-  for (const [id, height] of Object.entries(heights)) assert.ok(height < HIGHEST, `${id} is ${height} pixels high`);
+  for (const [id, height] of Object.entries(heights)) assert.ok(height < (HIGHER[id] ?? HIGHEST), `${id} is ${height} pixels high`);
 }
 
 /** Every link of every page is to something that is there. */
