@@ -141,8 +141,10 @@ def filter_failure(context, failure, case, response):
     if "lastEventId" in (case.query or {}) and LAST_EVENT_ID in (case.headers or {}):
         return False
     # An empty text is none, and an infraction of a review may have no type.
-    if case.operation.path == "/api/urls/{id}" and any(item.get("infraction_type", "") in ("", None) for item in objects(case.body)):
-        return False
+    infractions = case.body.get("infractions") if isinstance(case.body, dict) else None
+    if case.operation.path == "/api/urls/{id}" and isinstance(infractions, list):
+        if any(isinstance(item, dict) and item.get("infraction_type") in ("", None) for item in infractions):
+            return False
     data = case.meta.phase.data
     negated = {data.parameter} if data.parameter else {mutation.parameter for mutation in data.mutations}
     locations = {location.name for location, component in case.meta.components.items() if component.mode.is_negative}
