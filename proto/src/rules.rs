@@ -193,6 +193,9 @@ impl Checker {
 
     /// A list of messages: each is checked at its own path, `<name>.<index>`.
     pub fn list<M: Check>(&mut self, field: &Field, values: &[M]) {
+        if !self.checks(field) {
+            return;
+        }
         self.items_alone(field, values.len());
         let outer = self.item;
         for (index, value) in values.iter().enumerate() {
@@ -206,6 +209,9 @@ impl Checker {
 
     /// A message with a path of its own.
     pub fn nested<M: Check>(&mut self, field: &Field, value: Option<&M>) {
+        if !self.checks(field) {
+            return;
+        }
         match value {
             Some(value) => self.within(format_args!("{}", field.name), |checker| value.check(checker)),
             None => self.absent(field),
@@ -246,10 +252,10 @@ impl Checker {
         let outer = self.prefix.len();
         // A text takes whatever is written to it.
         let _ = write!(self.prefix, "{name}.");
-        // What is sent within a change is whole.
-        let changes_only = std::mem::take(&mut self.changes_only);
+        // A nested message is complete: the mask names fields of the change only.
+        let (changes_only, mask) = (std::mem::take(&mut self.changes_only), self.mask.take());
         check(self);
-        self.changes_only = changes_only;
+        (self.changes_only, self.mask) = (changes_only, mask);
         self.prefix.truncate(outer);
     }
 
@@ -359,6 +365,27 @@ mod tests {
         assert_eq!(messages(&update(&["city"])), []);
         assert_eq!(messages(&update(&["affiliate_name"]))[0].1, "The affiliate name field is required.");
         assert_eq!(messages(&update(&["town"]))[0].1, "The update mask field names no field: town.");
+    }
+
+    #[test]
+    fn a_message_within_a_change_is_checked_whole_if_the_mask_names_it() {
+        let review = |paths: Option<&[&str]>| v1::ReviewUrlRequest {
+            id: 1,
+            review: Some(v1::UrlReview {
+                infractions: vec![v1::InfractionInput {
+                    infraction_name: Some("a".repeat(129)),
+                    ..v1::InfractionInput::default()
+                }],
+                ..v1::UrlReview::default()
+            }),
+            update_mask: paths
+                .map(|paths| prost_types::FieldMask { paths: paths.iter().map(ToString::to_string).collect() }),
+        };
+        let paths = ["infractions.0.infraction_type", "infractions.0.infraction_name"];
+        for named in [None, Some(&["infractions", "note"][..])] {
+            assert_eq!(messages(&review(named)).into_iter().map(|(path, _)| path).collect::<Vec<_>>(), paths);
+        }
+        assert_eq!(messages(&review(Some(&["note"]))), []);
     }
 
     #[test]

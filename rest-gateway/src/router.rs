@@ -67,7 +67,7 @@ pub fn unready() -> Router {
         .method_not_allowed_fallback(unavailable)
 }
 
-/// The headers that pages of other origins may send. Clients of events send `Cache-Control`, and those that trace the last three.
+/// The headers that pages of other origins may send. Event clients send `Cache-Control`, and tracing clients send the last three.
 const ALLOWED_HEADERS: [HeaderName; 11] = [
     AUTHORIZATION,
     CONTENT_TYPE,
@@ -162,5 +162,6 @@ routes! {
     get "/docs" => pages::docs;
     get "/docs/{file}" => pages::docs_file;
     get "/console" => pages::console;
+    get "/console/sign-in.json" => pages::console_sign_in;
     get "/console/{file}" => pages::console_file;
 }

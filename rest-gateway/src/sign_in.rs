@@ -83,7 +83,7 @@ impl ConsoleSignIn {
     }
 }
 
-/// An issuer (OpenID Connect Discovery 1.0, 3). Its text stays as it is: tokens name the same text.
+/// An issuer (OpenID Connect Discovery 1.0, 3). Its text is kept unchanged, because tokens name the same text.
 fn issuer(text: &str) -> Result<String, String> {
     let url = safe_url(text)?;
     if url.query().is_some() || url.fragment().is_some() {
@@ -98,7 +98,7 @@ fn origin(text: &str) -> Result<String, String> {
     if origin == text { Ok(origin) } else { Err(format!("must be scheme://host[:port], such as {origin}")) }
 }
 
-/// A URL that nobody on the way can answer: of HTTPS, or of this machine. Its host becomes part of a policy for browsers.
+/// A URL of HTTPS, or of this machine: nobody on the network can answer in its place. Its host becomes part of a policy for browsers.
 fn safe_url(text: &str) -> Result<Url, String> {
     let allowed = "must be a URL of HTTPS, such as https://login.example; HTTP is allowed for this machine only";
     let url = Url::parse(text).map_err(|_| allowed.to_owned())?;
@@ -114,7 +114,7 @@ fn safe_url(text: &str) -> Result<Url, String> {
     if is_safe && !has_user && url.host_str().is_some_and(is_plain) { Ok(url) } else { Err(allowed.to_owned()) }
 }
 
-/// Scopes, among them the one that makes a request one of OpenID Connect.
+/// Scopes. They must include `openid`, which makes a request an OpenID Connect request.
 fn scope(text: &str) -> Result<String, String> {
     let scopes: Vec<&str> = text.split_whitespace().collect();
     if scopes.contains(&"openid") { Ok(scopes.join(" ")) } else { Err("must contain openid".to_owned()) }

@@ -2,7 +2,7 @@
 //!
 //! A record's tag is its etag in quotation marks. A compressed response has the same tag with the coding behind it, since another
 //! representation must have another one; requests may name either. Proxies that compress mark tags in the same way, with other
-//! separators and names: `"7--gzip"`, `"7;gzip"` and `"7-df"` name the etag 7, too.
+//! separators and names: `"7--gzip"`, `"7;gzip"` and `"7-df"` also name the etag 7.
 
 use std::convert::Infallible;
 

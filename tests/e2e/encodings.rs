@@ -219,7 +219,7 @@ async fn head_has_the_head_alone() {
     }
 }
 
-/// What scripts send: clients of events, and those that trace.
+/// What scripts send: event clients, and tracing clients.
 const ALLOWED: [&str; 11] = [
     "authorization",
     "content-type",

@@ -25,7 +25,7 @@ pub(crate) struct DemoDataArgs {
     /// Company to create records for; it must have none, unless they are replaced.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// Erase all records of the company first. There is no way back but a backup.
+    /// Erase all records of the company first. Only a backup brings them back.
     #[arg(long)]
     replace: bool,
     /// Number of affiliates.

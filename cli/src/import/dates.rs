@@ -83,7 +83,7 @@ impl Dates {
         Self { order, workbook }
     }
 
-    /// A calendar day, `YYYY-MM-DD`. A midnight behind it says nothing. What is not a date stays as it is.
+    /// A calendar day, `YYYY-MM-DD`. A midnight after the day is dropped. Any other text is returned unchanged.
     pub(super) fn day<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, String> {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(self.serial(text)) };
@@ -123,7 +123,7 @@ impl Dates {
     }
 }
 
-/// A day of JSON: without a midnight behind it. Its other form is that of the interface, `MM/DD/YYYY`.
+/// A day in JSON, without a midnight after it, or in the interface's other form, `MM/DD/YYYY`.
 pub(super) fn json_day(text: String) -> String {
     match Written::of(text.trim()) {
         Some(written) if written.is_iso && time(written.time).is_some_and(is_midnight) => {

@@ -1,4 +1,4 @@
-//! The encoding of a file. It is never guessed: what is not UTF-8 or UTF-16 has to be named.
+//! The encoding of a file. The import never guesses it: the caller names every encoding except UTF-8 and UTF-16.
 
 use std::{
     fs::File,

@@ -47,7 +47,7 @@ pub(crate) struct TelemetryArgs {
     #[arg(long, env = "COMPLIANCE_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL",
           value_parser = collector_address)]
     otlp_endpoint: Option<PrivateUrl>,
-    /// PEM file with the authorities of an https --otlp-endpoint. Without it, those that the system trusts.
+    /// PEM file with the authorities of an https --otlp-endpoint [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_OTLP_CA", value_name = "FILE")]
     otlp_ca: Option<PathBuf>,
     /// Fraction of the requests without a trace context that are traced, from 0 to 1. A request with a context is traced if

@@ -53,7 +53,7 @@ impl Drop for Folder {
     }
 }
 
-/// The status of a read, of an operation with the scope `cases`, and of one with the scope `audit`.
+/// The statuses of a read, of a call that needs the scope `cases`, and of a call that needs `audit`.
 fn statuses(service: &Service, token: &str) -> [u16; 3] {
     [("GET", "/api/urls", ""), ("POST", "/api/cases", "{}"), ("GET", "/api/audit", "")]
         .map(|(method, path, body)| service.request(method, path, token, body).0)
@@ -121,7 +121,7 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     let service = Service::start_as(compliance(&data).args(words_of(settings)));
     assert_eq!(statuses(&service, &token), [200, 422, 403]);
 
-    // One without the claim: the caller is told nothing, and the operator all.
+    // Without the claim, the caller gets no reason, and the operator finds it in the log.
     let base64url = pair.lines().next().unwrap();
     folder.run(&data, &format!("{base64url}\n{sign}"));
     let (status, body) = service.request("GET", "/api/urls", &folder.read("token.txt"), "");
@@ -129,7 +129,7 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     assert_eq!((status, body), (401, expected));
     service.wait_for_log("tenant.id: it is missing");
 
-    // The console is told where officers sign in.
+    // The console reads where officers sign in.
     let console = DataDir::new();
     let service = Service::start_as(compliance(&console).args(words_of(sign_in)));
     let (status, body) = service.request("GET", "/console/sign-in.json", "", "");

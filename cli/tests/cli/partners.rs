@@ -37,7 +37,7 @@ const CASE_IS_OPENED: &str = "<!-- test: a case is opened -->";
 /// Stands for what differs, and for keys that are left out.
 const ANYTHING: &str = "…";
 
-/// Runs a block of Python after the one that defines `call`. Its last line is an expression.
+/// Runs a block of Python whose last line is an expression, after the definition of `call`.
 const PYTHON: &str = "
 import ast, json, sys
 first, block = json.load(sys.stdin)

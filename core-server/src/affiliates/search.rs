@@ -32,7 +32,7 @@ fn phone_digits(text: &str) -> Option<String> {
     (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
 }
 
-/// The first affiliates, by ID, whose name or client identifier contains a text, or whose e-mail address or phone number it is.
+/// The first affiliates, by ID, whose name or client identifier contains a text, or whose e-mail address or phone number equals it.
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;

@@ -1,4 +1,4 @@
-//! Filters and sort keys that the counts do not have: all records of a company are compared.
+//! Lists by filters and sort keys without counts: the statement compares all records of a company.
 
 use storage::template::fill;
 

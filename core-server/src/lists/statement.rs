@@ -26,7 +26,7 @@ pub(super) fn filter_types<Q>(list: &List<Q>) -> String {
     list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]).collect()
 }
 
-/// Compares the columns of `u` with the filters. A filter that is not requested is null.
+/// Compares the columns of `u` with the filters. An absent filter is null.
 pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
     let condition = |(number, filter): (usize, &Filter<Q>)| {
         let value = format!("(select ${number}::{})", filter.value.sql_type().0);

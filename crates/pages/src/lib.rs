@@ -119,7 +119,7 @@ mod tests {
 
     use super::{DOCS, Page, console};
 
-    /// The media types of what is no file of a folder: pages, and what the settings say.
+    /// The media types that are not files of a folder: pages, and the settings.
     const MADE: [&str; 2] = ["text/html", "application/json"];
 
     /// Made with the pages; the search loads it.

@@ -1,4 +1,4 @@
-//! Why a token is refused, as its caller is told.
+//! Why a token is refused, in the words for its caller.
 
 use crate::error::{Error, Reason};
 

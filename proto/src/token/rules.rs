@@ -39,7 +39,7 @@ impl Default for ClaimRules {
     }
 }
 
-/// Why claims are refused: what the caller is told, and what operators are.
+/// Why claims are refused: the error for the caller, and the reason for operators.
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) error: TokenError,
@@ -115,7 +115,7 @@ impl ClaimRules {
     }
 }
 
-/// The value of a claim. A name is looked for as it is written, and then as a path of nested names: names of claims may be URLs.
+/// The value of a claim. The name can contain dots, as a URL does, so the whole name is looked up before a path of nested names.
 fn look_up<'c>(claims: &'c Object, name: &str) -> Option<&'c Value> {
     claims.get(name).or_else(|| {
         let mut paths = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));

@@ -52,9 +52,22 @@ pub(crate) async fn console(State(gateway): State<Arc<Gateway>>, headers: Header
     gateway.console.respond(&headers)
 }
 
+/// How users sign in to the console
+///
+/// The settings of the console: the claim of tokens with the company, and the company's OpenID Connect provider, if it has one.
+///
+/// - Operation: `getConsoleSignIn`
+/// - Content: `ConsoleSignIn`
+pub(crate) async fn console_sign_in(
+    State(gateway): State<Arc<Gateway>>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    gateway.console.file("sign-in.json", &headers).ok_or_else(|| Error::unknown_path().into())
+}
+
 /// A file of the console
 ///
-/// A style sheet, a script or a picture of the console, or how its users sign in (`sign-in.json`).
+/// A style sheet, a script or a picture of the console.
 ///
 /// - Operation: `getConsoleFile`
 /// - Files: `console`

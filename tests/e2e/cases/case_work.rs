@@ -230,6 +230,16 @@ async fn reviews() {
         given("a review without a field changes nothing")
             .patch("/urls/<2>", "{}", reviewed())
             .get("/urls/<2>", url(&[("last_review_date", "null")])),
+        given("every infraction of a review has a type")
+            .patch(
+                "/urls/<2>",
+                r#"{"infractions":[{"infraction_type":"Trademark"},{"infraction_name":"weight loss"},{"infraction_type":""}]}"#,
+                invalid(&[
+                    ("infractions.1.infraction_type", "The infractions.1.infraction type field is required."),
+                    ("infractions.2.infraction_type", "The infractions.2.infraction type field is required."),
+                ]),
+            )
+            .get("/urls/<2>", url(&[("last_review_date", "null")])),
         given("wrong reviews")
             .patch("/urls/9007199254740991", r#"{"note":"x"}"#, url_unknown())
             .patch(

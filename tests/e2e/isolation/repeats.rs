@@ -11,12 +11,10 @@ use super::{
 };
 
 /// Operations whose repetition leaves a trace, and why it does no harm.
-const TRACES: [(&str, &str); 5] = [
+const TRACES: [(&str, &str); 3] = [
     ("/test", "another message of the type `test` arrives, and the audit has both"),
     ("testwebhook", "the same"),
     ("secret", "the secret of the first response still signs messages"),
-    ("reviewurl", "a review has the date of the last request"),
-    ("patch /urls/", "the same"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -31,6 +29,9 @@ async fn a_repeated_request_leaves_what_one_leaves() {
         let name = step.name();
         let once = state_after(&service, step, 1).await;
         let twice = state_after(&service, step, 2).await;
+        // A review has the date of the last request, so the second may record a change of that date.
+        let is_review = ["reviewurl", "patch /urls/"].iter().any(|review| name.to_lowercase().contains(review));
+        let [once, twice] = [once, twice].map(|state| if is_review { without_changes(&state) } else { state });
         let leaves_trace = TRACES.iter().any(|(operation, _)| name.to_lowercase().contains(operation));
         if once != twice && !leaves_trace {
             println!("{name}\nonce: {once}\ntwice: {twice}");
@@ -49,4 +50,9 @@ async fn state_after(service: &TestService, step: Step, times: usize) -> String 
         perform(service, (Side::Left, company), step, &mut Vec::new()).await;
     }
     normalized(&rows_of(&service.pool, company).await)
+}
+
+/// The rows of all tables except the record of changes.
+fn without_changes(state: &str) -> String {
+    state.lines().filter(|row| !row.starts_with("changes")).collect::<Vec<_>>().join("\n")
 }

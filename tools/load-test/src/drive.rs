@@ -54,7 +54,7 @@ pub(crate) struct DriveArgs {
     /// started, and removed at the end.
     #[arg(long, value_name = "URL", requires = "token")]
     target: Option<String>,
-    /// PEM file with the authorities to trust, for an `https` target [default: those that the system trusts].
+    /// PEM file with the authorities to trust, for an `https` target [default: the system's authorities].
     #[arg(long, value_name = "FILE", requires = "target")]
     ca: Option<PathBuf>,
     /// Token for the running service, or one token of each of several companies, separated by commas. Requests are

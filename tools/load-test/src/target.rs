@@ -33,7 +33,7 @@ pub struct Target {
 
 impl Target {
     /// Parses `http://host:port` or `https://host:port`. Unless `allow_remote`, every address of the host must be a loopback address.
-    /// Certificates are verified by the authorities in the file `ca`; without it, by those that the system trusts.
+    /// Certificates are verified by the authorities in the file `ca`, or by the system's authorities.
     pub fn parse(text: &str, allow_remote: bool, ca: Option<&Path>) -> anyhow::Result<Self> {
         let url = Url::parse(text).with_context(|| format!("{text:?} is not a URL such as http://127.0.0.1:8080"))?;
         let is_secure = match url.scheme() {

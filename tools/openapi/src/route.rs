@@ -130,11 +130,13 @@ impl DocumentedRoute {
             "Files" => {
                 let console = pages::console(b"{}".to_vec(), &[]);
                 let page = if value() == "docs" { &pages::DOCS } else { &console };
-                let names: Vec<&str> = page.files().map(|(name, _)| name).collect();
+                // JSON has an operation of its own.
+                let texts = || page.files().filter(|(_, kind)| *kind != "application/json");
+                let names: Vec<&str> = texts().map(|(name, _)| name).collect();
                 let mut file = inline("File").expect("it is there");
                 file.at("schema").entries_mut().insert("enum".to_owned(), Json::of(&names));
                 self.parameters.push(file);
-                let types: BTreeSet<String> = page.files().map(|(_, kind)| kind.to_owned()).collect();
+                let types: BTreeSet<String> = texts().map(|(_, kind)| kind.to_owned()).collect();
                 self.cached(&types.into_iter().collect::<Vec<_>>());
                 self.reasons.push(Reason::UnknownPath);
             }
@@ -167,7 +169,7 @@ impl DocumentedRoute {
             response = response.with("content", Json::object(content));
         }
         if !texts.is_empty() {
-            // Generators make one type of all contents: with texts beside it, the type of JSON would be lost.
+            // Generators make one type of all contents: with texts beside JSON, generated clients would lose the type of the JSON.
             let key = if has_json { OTHER_CONTENT } else { "content" };
             let text = |value: &String| (value.clone(), object! { "schema": object! { "type": "string" } });
             response = response.with(key, Json::object(texts.into_iter().map(text)));

@@ -1,4 +1,4 @@
--- The page among the records of a company that match, each compared in the order of its key. The limit is none. The planner cannot see that, so
+-- The page among the records of a company that match, in the order of the key. The limit exceeds every list, and the planner cannot see that, so
 -- it neither chooses another index nor sorts before it compares.
 with matches as materialized (
     select u.id, :key as k

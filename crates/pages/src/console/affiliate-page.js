@@ -31,7 +31,7 @@ export function affiliateView(id) {
     const fields = await affiliateFields();
     let form = null;
     const render = async (message, isEdited = false) => {
-      // Of the affiliate as it is shown: a change that somebody else has made since is not overwritten.
+      // The tag of the shown affiliate protects later changes by others.
       const { record, tag } = await refresh(id, signal);
       const edit = element("button", { type: "button", class: "primary", on: { click: () => open() } }, "Edit");
       const body = element("div", {});

@@ -33,7 +33,7 @@ export function orderOf(days) {
   return { isOpen: true, problem: `${open.text} on line ${open.line} can be two dates, and no other date says which. Choose which it is.` };
 }
 
-/** A day, `YYYY-MM-DD`. A midnight behind it says nothing. What is not a date stays as it is. Throws why it cannot be one. */
+/** A day, `YYYY-MM-DD`. A midnight after the day is dropped. Any other text is returned unchanged. Throws the reason for a refusal. */
 export function day(text, order) {
   let [, year, , first, second, time] = ISO.exec(text) ?? [];
   if (year === undefined) {

@@ -174,7 +174,7 @@ export async function renew() {
   if (session.account()?.token === before.token) await keep(tokens, null, before);
 }
 
-/** Begins a session with the provider's tokens, or goes on with the one that was `before`. */
+/** Begins a session with the provider's tokens, or continues the session `before`. */
 async function keep(tokens, nonce, before) {
   const { token: kind } = await provider();
   const about = tokens.id_token ? await checked(tokens.id_token, nonce) : null;

@@ -72,7 +72,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     } } }, "Me"), field.value === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
   }, (refusal) => put(element("p", {}, sentence(refusal)))));
 
-  /** Changes records, each with a body of its own. Returns those that were changed, and pairs of the others with the reason. */
+  /** Changes records, each with its own body. Returns the IDs of changed records, and pairs of ID and reason for the others. */
   async function change(bodies) {
     const waiting = [...bodies];
     const [done, failed] = [[], []];

@@ -13,7 +13,7 @@ const KINDS = {
   url: { section: "urls", isOwn: (field) => ["incident_status_id", "false_positive", "disabled", "note"].includes(field) },
 };
 
-/** A value of before, as the service takes it; undefined if it no longer has such a name. */
+/** An earlier value in the form that the service takes; undefined if the vocabulary no longer has its name. */
 function sent(field, before, names) {
   if (field === "tags") return tagsOf(before);
   if (before === null) return null;

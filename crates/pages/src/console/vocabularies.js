@@ -1,4 +1,4 @@
-// The names that fields can have, with their IDs: those of every company, and those that the company has added.
+// The names that fields can have, with their IDs: default names and the company's own names.
 
 import { call } from "./requests.js";
 

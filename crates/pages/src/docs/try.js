@@ -20,7 +20,7 @@ export function startForms() {
   }
 }
 
-/** Puts the first ID that the token's company has into the path, unless another one was typed. Without such a record, the example stays. */
+/** Puts the company's first ID into the path, unless the user has typed an ID. Without a record, the example stays. */
 async function fillId(box, form) {
   const [, list] = /^\/api\/(affiliates|urls|cases)\/\{id\}/.exec(box.dataset.path) ?? [];
   const field = form.querySelector('[data-in="path"][name="id"]');

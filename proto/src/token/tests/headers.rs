@@ -124,7 +124,7 @@ async fn long_and_deep_tokens_are_refused() {
         let header = format!(r#"{{"alg":"HS256","x":{nested}}}"#);
         let unknown_claim = CLAIMS.replace('{', &format!(r#"{{"x":{nested},"#));
         let audience = CLAIMS.replace(r#""affiliate-compliance""#, &nested);
-        // Every name of a token is read, to find one that is given twice.
+        // The verifier reads every name, to find repeated names.
         for (header, claims) in [(&*header, CLAIMS), (HEADER, &unknown_claim), (HEADER, &audience)] {
             let token = signer.token(header, claims);
             assert!(token.len() < 8192, "{}", token.len());

@@ -27,7 +27,7 @@ async fn each_algorithm_verifies_its_tokens_only() {
     }
 }
 
-/// RFC 9864, 2.2: `EdDSA` with this curve is `Ed25519`, too.
+/// RFC 9864, 2.2: `EdDSA` with this curve is also called `Ed25519`.
 #[tokio::test]
 async fn an_algorithm_has_two_names() {
     let signer = Signer::ed25519();

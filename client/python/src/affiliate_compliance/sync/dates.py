@@ -53,7 +53,7 @@ def order_of(days: Iterable[tuple[int, str]], path: str) -> Order:
 
 
 def day(text: str, order: Order) -> str:
-    """A day, `YYYY-MM-DD`. A midnight behind it says nothing. What is not a date stays as it is; a `ValueError` says why it cannot."""
+    """A day, `YYYY-MM-DD`. A midnight after the day is dropped. Any other text is returned unchanged; a `ValueError` names the reason for a refusal."""
     if found := ISO.fullmatch(text):
         year, first, second, time = found[1], found[3], found[4], found[5]
     elif found := OTHER.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Brings the affiliates of a company up to date with a file: creates those that are missing, and changes those that differ.
+"""Brings the affiliates of a company up to date with a file: creates missing affiliates, and changes affiliates that differ.
 
     compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
 

@@ -73,7 +73,7 @@ def read(path: str, encoding: str | None = None) -> Sheet:
 
 
 def encoding_of(file: io.BufferedReader, head: bytes, named: str | None, path: str) -> str:
-    """The encoding as Python calls it. It is never guessed: what is not UTF-8 or UTF-16 has to be named."""
+    """The encoding as Python calls it. The job never guesses it: the caller names every encoding except UTF-8 and UTF-16."""
     for mark, encoding in MARKS:
         if head.startswith(mark):
             break
@@ -150,7 +150,7 @@ def of_workbook(file: io.BufferedReader, path: str) -> Sheet:
 
     try:
         with warnings.catch_warnings():
-            # Of styles and extensions, none of which holds texts.
+            # Styles and extensions hold no texts.
             warnings.simplefilter("ignore", UserWarning)
             return first_sheet(openpyxl.load_workbook(file, read_only=True, data_only=True), path)
     except (BadZipFile, KeyError, ValueError, TypeError, SyntaxError, OSError) as error:
