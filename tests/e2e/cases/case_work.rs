@@ -235,8 +235,8 @@ async fn reviews() {
                 "/urls/<2>",
                 r#"{"infractions":[{"infraction_type":"Trademark"},{"infraction_name":"weight loss"},{"infraction_type":""}]}"#,
                 invalid(&[
-                    ("infractions.1.infraction_type", "The infractions.1.infraction type field is required."),
-                    ("infractions.2.infraction_type", "The infractions.2.infraction type field is required."),
+                    ("infractions.1.infraction_type", "The infractions.1.infraction_type field is required."),
+                    ("infractions.2.infraction_type", "The infractions.2.infraction_type field is required."),
                 ]),
             )
             .get("/urls/<2>", url(&[("last_review_date", "null")])),
