@@ -81,10 +81,10 @@ def before_call(context, case, kwargs):
             del case.headers[name]
     # The header takes precedence over the parameter, so a request has only one of them: the wrong one, if one is wrong.
     if "lastEventId" in (case.query or {}) and LAST_EVENT_ID in (case.headers or {}):
-        if VALID_POSITION.fullmatch(case.headers[LAST_EVENT_ID]):
-            del case.headers[LAST_EVENT_ID]
-        else:
+        if VALID_POSITION.fullmatch(str(case.query["lastEventId"])):
             del case.query["lastEventId"]
+        else:
+            del case.headers[LAST_EVENT_ID]
     is_valid = case.meta is None or case.meta.generation.mode.is_positive
     if is_valid and LAST_EVENT_ID in (case.headers or {}):
         case.headers[LAST_EVENT_ID] = "0"
