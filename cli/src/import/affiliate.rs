@@ -1,5 +1,10 @@
 //! One affiliate of a file, whatever its format.
 
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::LazyLock,
+};
+
 use compliance_api::{
     country,
     record::{Access, FieldSet, Record as _, RecordField, StoredAs},
@@ -10,7 +15,7 @@ use serde_json::Value;
 
 use super::{
     dates::json_day,
-    mapping::{Mapping, Target},
+    mapping::{Mapping, Target, letters},
     row::RowError,
 };
 
@@ -57,7 +62,7 @@ impl Draft {
     /// Sets a field from its written form, or clears it.
     pub(super) fn set(&mut self, field: &'static RecordField<AffiliateInput>, value: Option<String>) {
         let value = match field.column.form {
-            StoredAs::CountryCode => value.map(alpha2),
+            StoredAs::CountryCode => value.map(country_code),
             StoredAs::Date => value.map(json_day),
             _ => value,
         };
@@ -136,24 +141,52 @@ fn takes(field: &RecordField<AffiliateInput>, value: &Value) -> bool {
     }
 }
 
-/// The alpha-2 code of a country that is given by its numeric code.
-fn alpha2(code: String) -> String {
-    match code.parse().ok().filter(|_| code.len() <= 3 && code.bytes().all(|byte| byte.is_ascii_digit())) {
-        Some(number) => country::alpha2(number).map_or(code, str::to_owned),
-        None => code,
-    }
+/// Countries by the letters of their names. All readers of spreadsheets have the same names.
+static COUNTRIES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+    let json = include_str!("../../../client/python/src/affiliate_compliance/country_names.json");
+    let names: BTreeMap<String, Vec<String>> = serde_json::from_str(json).unwrap_or_default();
+    names
+        .into_iter()
+        .flat_map(|(code, names)| names.into_iter().map(move |name| (letters(&name), code.clone())))
+        .collect()
+});
+
+/// The alpha-2 code of a country that is given by its numeric code or its English name. Any other text is returned unchanged.
+fn country_code(text: String) -> String {
+    let number = text.parse().ok().filter(|_| text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit()));
+    let code = match number {
+        Some(number) => country::alpha2(number),
+        None => COUNTRIES.get(&letters(&text)).map(String::as_str),
+    };
+    code.map_or(text, str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::alpha2;
+    use compliance_api::country;
+
+    use super::{COUNTRIES, country_code};
 
     #[test]
-    fn a_country_may_be_given_by_either_code() {
-        assert_eq!(alpha2("840".to_owned()), "US");
-        assert_eq!(alpha2("8".to_owned()), "AL");
-        for kept in ["us", "DE", "999", "+40", "0840", ""] {
-            assert_eq!(alpha2(kept.to_owned()), kept);
+    fn a_country_is_given_by_either_code_or_by_name() {
+        for (text, code) in [("840", "US"), ("8", "AL"), ("Germany", "DE"), ("CÔTE D’IVOIRE", "CI"), ("Viet Nam", "VN")]
+        {
+            assert_eq!(country_code(text.to_owned()), code);
         }
+        for text in ["us", "DE", "999", "+40", "0840", "Atlantis", ""] {
+            assert_eq!(country_code(text.to_owned()), text);
+        }
+    }
+
+    #[test]
+    fn every_country_of_the_standard_has_its_short_name() {
+        for code in country::codes() {
+            let name = country::numeric(code).and_then(country::name).unwrap();
+            assert_eq!(country_code(name.to_owned()), code);
+        }
+        assert!(COUNTRIES.values().all(|code| country::numeric(code).is_some()));
+        // No name stands for two countries.
+        let json = include_str!("../../../client/python/src/affiliate_compliance/country_names.json");
+        assert_eq!(json.matches('"').count() / 2, COUNTRIES.len() + country::codes().len());
     }
 }

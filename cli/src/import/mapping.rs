@@ -23,6 +23,11 @@ pub(super) enum Target {
 }
 
 impl Target {
+    /// Whether it is the field of this name.
+    pub(super) fn is(self, name: &str) -> bool {
+        matches!(self, Self::Field(field) if field.name == name)
+    }
+
     /// Whether it holds calendar days.
     pub(super) fn is_date(self) -> bool {
         matches!(self, Self::Field(field) if field.column.form == StoredAs::Date)
@@ -42,6 +47,8 @@ const ALIASES: [(&str, &str); 10] = [
     ("pinterest", "pintrest"),
     ("internationalaffiliate", "international_distributor"),
 ];
+/// The fields of every new affiliate. The last of them ends the part of a row that a spreadsheet always writes.
+pub(super) const REQUIRED: &[&str] = &["client_affiliate_id", "affiliate_name"];
 /// A column without a heading, as pandas names it.
 const UNNAMED: &str = "unnamed";
 
@@ -77,7 +84,7 @@ impl Mapping {
                 bail!("--map names the column {header} twice");
             }
         }
-        Ok(Self { targets: given, required: &["client_affiliate_id", "affiliate_name"], is_told: Arc::default() })
+        Ok(Self { targets: given, required: REQUIRED, is_told: Arc::default() })
     }
 
     /// The target of a column or key; `None` if it is unknown.

@@ -91,8 +91,11 @@ pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
             && named.all(|(name, column)| column.is_some_and(|column| column.field.name == name))
             && columns.len() == Column::number::<M>(),
     };
+    let is_required = |column: &Option<Column>| column.is_some_and(|column| column.field.required);
+    let cells = columns.iter().rposition(is_required).map_or(0, |last| last + 1);
     // Another reader has moved the file's position.
-    let rows = Table::open(source)?.rows(move |cells| parse(object(&columns, cells, &reading)?.to_string().as_bytes()));
+    let rows =
+        Table::open(source)?.rows(cells, move |cells| parse(object(&columns, cells, &reading)?.to_string().as_bytes()));
     Ok(Batches::read(BATCH, rows))
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek as _},
+    io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::{
@@ -52,6 +52,8 @@ pub(crate) struct Source {
     encoding: Option<&'static encoding_rs::Encoding>,
     /// Whether a carriage return alone ends a line, as on an old Mac.
     ends_in_cr: bool,
+    /// Whether the last line has an end. Without one, the file may have been cut off.
+    pub(super) ends_in_line_end: bool,
     pub(super) workbook: Option<Arc<Workbook>>,
     pub(super) size: u64,
     /// Bytes that were read of a row. Readers of the text set it to 0 after each row.
@@ -72,8 +74,16 @@ impl Source {
         let mut head = Vec::new();
         (&file).take(HEAD).read_to_end(&mut head).with_context(|| format!("cannot read {shown}"))?;
         file.rewind().with_context(|| format!("cannot read {shown}"))?;
-        let mut source =
-            Self { file, encoding: None, ends_in_cr: false, workbook: None, size: meta.len(), row: Arc::default() };
+        let ends_in_line_end = ends_in_line_end(&file).with_context(|| format!("cannot read {shown}"))?;
+        let mut source = Self {
+            file,
+            encoding: None,
+            ends_in_cr: false,
+            ends_in_line_end,
+            workbook: None,
+            size: meta.len(),
+            row: Arc::default(),
+        };
         if head.starts_with(b"PK\x03\x04") {
             let workbook = workbook::read(&source.file, source.size);
             source.workbook = Some(Arc::new(workbook.with_context(|| format!("cannot read {shown}"))?));
@@ -160,6 +170,17 @@ fn is_json(text: &[u8]) -> bool {
         [b'[', ..] => inner.starts_with(b"{") || inner.starts_with(b"]"),
         _ => false,
     }
+}
+
+fn ends_in_line_end(mut file: &File) -> io::Result<bool> {
+    // A character of UTF-16 has two bytes.
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(2)))?;
+    let mut last = Vec::new();
+    file.read_to_end(&mut last)?;
+    file.rewind()?;
+    last.retain(|byte| *byte != 0);
+    Ok(matches!(last.last(), Some(b'\r' | b'\n')))
 }
 
 /// Whether the lines of a text end in a carriage return alone.

@@ -14,7 +14,7 @@ use super::{
     affiliate::{Affiliate, Draft},
     cell::Reading,
     dates::{Dates, Order, Orders},
-    mapping::{self, Mapping, Target},
+    mapping::{self, Mapping, REQUIRED, Target},
     row::{Parsed, Position, RowError},
     source::Source,
 };
@@ -32,6 +32,7 @@ pub(super) struct Table {
     /// The rows that are not blank.
     pub(super) records: Box<dyn Iterator<Item = anyhow::Result<Record>> + Send>,
     is_sheet: bool,
+    ends_in_line_end: bool,
     bytes: Arc<AtomicU64>,
 }
 
@@ -58,17 +59,19 @@ impl Table {
             width: first.len(),
             records: Box::new(records),
             is_sheet: source.workbook.is_some(),
+            ends_in_line_end: source.ends_in_line_end,
             bytes: Arc::clone(&source.row),
         })
     }
 
-    /// The records of the rows, each of which `parse` makes of its cells.
+    /// Reads the records of the rows: `parse` makes one of the cells of a row. Each row has its first `required` cells.
     pub(super) fn rows<R>(
         self,
+        required: usize,
         parse: impl Fn(&csv::StringRecord) -> Result<R, Vec<RowError>>,
     ) -> impl Iterator<Item = anyhow::Result<Parsed<R>>> {
-        let Self { header, width, mut records, is_sheet, bytes } = self;
-        let (mut row, mut is_told) = (0, false);
+        let Self { header, width, records, is_sheet, ends_in_line_end, bytes } = self;
+        let (mut records, mut row, mut is_told) = (records.peekable(), 0, false);
         let mut next = move || {
             let Some(record) = records.next() else { return Ok(None) };
             row += 1;
@@ -77,13 +80,21 @@ impl Table {
             let has_text = |column: usize| cells.get(column).is_some_and(|cell| !cell.trim().is_empty());
             let unnamed =
                 (0..cells.len()).find(|column| has_text(*column) && header.get(*column).is_none_or(String::is_empty));
-            // A sheet leaves out empty cells; a line of text lacks them only if it is damaged.
-            let is_ragged = !is_sheet && (cells.len() < header.len() || (width..cells.len()).any(has_text));
+            // Spreadsheets leave out empty cells at the end of a row. Any other row that is short is damaged.
+            let is_short = !is_sheet && cells.len() < header.len();
+            let is_ragged = is_short && cells.len() < required || !is_sheet && (width..cells.len()).any(has_text);
+            let is_cut = is_short && !ends_in_line_end && records.peek().is_none();
             if let Some(column) = unnamed.filter(|_| !is_ragged && !is_told) {
                 tracing::warn!("left out, since it has no heading: column {}", column + 1);
                 is_told = true;
             }
-            let parsed = if is_ragged { Err(ragged(&cells, width)) } else { parse(&cells) };
+            let parsed = if is_ragged {
+                Err(ragged(&cells, width))
+            } else if is_cut {
+                Err(cut(&cells, width))
+            } else {
+                parse(&cells)
+            };
             Ok(Some((Position { row, line }, parsed)))
         };
         std::iter::from_fn(move || next().transpose())
@@ -125,6 +136,13 @@ fn first_line(text: &[u8]) -> &[u8] {
 fn ragged(record: &csv::StringRecord, columns: usize) -> Vec<RowError> {
     RowError::of_row(format!(
         "The row has {} columns, and the row of names has {columns}; is a separator or a quote missing?",
+        record.len()
+    ))
+}
+
+fn cut(record: &csv::StringRecord, columns: usize) -> Vec<RowError> {
+    RowError::of_row(format!(
+        "The row has {} columns and no line end, and the row of names has {columns}; was the file cut off?",
         record.len()
     ))
 }
@@ -208,8 +226,10 @@ pub(super) fn rows(
         dates: dates(source, &is_date, order)?,
         is_exact: is_whole && source.workbook.is_none() && header.iter().all(|name| mapping::is_exact(name)),
     };
+    let is_required = |target: &Target| REQUIRED.iter().any(|name| target.is(name));
+    let cells = columns.iter().rposition(is_required).map_or(0, |last| last + 1);
     // Another reader has moved the file's position.
-    Ok(Table::open(source)?.rows(move |record| affiliate(&columns, record, required, &reading)))
+    Ok(Table::open(source)?.rows(cells, move |record| affiliate(&columns, record, required, &reading)))
 }
 
 /// The affiliate of a row. An empty cell is a field that is not given.

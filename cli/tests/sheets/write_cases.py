@@ -102,6 +102,15 @@ def forms():
          [{"client_affiliate_id": "A-1", "affiliate_name": "Ann", "phone_one": "+49 30 1", "notes": "'t Hooft"}])
     case("too few and too many cells", "an editor", "client_affiliate_id,affiliate_name\nA-1,Ann\nA-2\nA-3,Ben,x\nA-4,Carl\n",
          [{"client_affiliate_id": "A-1", "affiliate_name": "Ann"}, {"client_affiliate_id": "A-4", "affiliate_name": "Carl"}], refused=[(3, ""), (4, "")])
+    header = "client_affiliate_id,affiliate_name,city,notes\r\n"
+    short = [{"client_affiliate_id": "A-1", "affiliate_name": "Ann", "city": "Ulm"}, {"client_affiliate_id": "A-2", "affiliate_name": "Ben"}]
+    for name, end in [("with CRLF", "\r\n"), ("with LF", "\n"), ("with CR", "\r")]:
+        case(f"rows without their last separators, {name}", "Excel, which leaves out empty cells at the end of a row",
+             f"{header}A-1,Ann,Ulm\r\nA-2,Ben\r\n".replace("\r\n", end), short)
+    case("a row without its last separators, and a whole last row without a line end", "Excel, and an editor", f"{header}A-1,Ann,Ulm\r\nA-2,Ben,,", short)
+    case("a last row that is short and has no line end", "an interrupted copy", f"{header}A-1,Ann,Ulm\r\nA-2,Ben", short[:1], refused=[(3, "")])
+    case("the same in UTF-16", "an interrupted copy", f"\ufeff{header}A-1,Ann,Ulm\r\nA-2,Ben".encode("utf-16-le"), short[:1], refused=[(3, "")])
+    case("a row that ends before its name", "an interrupted copy", f"{header}A-1\r\nA-2,Ben\r\n", short[1:], refused=[(2, "")])
     case("errors of formulas", "Excel", "Your affiliate ID,Name,City\nA-1,Ann,#N/A\nA-2,Ben,#REF!\nA-3,Carl,Ulm\n",
          [{"client_affiliate_id": "A-3", "affiliate_name": "Carl", "city": "Ulm"}], refused=[(2, "city"), (3, "city")])
 
@@ -157,6 +166,19 @@ def spaces():
          [{"client_affiliate_id": "A-1", "affiliate_name": "Ann", "notes": "both"}])
     case("spaces around texts of a person", "a person", 'Your affiliate ID,Name,Notes\n A-1 , Ann ,"  both  "\n',
          [{"client_affiliate_id": "A-1", "affiliate_name": "Ann", "notes": "both"}])
+
+
+def countries():
+    names = {"Germany": "DE", "united states": "US", "UNITED STATES OF AMERICA": "US", "U.K.": "GB", "Viet Nam": "VN", "Vietnam": "VN", "Côte d’Ivoire": "CI",
+             "Cote d'Ivoire": "CI", "Korea (Republic of)": "KR", "Bosnia and Herzegovina": "BA", "Trinidad & Tobago": "TT", "Türkiye": "TR", "Turkey": "TR",
+             " Netherlands ": "NL", "St. Lucia": "LC", "de": "DE", "276": "DE", "8": "AL"}
+    rows = [[f"A-{number}", f"Ann {number}", name] for number, name in enumerate(names, 1)]
+    header = ["client_affiliate_id", "affiliate_name", "Country"]
+    records = [{"client_affiliate_id": row[0], "affiliate_name": row[1], "country": code} for row, code in zip(rows, names.values(), strict=True)]
+    case("countries by name and by code", "a person", table(rows=rows, header=header), records)
+    case("countries that do not exist", "a person", table(rows=[*rows[:1], ["B-1", "Ben", "Atlantis"], ["B-2", "Carl", "Korea"]], header=header), records[:1],
+         refused=[(3, "country"), (4, "country")])
+    case("countries by name in a workbook", "Excel", workbook([header, *rows]), records, file="affiliates.xlsx", advice={"console": "save it as CSV UTF-8"})
 
 
 def calendar():
@@ -236,7 +258,7 @@ def others():
 
 
 def main() -> int:
-    for group in (encodings, forms, headings, spaces, calendar, workbooks, others):
+    for group in (encodings, forms, headings, spaces, countries, calendar, workbooks, others):
         group()
     text = json.dumps(cases, ensure_ascii=False, indent=1) + "\n"
     if "--check" in sys.argv:

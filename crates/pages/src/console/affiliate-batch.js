@@ -15,7 +15,7 @@ export async function affiliateBatchView({ signal }) {
   const fields = await affiliateFields();
   const input = element("textarea", { rows: 10, spellcheck: "false", autocomplete: "off" });
   const lines = field("lines", "Affiliates", input, {
-    hint: "One a line: your affiliate ID, name and, if you like, a country code of two letters; with tabs, semicolons or commas between them. "
+    hint: "One a line: your affiliate ID, name and, if you like, a country (its name or its code of two letters); with tabs, semicolons or commas between them. "
       + "A header line may name other fields and another order, such as client_affiliate_id, affiliate_name, email_one.",
   });
   const dates = field("dates", "Dates such as 1/5/2026", select([["", "choose"], ["dmy", "the day is first"], ["mdy", "the month is first"]]));

@@ -1,11 +1,13 @@
 // Affiliates in a pasted text.
 
-import { alpha2 } from "./countries.js";
+import { countryCode } from "./countries.js";
 import { cellText, columnName, headed, openQuote, pastedLines, tableText } from "./csv.js";
 import { day, orderOf } from "./dates.js";
 
 const IDENTIFIER = "client_affiliate_id";
 const COLUMNS = [IDENTIFIER, "affiliate_name", "country"];
+/** A line without one of these cells is damaged: spreadsheets leave out empty cells only. */
+const REQUIRED = [IDENTIFIER, "affiliate_name"];
 /** Names under which lists have fields that are written under other ones. */
 const READ_AS = { client_distributor_id: IDENTIFIER, distributor_name: "affiliate_name", distributor_status: "status" };
 /** Other headings: those of the list here, and usual ones. */
@@ -65,19 +67,25 @@ export function affiliateLines(text, fields, dates = null) {
   if (order.problem) return { ...nothing, ...order };
 
   const width = first.findLastIndex((cell) => cell !== "") + 1;
+  const required = columns.findLastIndex((name) => REQUIRED.includes(name)) + 1;
+  const isCut = !/[\r\n]$/.test(plain);
   const isExact = given !== null && fields.every(({ name }) => columns.includes(name))
     && first.every((cell) => READ_ONLY.includes(cell) || READ_AS[cell] !== undefined || fields.some(({ name }) => name === cell));
   const content = (name, cell, exact) => {
     if (!isExact && ERRORS.includes(cell)) throw new RangeError(`The cell has the error ${cell} of a formula; correct it in the spreadsheet.`);
-    if (name === "country" && /^\d+$/.test(cell)) return alpha2(cell) || cell;
+    if (name === "country") return countryCode(cell);
     if (name === "start_date") return day(cellText(cell), order.order);
     return cellText(isExact ? exact : cell);
   };
   const problems = [];
   const items = body.map(({ number, cells, exact }) => {
     const item = {};
-    if (given && (cells.length < width || cells.slice(first.length).some((cell) => cell !== ""))) {
+    if (given && (cells.length < required || cells.slice(first.length).some((cell) => cell !== ""))) {
       problems.push({ number, name: "", reason: `The line has ${cells.length} cells, and the header has ${first.length}; is a separator or a quote missing?` });
+      return { number, item };
+    }
+    if (given && cells.length < width && isCut && number === body.at(-1).number) {
+      problems.push({ number, name: "", reason: `The line has ${cells.length} cells and no line end, and the header has ${first.length}; was the file cut off?` });
       return { number, item };
     }
     for (const [index, name] of columns.entries()) {

@@ -1,5 +1,8 @@
 // Countries: records have the numeric code of ISO 3166-1, and forms the alpha-2 code. The browser knows both.
 
+import NAMES from "./country-names.js";
+import { columnName } from "./csv.js";
+
 const names = new Intl.DisplayNames(["en"], { type: "region" });
 
 /** The alpha-2 code of a numeric code, or an empty text if there is none. */
@@ -11,6 +14,13 @@ export function alpha2(number) {
   } catch {
     return "";
   }
+}
+
+const codes = new Map(Object.entries(NAMES).flatMap(([code, all]) => all.map((name) => [columnName(name), code])));
+
+/** The alpha-2 code of a country in a spreadsheet: of its numeric code or its English name. Any other text is returned unchanged. */
+export function countryCode(text) {
+  return (/^\d+$/.test(text) ? alpha2(text) : codes.get(columnName(text))) || text;
 }
 
 const known = new Map();

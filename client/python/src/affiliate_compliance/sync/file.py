@@ -1,13 +1,15 @@
 """Reads the file: its rows, with the line each begins on, and what is wrong with some."""
 
+import json
 import logging
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.resources import files
 
-from ..countries import NUMERIC
+from ..countries import ALPHA2
 from ..models import AFFILIATE_FIELDS
 from .dates import Order, day, order_of
 from .headings import EXACT, READ_ONLY, UNNAMED, field_of, letters
@@ -16,8 +18,11 @@ from .sheet import read as read_sheet
 
 IDENTIFIER = "client_affiliate_id"
 DAY = "start_date"
-# Lists have the numbers of countries.
-COUNTRIES = {number: code for code, number in NUMERIC.items()}
+# Rows that lack one of these cells are damaged: spreadsheets leave out empty cells only.
+REQUIRED = (IDENTIFIER, "affiliate_name")
+# The codes of countries by their English names.
+NAMES: dict[str, list[str]] = json.loads((files(__package__).parent / "country_names.json").read_text(encoding="utf-8"))
+COUNTRIES = {letters(name): code for code, names in NAMES.items() for name in names}
 # What a spreadsheet would run as a formula, behind any number of apostrophes.
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 # What a spreadsheet shows instead of a value that it cannot compute.
@@ -81,7 +86,12 @@ class Reading:
             text = text.strip()
         if name == DAY:
             return day(self.sheet.day(text), self.order)
-        return COUNTRIES.get(int(text), text) if name == "country" and text.isdecimal() else text
+        return country(text) if name == "country" else text
+
+
+def country(text: str) -> str:
+    """The alpha-2 code of a country that is given by its numeric code, as in lists, or by its name. Any other text is returned unchanged."""
+    return ALPHA2.get(int(text), text) if text.isdecimal() else COUNTRIES.get(letters(text), text)
 
 
 def read(path: str, ignored: Collection[str] = (), csv_escape: bool = True, *, encoding: str | None = None, dates: Order | None = None) -> File:
@@ -98,7 +108,8 @@ def read(path: str, ignored: Collection[str] = (), csv_escape: bool = True, *, e
     reading = Reading(sheet, header, names, dates, csv_escape)
     file = File()
     for line, cells in rows:
-        add(file, line, cells, width, reading)
+        is_cut = line == rows[-1][0] and not sheet.ends_in_line_end
+        add(file, line, cells, width, reading, is_cut)
     if not file.rows and not file.problems:
         raise NotReadable(f"{path}: the file has no rows")
     if unnamed := [index for index, name in enumerate(header) if UNNAMED.fullmatch(name)]:
@@ -135,12 +146,16 @@ def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -
     return columns
 
 
-def add(file: File, line: int, cells: list[str], width: int, reading: Reading) -> None:
-    """Adds a row. The service checks what the other cells hold."""
+def add(file: File, line: int, cells: list[str], width: int, reading: Reading, is_cut: bool) -> None:
+    """Adds a row. The service checks what the other cells hold. `is_cut` says that the file ends within the row's line."""
     missing = len(reading.header) - len(cells)
-    # A workbook leaves out empty cells; a line of text lacks them only if it is damaged.
-    if any(cell.strip() for cell in cells[width:]) or (missing > 0 and reading.sheet.epoch is None):
+    # Spreadsheets leave out empty cells at the end of a row.
+    lacks_required = any(name in REQUIRED for name in reading.names[len(cells) :])
+    if any(cell.strip() for cell in cells[width:]) or (missing > 0 and lacks_required and reading.sheet.epoch is None):
         file.problems.append(Problem(line, None, f"has {len(cells)} cells; the header has {width}"))
+        return
+    if missing > 0 and is_cut:
+        file.problems.append(Problem(line, None, f"has {len(cells)} cells and no line end; the header has {width}: was the file cut off?"))
         return
     kept = {}
     problems = []

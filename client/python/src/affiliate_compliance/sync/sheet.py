@@ -47,6 +47,7 @@ class Sheet:
     """The rows that are not blank, with the lines on which they begin. The first names the columns."""
     epoch: datetime | None = None
     """The first day of the dates of a workbook."""
+    ends_in_line_end: bool = True
 
     def day(self, text: str) -> str:
         """The day of a number in a column of dates: the cell of a workbook has lost its format."""
@@ -66,10 +67,17 @@ def read(path: str, encoding: str | None = None) -> Sheet:
             for beginning, reason in FOREIGN:
                 if beginning.match(head):
                     raise NotReadable(f"{path} {reason}")
-            sheet = Sheet([row for row in of_csv(path, encoding_of(file, head, encoding, path)) if any(cell.strip() for cell in row[1])])
+            rows = of_csv(path, encoding_of(file, head, encoding, path))
+            sheet = Sheet([row for row in rows if any(cell.strip() for cell in row[1])], ends_in_line_end=ends_in_line_end(file))
     if not sheet.rows:
         raise NotReadable(f"{path}: the file is empty; its first row has to name the columns")
     return sheet
+
+
+def ends_in_line_end(file: io.BufferedReader) -> bool:
+    # A character of UTF-16 has two bytes.
+    file.seek(-min(2, file.seek(0, io.SEEK_END)), io.SEEK_END)
+    return file.read().strip(b"\0").endswith((b"\r", b"\n"))
 
 
 def encoding_of(file: io.BufferedReader, head: bytes, named: str | None, path: str) -> str:
