@@ -1,4 +1,4 @@
-//! The commands. Each has a file with its flags and what it does; those about the command line itself are here.
+//! The commands. Each has a file with its flags; the commands about the command line itself are here.
 
 mod audit;
 mod core_tier;
@@ -24,7 +24,7 @@ use crate::{export, import, version::VERSION};
 
 /// Affiliate Compliance Service: REST and gRPC over PostgreSQL, in one process or in two tiers.
 ///
-/// Without a command, the service starts with demo data: as `serve --demo`.
+/// Without a command, the service starts with demo data, like `serve --demo`.
 #[derive(Debug, Parser)]
 #[command(name = "compliance", version = VERSION)]
 pub(crate) struct Cli {
@@ -55,7 +55,7 @@ enum Command {
     Man(ManArgs),
 }
 
-/// Print a script that completes the command line in a shell.
+/// Print a shell script that completes the command line.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance completions bash > /etc/bash_completion.d/compliance
@@ -80,7 +80,7 @@ impl Cli {
     /// Runs the command and returns the exit status.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            // Parsed again, for the settings of `serve`.
+            // The settings of `serve` need another parse.
             None => {
                 let arguments = std::env::args_os().chain(["serve", "--demo"].map(Into::into));
                 crate::program::parse::<Self>(arguments).run()
@@ -110,7 +110,7 @@ impl Cli {
     }
 }
 
-/// The commands that serve and have a table in the configuration file, with their settings, or why these are wrong.
+/// Returns the commands that serve and have a table in the configuration file, with their settings or the error of these settings.
 fn parse_tables(configuration: &ConfigurationArgs) -> Vec<(String, Result<Command, String>)> {
     let file = configuration.file().map(|path| path.as_os_str().to_owned()).unwrap_or_default();
     let names = configuration.commands(&Cli::command()).into_iter();
@@ -124,7 +124,7 @@ fn parse_tables(configuration: &ConfigurationArgs) -> Vec<(String, Result<Comman
 }
 
 impl Command {
-    /// What a command that serves needs on this machine.
+    /// Returns what a command that serves needs on this machine.
     fn needs(&self) -> Option<Needs<'_>> {
         match self {
             Self::Serve(args) => Some(args.needs()),

@@ -6,26 +6,26 @@ use anyhow::Context as _;
 use clap::Args;
 use embedded_postgres::check_data_dir;
 
-/// The default for root, if the database's user cannot reach the current folder.
+/// The default for root if the database's user cannot reach the current folder.
 const SYSTEM: &str = "/var/lib/compliance";
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DataDirArgs {
     /// Folder of the service's own database and of the secret that signs tokens.
     ///
-    /// The default is `compliance-data` in the current folder. For root, whose database runs as another user, it is
-    /// /var/lib/compliance if that user cannot reach the current folder.
+    /// The default is `compliance-data` in the current folder. Root runs the database as another user. If that user cannot reach the
+    /// current folder, the default is /var/lib/compliance.
     #[arg(long, env = "COMPLIANCE_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
 }
 
 impl DataDirArgs {
-    /// Whether one is named.
+    /// Whether a folder is given.
     pub(crate) fn is_given(&self) -> bool {
         self.data_dir.as_ref().is_some_and(|dir| !dir.as_os_str().is_empty())
     }
 
-    /// The absolute path of the folder, which need not exist.
+    /// Returns the absolute path of the folder, which need not exist.
     pub(crate) fn choose(&self) -> anyhow::Result<PathBuf> {
         if let Some(given) = self.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty()) {
             return absolute(given);

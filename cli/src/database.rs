@@ -1,4 +1,4 @@
-//! The database of a command: a given one, or the service's own one in the data folder.
+//! The database of a command: a given one, or the service's own in the data folder.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) const NAME: &str = "compliance";
 /// Connections that the service's own server accepts beyond those of the service: for commands and administrators.
 const OTHER_CONNECTIONS: u32 = 50;
 
-/// What PostgreSQL has by default, and perhaps not for this role. Bulk statements are few and large.
+/// PostgreSQL's defaults, which this role may have changed. Bulk statements are few and large.
 const BULK_SETTINGS: &str =
     "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = 0;
     set plan_cache_mode = auto; set max_parallel_workers_per_gather = 2";
@@ -23,19 +23,19 @@ const BULK_SETTINGS: &str =
 /// A running server that has the service's database.
 #[derive(Debug)]
 pub(crate) struct DatabaseServer {
-    /// As the role that serves.
+    /// Connects as the role that serves.
     target: Target,
-    /// As the role that owns the schema. It is the same if a server is given.
+    /// Connects as the role that owns the schema. For a given server, it is the same role.
     owner: Target,
-    /// The service's own server; `None` if another one is given.
+    /// The service's own server; `None` for a given server.
     own: Option<Access>,
-    /// The location of the data, for people.
+    /// The location of the data, for messages.
     pub(crate) description: String,
 }
 
 impl DatabaseServer {
-    /// Uses the given server, or starts the one in `data_dir` with enough connections for a service with `connections`.
-    /// Fails if another process runs the one in `data_dir`.
+    /// Uses the given server, or starts the server in `data_dir` for a service with `connections` connections. Fails if another process
+    /// runs that server.
     pub(crate) async fn start(given: Option<Target>, data_dir: &Path, connections: u32) -> anyhow::Result<Self> {
         if let Some(target) = given {
             return Ok(Self::given(target));
@@ -46,7 +46,7 @@ impl DatabaseServer {
         Self::own(Access::Started(cluster), data_dir).await
     }
 
-    /// Uses the given server, or the one in the data folder, which is started if it does not run, and created if `init` is set.
+    /// Uses the given server, or the server in the data folder. That server is started if it does not run, and created if `init` is set.
     pub(crate) async fn find(args: &DatabaseUrlArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Self> {
         if let Some(target) = args.target()? {
             return Ok(Self::given(target));
@@ -71,15 +71,15 @@ impl DatabaseServer {
 
     async fn own(access: Access, data_dir: &Path) -> anyhow::Result<Self> {
         let endpoint = access.endpoint();
-        // A server that was started by an earlier version has other roles.
+        // An earlier version may have created the server, with other roles.
         endpoint.ensure_roles().await?;
         endpoint.create_database(NAME).await?;
         let [target, owner] = [SERVICE_ROLE, OWNER_ROLE].map(|role| endpoint.options(role, NAME).into());
         Ok(Self { target, owner, own: Some(access), description: data_dir.display().to_string() })
     }
 
-    /// Connects as the service does, and brings the schema up to date. The service's own database keeps changes for so many days, if that
-    /// is given.
+    /// Connects as the service does, and migrates the schema. `change_retention` is how many days the service's own database keeps
+    /// changes.
     pub(crate) async fn connect(&self, connections: u32, change_retention: Option<i32>) -> anyhow::Result<Database> {
         if self.own.is_some() {
             let owner = database::open(self.owner.clone(), 1).await?.pool;
@@ -95,7 +95,7 @@ impl DatabaseServer {
         Ok(database)
     }
 
-    /// Connects as the owner for bulk statements, which have no timeout.
+    /// Connects as the owner, for bulk statements without a timeout.
     pub(crate) async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
         let database = database::open(self.owner.clone(), 1).await?;
         database.require_session("this command")?;
@@ -122,7 +122,7 @@ impl DatabaseServer {
     }
 }
 
-/// Runs a command on one connection to a database whose schema is up to date, as its owner.
+/// Runs a command as the owner of the database, on one connection. Fails if the schema is not up to date.
 pub(crate) fn run_as_owner<T>(
     database: &DatabaseUrlArgs,
     data_dir: &DataDirArgs,

@@ -31,20 +31,20 @@ use crate::{
   compliance export affiliates --company 7 --output affiliates.csv
   compliance export urls --company 7 | gzip > urls.ndjson.gz")]
 pub(crate) struct ExportArgs {
-    /// Kind of records.
+    /// Kind of the records.
     what: RecordKind,
     /// Company whose records are exported.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// Only records that were created or changed after this position of the record of changes.
+    /// Export only records that were created or changed after this position of the record of changes.
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     changed_after: Option<i64>,
     /// Format of the records [default: by the name of the file, else ndjson].
-    // The log has a format, too, and IDs are unique.
+    // The ID `format` belongs to the log.
     #[arg(id = "record_format", long = "format", value_enum)]
     format: Option<OutputFormat>,
-    /// Write texts to CSV as they are, for programs. By default a text that a spreadsheet would run as a formula, such as
-    /// `+49 30 1`, has an apostrophe in front.
+    /// Write texts to CSV unchanged, for programs. By default, an apostrophe precedes a text that a spreadsheet would run as a formula, such
+    /// as `+49 30 1`.
     #[arg(long)]
     no_csv_escape: bool,
     /// File to write [default: standard output]. It appears under its name when it is complete.
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
         let mut signals = crate::program::Signals::listen()?;
         let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
         let exported = signals.or(Box::pin(export(&service, args))).await.context("the export is not complete");
-        // A signal ends this, too; the database is asked to stop then.
+        // A signal also ends this, and the database stops.
         let closed = signals.or(Box::pin(service.close())).await;
         tracing::info!(records = exported?, "exported");
         closed?;
@@ -74,7 +74,7 @@ async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
     let format = args.format.unwrap_or_else(named);
     let format = (format, if args.no_csv_escape { Escape::None } else { Escape::Formulas });
     let mut output = spawn_blocking(move || open(path.as_deref(), format, pages::columns(kind))).await??;
-    // The names of the columns, even if there are no records.
+    // An export without records still has the names of the columns.
     output.write(Vec::new()).await?;
     let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
@@ -98,7 +98,7 @@ async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
             }
         };
         if kind == RecordKind::Affiliates {
-            // Their list can only be read as a whole.
+            // The list of affiliates cannot continue after a page.
             return Err(refused(&error));
         }
         retries.wait(error).await?;
@@ -122,8 +122,8 @@ fn open(
     Ok(Output::start(file, unfinished, format, columns, failure))
 }
 
-/// The path behind a link of this user or of root, so that the file is replaced rather than the link. Another user's link
-/// may lead anywhere.
+/// Returns the path behind a link of this user or of root, so that the export replaces the file and not the link. Links of other users
+/// are errors: they may lead anywhere.
 fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
     match fs::symlink_metadata(path) {
         Ok(link) if link.is_symlink() && ![geteuid().as_raw(), 0].contains(&link.uid()) => {

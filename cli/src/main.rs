@@ -8,11 +8,11 @@ mod import;
 mod output;
 mod program;
 mod progress;
-#[cfg(test)]
-mod reference;
 mod secret;
 mod service;
 mod start;
+#[cfg(test)]
+mod tests;
 mod version;
 
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ use clap::CommandFactory as _;
 
 use crate::commands::Cli;
 
-/// Requests make many small allocations on many threads; the system's allocator handles these one at a time.
+/// Requests allocate often, on many threads; the system's allocator serves one thread at a time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let cli: Cli = program::parse(std::env::args_os());
     let result = program::start_logging(&cli.logging).and_then(|()| {
         for name in program::unknown_variables(&Cli::command()) {
-            tracing::warn!(name, "the environment has a variable that is no setting");
+            tracing::warn!(name, "unknown variable in the environment");
         }
         cli.run()
     });

@@ -1,4 +1,4 @@
-//! Records in a file, in one of two formats. A file appears under its name when it is complete.
+//! Records in a file, as CSV or NDJSON. A file appears under its name when it is complete.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -25,7 +25,7 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// The format that the name of a file stands for.
+    /// Returns the format by the name of a file.
     pub(crate) fn of(path: &Path) -> Self {
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) { Self::Csv } else { Self::Ndjson }
     }
@@ -36,19 +36,19 @@ pub(crate) fn print(line: &str) -> anyhow::Result<()> {
     writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")
 }
 
-/// Whether a path is that of a device or a pipe. These are written to; nothing could take their name.
+/// Whether a path is a device or a pipe. These are written to directly; a file cannot replace them.
 pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// The unfinished file of an output, next to it. It is removed when this is dropped.
+/// The unfinished file of an output, in the same folder. Dropping it removes the file.
 pub(crate) struct Unfinished {
     path: PathBuf,
     target: PathBuf,
 }
 
-/// Opens a device or a pipe, which may block, or creates an empty file next to `target`, under a name that nothing has. If
-/// `target` exists, only those who can access it can access the new file.
+/// Opens a device or a pipe, which may block, or creates a file with a new name next to `target`. If `target` exists, the new file has
+/// its mode.
 pub(crate) fn create(target: PathBuf, is_device: bool) -> anyhow::Result<(File, Option<Unfinished>)> {
     let failure = || format!("cannot write {}", target.display());
     if is_device {
@@ -56,7 +56,7 @@ pub(crate) fn create(target: PathBuf, is_device: bool) -> anyhow::Result<(File, 
     }
     let path = target.with_added_extension(format!("{:08x}.unfinished", rand::random::<u32>()));
     let mode = fs::symlink_metadata(&target).map_or(0o666, |there| there.mode() & 0o666);
-    // Nothing that exists is opened, and no link is followed.
+    // `create_new` opens nothing that exists, and follows no link.
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).with_context(failure)?;
     Ok((file, Some(Unfinished { path, target })))
 }
@@ -75,18 +75,17 @@ impl Drop for Unfinished {
     }
 }
 
-/// Writes records on a thread of its own, since a pipe may block for any time: signals still end the command.
+/// Writes records on a separate thread: a pipe may block for any time, and signals still end the command.
 pub(crate) struct Output<R> {
     records: Sender<Vec<R>>,
-    /// `None` once its result was returned.
+    /// `None` after its result was returned.
     thread: Option<JoinHandle<anyhow::Result<()>>>,
     unfinished: Option<Unfinished>,
     is_empty: bool,
 }
 
 impl<R: Serialize + Send + 'static> Output<R> {
-    /// Starts an output. CSV has these columns, from the first call of [`Output::write`] on. `failure` is the error if it
-    /// cannot be written.
+    /// Starts an output. CSV has these columns, which the first call of [`Output::write`] writes. `failure` is the context of errors.
     pub(crate) fn start(
         sink: impl Write + Send + 'static,
         unfinished: Option<Unfinished>,
@@ -106,7 +105,7 @@ impl<R: Serialize + Send + 'static> Output<R> {
         Self { records, thread: Some(thread), unfinished, is_empty: true }
     }
 
-    /// Hands over records. Fails if earlier ones could not be written.
+    /// Sends records to the thread. Fails if it could not write earlier records.
     pub(crate) async fn write(&mut self, records: Vec<R>) -> anyhow::Result<()> {
         self.is_empty = false;
         match self.records.send(records).await {
@@ -115,8 +114,8 @@ impl<R: Serialize + Send + 'static> Output<R> {
         }
     }
 
-    /// Waits until everything is written, and gives the file its name unless [`Output::write`] was never called. Returns
-    /// whether it was.
+    /// Waits until everything is written, and renames the file to its target. Returns whether [`Output::write`] was called; otherwise there
+    /// is no file.
     pub(crate) async fn finish(mut self) -> anyhow::Result<bool> {
         self.records = channel(1).0;
         self.result().await?;
@@ -131,7 +130,7 @@ impl<R: Serialize + Send + 'static> Output<R> {
     }
 }
 
-/// A byte order mark. Without it, Excel takes UTF-8 for the encoding of its system.
+/// A byte order mark. Without it, Excel reads UTF-8 in the encoding of its system.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 fn write_csv<R: Serialize>(
@@ -142,7 +141,7 @@ fn write_csv<R: Serialize>(
 ) -> anyhow::Result<()> {
     let Some(mut next) = records.blocking_recv() else { return Ok(()) };
     if escape == Escape::Formulas {
-        // Programs, which read without escapes, would take the mark for a part of the first name.
+        // Programs read without escapes, and would read the mark as a part of the first name.
         sink.write_all(MARK)?;
     }
     let mut writer = csv::Writer::from_writer(sink);
@@ -151,7 +150,7 @@ fn write_csv<R: Serialize>(
         for record in next {
             let record = serde_json::to_value(record)?;
             for column in columns {
-                // The fields of a case stand next to its request ID and incidents.
+                // A case has its fields in an object of its own, next to its request ID and incidents.
                 let value = record.get(column).or_else(|| record.get("case")?.get(column));
                 writer.write_field(escape.of_json(value).as_bytes())?;
             }

@@ -1,4 +1,4 @@
-//! Progress of a long command on standard error: a bar on a terminal, otherwise a line from time to time.
+//! Progress of a long command on standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use std::{
     io::{Write as _, stderr},
@@ -24,7 +24,7 @@ struct Phase {
 }
 
 impl Progress {
-    /// The progress of reading a file of `bytes` bytes or, without them, of records whose number is unknown.
+    /// Starts the progress of reading a file of `bytes` bytes or, with `None`, of records whose number is unknown.
     pub(crate) fn start(name: &'static str, bytes: Option<u64>) -> Self {
         let progress = Self::default();
         let template = match bytes {
@@ -79,7 +79,7 @@ impl Progress {
         }
     }
 
-    /// A panic elsewhere does not matter, since the phase is only displayed.
+    // A panic elsewhere does not matter: the phase is only displayed.
     fn phase(&self) -> MutexGuard<'_, Option<Phase>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

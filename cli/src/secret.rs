@@ -14,13 +14,12 @@ use rand::{TryRng as _, rngs::SysRng};
 
 use crate::data_dir::DataDirArgs;
 
-/// The secret's file in the data folder. It holds the secret as text, so that another service can use the same one as its
-/// `COMPLIANCE_JWT_SECRET`.
+/// The file of the secret in the data folder. Its text can be the `COMPLIANCE_JWT_SECRET` of another service.
 const FILE: &str = "jwt-secret";
-/// The largest size of the file, in bytes. A larger file is no secret.
+/// Maximum size of the file, in bytes.
 const MAX_BYTES: u64 = 4096;
 
-/// The given secret, or that of the data folder. If it is missing, it is created if `init` is set.
+/// Returns the given secret, or the secret in the data folder. A missing secret is created if `init` is set.
 pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Secret> {
     if let Some(given) = signing.secret()? {
         return Ok(given);
@@ -38,18 +37,18 @@ pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) ->
     })
 }
 
-/// The secret of the data folder, which is created if it is missing.
+/// Returns the secret in the data folder, and creates a missing one.
 pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Secret> {
     if let Some(secret) = stored(data_dir)? {
         return Ok(secret);
     }
     let path = data_dir.join(FILE);
     create(data_dir, &path).with_context(|| format!("cannot create the secret {}", path.display()))?;
-    // Another process may have created it first, so it is read back.
+    // Another process may have created the file first.
     stored(data_dir)?.with_context(|| format!("the secret {} was removed while it was created", path.display()))
 }
 
-/// The secret of the data folder, if there is one.
+/// Returns the secret in the data folder, if there is one.
 pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
     let path = data_dir.join(FILE);
     let shown = path.display();
@@ -64,8 +63,8 @@ pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
     }
     if meta.mode() & 0o077 != 0 {
         bail!(
-            "other users can read the secret {shown} (mode {:04o}) and may have signed tokens with it: remove the file, so \
-             that a new secret is created; or, if nobody has read it, restrict it with `chmod 600 {shown}`",
+            "other users can read the secret {shown} (mode {:04o}) and may have signed tokens with it: remove the file, and \
+             the next start creates a new secret; or, if nobody has read it, run `chmod 600 {shown}`",
             meta.mode() & 0o7777
         );
     }
@@ -74,23 +73,23 @@ pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
     Secret::new(text.trim()).map(Some).with_context(|| format!("the secret {shown} cannot be used"))
 }
 
-/// Creates the file with its whole content, unless it exists.
+/// Creates the file with its content in one step, unless it exists.
 fn create(data_dir: &Path, path: &Path) -> io::Result<()> {
     create_folder(data_dir)?;
     let digits = (0..4).map(|_| Ok(format!("{:016x}", SysRng.try_next_u64().map_err(io::Error::other)?)));
     let text = digits.collect::<io::Result<String>>()?;
     let new = data_dir.join(format!("{FILE}.new-{:016x}", rand::random::<u64>()));
-    // Unlike a rename, a link does not replace the file of another process.
+    // A rename would replace the file of another process; a link does not.
     let linked = write_new(&new, &text).and_then(|()| fs::hard_link(&new, path));
     let _ = fs::remove_file(&new);
     if let Err(error) = linked {
         return if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) };
     }
-    // The name is flushed to disk like the content.
+    // The content is already on disk; this writes the name.
     let _ = File::open(data_dir).and_then(|dir| dir.sync_all());
     tracing::info!(
         file = %path.display(),
-        "there was no secret to sign tokens with, so one was created: only services with this secret accept its tokens"
+        "created a secret that signs tokens: only services with this secret accept the tokens"
     );
     Ok(())
 }
@@ -101,7 +100,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Creates the data folder for its owner only. Missing parents get the default mode.
+/// Creates the data folder, which only its owner can access. Missing parents have the default mode.
 fn create_folder(dir: &Path) -> io::Result<()> {
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent)?;
@@ -131,7 +130,7 @@ mod tests {
         }
     }
 
-    /// A token, since a secret cannot be compared or printed.
+    /// Returns a token to compare: secrets cannot be compared or printed.
     fn token(secret: &Secret) -> String {
         issue(secret, &Claims::new(1, 0, 1)).unwrap()
     }

@@ -1,4 +1,4 @@
-//! The service as a client: a running one, or a core in this process, on the database.
+//! The service as a client sees it: a running core, or a core in this process on the database.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,18 +21,18 @@ use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSy
 
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
 
-/// The lifetime of tokens for a command: longer than any command runs.
+/// Lifetime of a command's token, in seconds: longer than any command runs.
 const TOKEN_SECONDS: i64 = 7 * 86_400;
-/// Connections of a core in this process: a command makes one call at a time.
+/// Connections of a core in this process. A command makes one call at a time.
 const CONNECTIONS: u32 = 4;
-/// Attempts of a call, and the bounds of the wait between two.
+/// Attempts of a call, and the bounds of the wait between them.
 const ATTEMPTS: u32 = 8;
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecordKind {
-    /// Affiliates, with the names of the fields as they are written.
+    /// Affiliates, with the field names of the write form.
     Affiliates,
     /// URLs with their infractions.
     Urls,
@@ -41,7 +41,7 @@ pub(crate) enum RecordKind {
 }
 
 impl RecordKind {
-    /// The name in progress messages.
+    /// Returns the name for progress messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Affiliates => "affiliates",
@@ -50,7 +50,7 @@ impl RecordKind {
         }
     }
 
-    /// The scope that a token needs for these records.
+    /// Returns the scope that a token needs for these records.
     pub(crate) fn scope(self) -> Option<&'static str> {
         (self != Self::Affiliates).then_some(SCOPE_MONITOR)
     }
@@ -59,8 +59,8 @@ impl RecordKind {
 /// How the service is reached.
 #[derive(Args, Debug)]
 pub(crate) struct ServiceArgs {
-    /// Address of a running core: `http://host:port` or `https://host:port`. Without it, this process runs a core on the
-    /// database itself; another service may use the same database.
+    /// Address of a running core: `http://host:port` or `https://host:port`. Without it, this process runs a core on the database;
+    /// another service may use the same database.
     #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
     core_url: Option<PrivateUrl>,
     /// Bearer token for the core at --core-url. Without it, a token is signed with the secret.
@@ -68,7 +68,7 @@ pub(crate) struct ServiceArgs {
     token: Option<Hidden>,
     #[command(flatten)]
     core_tls: CoreTlsArgs,
-    // The heading of `core_tls` would go on.
+    // Otherwise the heading of `core_tls` continues.
     #[command(flatten, next_help_heading = "Service")]
     signing: SigningArgs,
     #[command(flatten)]
@@ -86,8 +86,8 @@ pub(crate) struct Service {
     own: Option<(Core, Database, DatabaseServer)>,
 }
 
-/// The service in this process or across a network; sends the token with every call. `MonitoringService` has streams of
-/// requests, which the generated local clients do not offer.
+/// The service in this process or across a network. It sends the token with every call. The generated local clients do not offer
+/// request streams, which `MonitoringService` has.
 type Channel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, BoxError>;
 
 impl Service {
@@ -108,8 +108,7 @@ impl Service {
         Ok(Self { channel: with_token(channel, &token)?, own: None })
     }
 
-    /// Starts the core in this process. Who can use the database can use all of it, so the token proves nothing: it is
-    /// signed with a random secret that stays in this process.
+    /// Starts a core in this process. Its token is signed with a random secret: access to the database already allows everything.
     async fn start(args: &ServiceArgs, claims: &Claims) -> anyhow::Result<Self> {
         let secret = Secret::new(rand::random::<[u8; 32]>())?;
         let token = issue(&secret, claims)?;
@@ -117,7 +116,7 @@ impl Service {
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let server = DatabaseServer::find(&args.database, &args.data_dir, args.init).await?;
         let database = server.connect(CONNECTIONS, None).await?;
-        // Only the database limits the command.
+        // Only the database limits a command.
         let settings = CoreSettings {
             rate_limit: RateLimit::Off,
             call_timeout: Duration::from_hours(1),
@@ -152,14 +151,14 @@ impl Service {
     }
 }
 
-/// The service with a token in every request.
+/// Adds a token to every request.
 fn with_token<S>(service: S, token: &str) -> anyhow::Result<Channel>
 where
     S: TowerService<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>,
     S: Clone + Send + Sync + 'static,
 {
     let bearer = format!("Bearer {}", token.trim());
-    let mut bearer = HeaderValue::try_from(bearer).context("the token has characters that no token has")?;
+    let mut bearer = HeaderValue::try_from(bearer).context("the token has characters that tokens do not have")?;
     bearer.set_sensitive(true);
     let service = service.map_err(Into::into).map_request(move |mut request: http::Request<Body>| {
         request.headers_mut().insert(AUTHORIZATION, bearer.clone());
@@ -168,12 +167,12 @@ where
     Ok(BoxCloneSyncService::new(service))
 }
 
-/// The failed attempts of a call, or of a stream without progress.
+/// The failed attempts of a call, or of a stream since its last progress.
 #[derive(Default)]
 pub(crate) struct Retries(u32);
 
 impl Retries {
-    /// Waits before the next attempt. Fails if a retry cannot help, or after the last attempt.
+    /// Waits before the next attempt. Fails if a retry cannot help or this was the last attempt.
     pub(crate) async fn wait(&mut self, error: Error) -> anyhow::Result<()> {
         let temporary = matches!(
             error.reason,
@@ -201,7 +200,7 @@ pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Sta
     }
 }
 
-/// What an error of the service means to the user of a command.
+/// Explains an error of the service to the user of a command.
 pub(crate) fn refused(error: &Error) -> anyhow::Error {
     let message = &error.message;
     match error.reason {

@@ -1,4 +1,4 @@
-//! The start of a service: it waits for what it needs, and says so at its ports.
+//! The start of a service: it waits for its dependencies, and its ports respond that it is not ready.
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
@@ -14,13 +14,13 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// The first and the longest pause between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
-/// How often a reason that stays the same is logged.
+/// How often the same reason is logged.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
-/// What a port serves until the service is ready.
+/// Serves a port until the service is ready.
 type Unready = fn(Listener) -> Pin<Box<dyn Future<Output = Infallible> + Send>>;
 
-/// A port of the service: closed at first, and open as soon as the service has to wait.
+/// A port of the service: closed at first, and open when the service waits.
 pub(crate) struct ServicePort {
     port: Port,
     tls: Option<ServerTls>,
@@ -29,7 +29,7 @@ pub(crate) struct ServicePort {
 }
 
 impl ServicePort {
-    /// Binds the port of gRPC.
+    /// Binds the gRPC port.
     pub(crate) fn grpc(settings: &CoreSettings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
         let reuse = settings.connections.reuse_port;
         let port = Port::bind(settings.address, reuse, "grpc-addr")?;
@@ -38,7 +38,7 @@ impl ServicePort {
         Ok(Self { port, tls, unready, unready_server: None })
     }
 
-    /// Binds the port of REST.
+    /// Binds the REST port.
     pub(crate) fn rest(settings: &Settings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
         let reuse = settings.connections.reuse_port;
         let port = Port::bind(settings.address, reuse, "rest-addr")?;
@@ -46,7 +46,7 @@ impl ServicePort {
         Ok(Self { port, tls, unready, unready_server: None })
     }
 
-    /// Responds from now on that the service is not ready.
+    /// Starts to respond that the service is not ready.
     fn open(self) -> anyhow::Result<Self> {
         if self.unready_server.is_some() {
             return Ok(self);
@@ -69,8 +69,7 @@ pub(crate) fn check_webhooks(settings: &CoreSettings) -> Result<(), InvalidSetti
     settings.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
 }
 
-/// Makes attempts until one succeeds, fails for a reason that waiting does not mend, or the time is up. The ports are opened after the first
-/// one that fails.
+/// Repeats an attempt until it succeeds, fails permanently, or the time is up. The first failure opens the ports.
 pub(crate) async fn wait_for<T>(
     args: &StartArgs,
     ports: &mut Vec<ServicePort>,
@@ -90,7 +89,7 @@ pub(crate) async fn wait_for<T>(
         let reason = describe(&error);
         if logged.as_ref().is_none_or(|(last, when)| *last != reason || when.elapsed() >= LOG_INTERVAL) {
             let remaining = end.saturating_duration_since(Instant::now()).as_secs();
-            tracing::warn!(reason, remaining_s = remaining, "not ready: waiting for what the service needs");
+            tracing::warn!(reason, remaining_s = remaining, "not ready: waiting for dependencies");
             logged = Some((reason, Instant::now()));
         }
         sleep(pause.min(end.saturating_duration_since(Instant::now()))).await;
@@ -98,7 +97,7 @@ pub(crate) async fn wait_for<T>(
     }
 }
 
-/// Whether the same attempt may succeed later. A wrong setting stays wrong.
+/// Whether a retry may succeed.
 fn may_pass(error: &anyhow::Error) -> bool {
     let key = error.chain().find_map(|cause| cause.downcast_ref::<KeyError>());
     let database = error.chain().find_map(|cause| cause.downcast_ref::<DatabaseError>());

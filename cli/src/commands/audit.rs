@@ -1,4 +1,4 @@
-//! `compliance audit`: the chain of the record of changes.
+//! `compliance audit`: verifies the record of changes.
 
 use std::{
     fs,
@@ -16,10 +16,10 @@ use time::{OffsetDateTime, UtcOffset};
 
 use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 
-/// The exit status if the record is not what was written.
+/// The exit status if the record was altered.
 const BROKEN: u8 = 3;
 
-/// Verify the record of changes, or write down where it ends. Each of its rows has a hash of its content and of the row before.
+/// Verify the record of changes, or print where it ends. Each row has a hash of its content and of the previous row.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
@@ -28,19 +28,20 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// Verify that no change was altered, removed or reordered in the database, and name the first that was. The exit status is 3 then.
+    /// Verify that no change was altered, removed or reordered in the database. Otherwise the command names the first such change, and
+    /// exits with 3.
     #[command(after_help = "Examples:
   compliance audit verify
   compliance audit verify --company 7 --checkpoint checkpoint.json")]
     Verify {
         #[command(flatten)]
         record: RecordArgs,
-        /// File with checkpoints, of which each must be a part of its company's record.
+        /// File with checkpoints. Each must be a part of its company's record.
         #[arg(long, value_name = "FILE")]
         checkpoint: Option<PathBuf>,
     },
-    /// Print the last position of a company's record and its hash, as one line of JSON. Keep it where nobody can change it who can change
-    /// the database.
+    /// Print the last position of a company's record and its hash, as one line of JSON. Keep the line where users who can change the
+    /// database cannot change it.
     #[command(after_help = "Example, with a signature:
   compliance audit checkpoint > checkpoint.json
   openssl pkeyutl -sign -rawin -inkey key.pem -in checkpoint.json -out checkpoint.sig")]
@@ -49,7 +50,7 @@ enum AuditCommand {
 
 #[derive(Args, Debug)]
 struct RecordArgs {
-    /// Company whose record it is [default: all].
+    /// Company of the record [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: Option<i64>,
     #[command(flatten)]
@@ -120,7 +121,7 @@ async fn checkpoint(company: Option<i64>, connection: &mut PgConnection) -> anyh
     Ok(ExitCode::SUCCESS)
 }
 
-/// One company, or all that have a record, by ID.
+/// Returns one company, or all companies with a record, by ID.
 async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
     match company {
         Some(company) => Ok(vec![company]),
@@ -128,7 +129,7 @@ async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Resul
     }
 }
 
-/// The checkpoints of a file, one a line, or those of one company. A file without any proves nothing.
+/// Reads the checkpoints of a file, one a line, of all companies or of one. Fails without a checkpoint, which would prove nothing.
 fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = |(number, line): (usize, &str)| {
@@ -145,7 +146,7 @@ fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     }
 }
 
-/// What is kept of all records that were verified, and what was dropped of them.
+/// What retention has left of the verified records, and what it has dropped.
 #[derive(Default)]
 struct KeptRecords {
     changes: i64,
@@ -159,7 +160,7 @@ impl KeptRecords {
             self.changes += changes;
             self.since = [self.since, since].into_iter().flatten().min();
         }
-        // Of all companies, one drop of each kind is named.
+        // Drops of the same month at the same time are added up.
         for drop in drops {
             match self.drops.iter_mut().find(|other| (&other.part, other.dropped_at) == (&drop.part, drop.dropped_at)) {
                 Some(known) => known.changes += drop.changes,
@@ -175,7 +176,7 @@ impl KeptRecords {
         }
     }
 
-    /// Prints drops: of one company with its positions, of several with the number of changes.
+    /// Prints drops: of one company with positions, of several companies with the number of changes.
     fn print_drops(&self, is_one: bool) -> anyhow::Result<()> {
         for Drop { after, position, changes, part, days, dropped_at, dropped_by, program } in &self.drops {
             let dropped =
@@ -194,7 +195,7 @@ impl KeptRecords {
     }
 }
 
-/// The day of a time in UTC.
+/// Returns the day in UTC.
 fn day(time: OffsetDateTime) -> time::Date {
     time.to_offset(UtcOffset::UTC).date()
 }

@@ -29,7 +29,7 @@ pub(crate) struct CoreTierArgs {
     replicas: ReplicaArgs,
     #[command(flatten)]
     start: StartArgs,
-    /// Migrate the database's schema first; without it, an outdated schema is rejected.
+    /// Migrate the database's schema first. Without this flag, an outdated schema is an error.
     #[arg(long)]
     migrate: bool,
     #[command(flatten, next_help_heading = "Core")]
@@ -45,7 +45,7 @@ pub(crate) struct CoreTierArgs {
 }
 
 impl CoreTierArgs {
-    /// What `doctor` checks.
+    /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
         let (loaded, path) = (self.grpc_tls.load(), self.grpc_tls.certificate());
         let certificates = [
@@ -54,17 +54,13 @@ impl CoreTierArgs {
         ];
         Needs {
             ports: vec![PortNeed::grpc(self.core.address)],
-            certificates: certificates.into_iter().flatten().collect(),
             database: Some(DatabaseNeed {
                 url: &self.database,
                 replicas: &self.replicas,
                 connections: self.core.database_connections,
                 retention: self.core.change_retention,
             }),
-            data_dir: None,
-            keys: &self.keys,
-            cores: &[],
-            core_tls: None,
+            ..Needs::of(&self.keys, certificates)
         }
     }
 }
@@ -101,7 +97,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let instance = args.telemetry.instance();
     tracing::info!(grpc = %listener.tcp.local_addr()?, instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
     core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
-    // The health check uses the pool until the core is dropped.
+    // The core's health check uses the pool.
     drop(core);
     close_pool(&database.pool).await;
     tracing::info!("stopped");

@@ -1,4 +1,4 @@
-//! `compliance demo-data`: generates a programme for trials and measurements.
+//! `compliance demo-data`: generates the records of a company, for trials and measurements.
 
 use std::{process::ExitCode, time::Instant};
 
@@ -14,18 +14,18 @@ use time::{Date, OffsetDateTime, macros::format_description};
 
 use crate::{data_dir::DataDirArgs, database::DatabaseServer, output::print, progress::Progress};
 
-/// Create realistic records for a company that has none: affiliates, URLs with infractions, cases with incidents. The
-/// same numbers, seed and day give the same records. Works with and without a running service.
+/// Create realistic records for a company without records: affiliates, URLs with infractions, cases with incidents. The same numbers,
+/// seed and day produce the same records. Works with and without a running service.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance demo-data --company 7
   compliance demo-data --company 7 --replace
   compliance demo-data --company 8 --affiliates 100000 --urls 1000000 --cases 50000 --json")]
 pub(crate) struct DemoDataArgs {
-    /// Company to create records for; it must have none, unless they are replaced.
+    /// Company to create records for. It must have no records, unless --replace is given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// Erase all records of the company first. Only a backup brings them back.
+    /// Erase all records of the company first. Only a backup restores them.
     #[arg(long)]
     replace: bool,
     /// Number of affiliates.
@@ -37,10 +37,10 @@ pub(crate) struct DemoDataArgs {
     /// Number of cases.
     #[arg(long, value_name = "C", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     cases: u64,
-    /// Seed of the records: another number gives other records.
+    /// Seed of the records. Another number produces other records.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Day on which the records end: the newest ones are from the day before [default: today, UTC].
+    /// Day on which the records end. The newest records are from the day before [default: today, UTC].
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     until: Option<Date>,
     /// Print the result as one line of JSON on standard output.

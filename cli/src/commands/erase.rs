@@ -1,4 +1,4 @@
-//! `compliance erase`: removes an affiliate, or a whole company, for good.
+//! `compliance erase`: erases an affiliate or a whole company permanently.
 
 use std::process::ExitCode;
 
@@ -10,24 +10,25 @@ use core_server::erasure;
 
 use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 
-/// Erase an affiliate, or a company with all of its records, for good. The record of changes keeps IDs, dates and statuses. It works in
-/// batches: after an interruption, run it again. Revoke the company's tokens before, since what is added meanwhile may stay.
+/// Erase an affiliate, or a company with all of its records, permanently. The record of changes keeps IDs, dates and statuses. The command
+/// works in batches: after an interruption, run it again. Revoke the company's tokens first: records that are added during the erasure may
+/// stay.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance erase --company 7 --dry-run
   compliance erase --company 7 --yes
   compliance erase --company 7 --affiliate 12 --yes")]
 pub(crate) struct EraseArgs {
-    /// Company that is erased.
+    /// Company to erase.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
     /// Erase only this affiliate of the company, with its URLs and cases.
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     affiliate: Option<i64>,
-    /// Print what the company has, and erase nothing.
+    /// Print the number of records, and erase nothing.
     #[arg(long, conflicts_with_all = ["yes", "affiliate"])]
     dry_run: bool,
-    /// Erase. There is no way back but a backup.
+    /// Confirm the erasure. Only a backup restores the records.
     #[arg(long, required_unless_present = "dry_run")]
     yes: bool,
     #[command(flatten)]
@@ -52,15 +53,15 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
             "affiliate {affiliate} is erased, with {urls} URLs, {cases} cases, {incidents} incidents and {infractions} infractions"
         ));
     }
-    let held = erasure::held(connection, company).await?;
-    let list: Vec<String> = held.iter().map(|held| format!("{} {}", held.rows, held.table)).collect();
+    let tables = erasure::held(connection, company).await?;
+    let list: Vec<String> = tables.iter().map(|table| format!("{} {}", table.rows, table.table)).collect();
     let list = list.join(", ");
     if args.dry_run {
         return print(&format!("company {company} has {list}"));
     }
     erasure::erase_company(connection, company).await?;
-    if erasure::held(connection, company).await?.iter().any(|held| held.rows > 0) {
-        bail!("records of company {company} were added meanwhile: run the command again");
+    if erasure::held(connection, company).await?.iter().any(|table| table.rows > 0) {
+        bail!("records of company {company} were added during the erasure: run the command again");
     }
     print(&format!("company {company} is erased: {list}"))
 }

@@ -17,7 +17,7 @@ use crate::{
     version::COMMIT,
 };
 
-/// Run the gateway alone: REST, in front of cores in other processes.
+/// Run the gateway alone: REST, for cores in other processes.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   compliance gateway --rest-addr 0.0.0.0:8080 --core-url http://core-1:50051,http://core-2:50051 --jwks-url https://issuer/keys")]
@@ -50,7 +50,7 @@ pub(crate) struct GatewayTierArgs {
 }
 
 impl GatewayTierArgs {
-    /// What `doctor` checks.
+    /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
         let (rest, client) = (&self.rest_tls, &self.core_tls);
         let certificates = [
@@ -59,12 +59,9 @@ impl GatewayTierArgs {
         ];
         Needs {
             ports: vec![PortNeed::rest(self.gateway.address)],
-            certificates: certificates.into_iter().flatten().collect(),
-            database: None,
-            data_dir: None,
-            keys: &self.keys,
             cores: &self.core_url,
             core_tls: Some(&self.core_tls),
+            ..Needs::of(&self.keys, certificates)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `compliance health`: asks a running service whether it serves.
+//! `compliance health`: checks whether a running service serves.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -21,7 +21,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 
 use crate::output::print;
 
-/// Check whether a running service serves. The exit status is 0 if it does, and 1 if it does not or cannot be reached.
+/// Check whether a running service serves. The exit status is 0 if it serves, and 1 if it does not serve or cannot be reached.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance health
@@ -32,7 +32,7 @@ pub(crate) struct HealthArgs {
     /// Address of the service: http:// or https:// for a gateway, grpc:// or grpcs:// for a core.
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080")]
     address: Uri,
-    /// Longest time to wait for the response.
+    /// Maximum wait for the response.
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration(Duration::from_millis(1)..=Duration::from_mins(5)))]
     timeout: Duration,
     /// For https and grpcs.

@@ -1,4 +1,4 @@
-//! `compliance migrate`: brings a database's schema up to date.
+//! `compliance migrate`: migrates the schema of a database.
 
 use std::process::ExitCode;
 
@@ -17,10 +17,10 @@ pub(crate) struct MigrateArgs {
     database: DatabaseUrlArgs,
     #[command(flatten)]
     start: StartArgs,
-    /// Existing role that the service runs as and that owns nothing: it is granted what it needs.
+    /// Existing role that the service runs as, and that owns no tables. It is granted the rights that the service needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
-    /// How many days changes are kept, at least; they are dropped by the month. Without it, what was set before stays [default: 90].
+    /// Minimum number of days that changes are kept; they are dropped by month. Without it, the earlier value stays [default: 90].
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     change_retention: Option<i32>,
 }

@@ -1,4 +1,4 @@
-//! `compliance restored`: says that a backup was restored, or that a fail-over lost something.
+//! `compliance restored`: reports a restored backup, or a fail-over that lost changes.
 
 use std::process::ExitCode;
 
@@ -8,10 +8,10 @@ use core_server::database::{Jump, jump_ahead};
 
 use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
 
-/// Let positions and IDs jump ahead after a backup was restored, or after a fail-over that lost changes. Readers of lost changes then get
-/// 410, receivers of webhooks learn of it, and no position, ID or etag is given out a second time. A service notices most restores
-/// when it starts; run this command if it cannot, as after a copy of the data folder or a snapshot. Run again, it jumps again: that does
-/// no harm.
+/// Move positions and IDs ahead after a backup was restored, or after a fail-over that lost changes. Readers of lost changes then get 410,
+/// and webhooks report the restore. No position, ID or etag is used twice. A service detects most restores when it starts. Run this
+/// command where it cannot, such as after a copy of the data folder or a snapshot. Running it again is safe: positions and IDs move ahead
+/// again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance restored

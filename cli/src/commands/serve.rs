@@ -34,7 +34,7 @@ use crate::{
     version::COMMIT,
 };
 
-/// The lifetime of the token of `--demo`, in hours.
+/// Lifetime of the `--demo` token, in hours.
 const HOURS: i64 = 8;
 
 /// Run the whole service in one process: REST, gRPC and, without --database-url, PostgreSQL.
@@ -72,7 +72,7 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// What `doctor` checks.
+    /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
         let (rest, grpc) = (&self.rest_tls, &self.grpc_tls);
         let certificates = [
@@ -82,7 +82,6 @@ impl ServeArgs {
         ];
         Needs {
             ports: vec![PortNeed::rest(self.gateway.address), PortNeed::grpc(self.core.address)],
-            certificates: certificates.into_iter().flatten().collect(),
             database: Some(DatabaseNeed {
                 url: &self.database,
                 replicas: &self.replicas,
@@ -90,9 +89,7 @@ impl ServeArgs {
                 retention: self.core.change_retention,
             }),
             data_dir: Some(&self.data_dir),
-            keys: &self.keys,
-            cores: &[],
-            core_tls: None,
+            ..Needs::of(&self.keys, certificates)
         }
     }
 }
@@ -101,9 +98,9 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     crate::program::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
 }
 
-/// Serves until `shutdown`, then lets accepted requests finish and stops what was started.
+/// Serves until `shutdown`, then finishes accepted requests and stops what it has started.
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
-    // Wrong settings are reported before a database is created.
+    // Report wrong settings before a database is created.
     let given_database = args.database.target()?;
     if args.replicas.replicas()?.is_some() && given_database.is_none() {
         let allowed = "the URL of the primary, whose replicas --read-database-url names";
@@ -125,7 +122,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     served.and(stopped)
 }
 
-/// Serves over a database server that is running, with the ports of REST and gRPC.
+/// Serves on a running database server, with the ports of REST and gRPC.
 async fn serve_over(
     database: &DatabaseServer,
     args: &ServeArgs,
@@ -166,7 +163,7 @@ async fn serve_over(
     let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
     tracing::info!(%rest, %grpc, data = database.description, instance = args.telemetry.instance(), commit = COMMIT, profile = BUILD_PROFILE, "ready");
     if args.demo {
-        // It has a token, and tokens do not belong in a log. Standard output may be closed.
+        // The text has a token, which does not belong in a log. Standard output may be closed.
         let text = greeting(
             [rest, grpc],
             &database.description,
@@ -175,21 +172,20 @@ async fn serve_over(
         );
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
-    // After a shutdown both tiers stop accepting at once and finish what they have accepted. REST's calls of the core do
-    // not depend on the gRPC port.
+    // Both tiers shut down at the same time. REST calls the core directly, so it does not depend on the gRPC port.
     let (rest, grpc) = tokio::join!(
         serve_tier("REST", rest_gateway::serve(rest_listener, router, &settings, shutdown.clone()), shutdown),
         serve_tier("gRPC", core.serve(grpc_listener, shutdown.clone()), shutdown),
     );
     rest.and(grpc)?;
-    // The health check uses the pool until the core is dropped.
+    // The core's health check uses the pool.
     drop(core);
     close_pool(&connected.pool).await;
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Serves one tier. If it fails, the other is stopped.
+/// Serves one tier. If it ends, the other tier also stops.
 async fn serve_tier<E: Error + Send + Sync + 'static>(
     name: &str,
     tier: impl Future<Output = Result<(), E>>,
@@ -200,12 +196,12 @@ async fn serve_tier<E: Error + Send + Sync + 'static>(
     served.with_context(|| format!("{name} cannot be served any longer"))
 }
 
-/// A token of the demo company.
+/// Returns a token for the demo company.
 fn demo_token(keys: &KeyArgs, secret: &Secret) -> Option<String> {
     keys.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
 }
 
-/// The message of `--demo`: addresses, a token and commands to try. Without a token, another issuer signs them.
+/// Returns the message of `--demo`: addresses, a token and commands to try. There is no token if another issuer signs them.
 fn greeting([rest, grpc]: [SocketAddr; 2], data: &str, data_dir: &Path, token: Option<String>) -> String {
     let (rest, grpc) = (reachable(rest), reachable(grpc));
     let shown = token.as_deref().unwrap_or("'a token of your own issuer'");
@@ -243,7 +239,7 @@ Company {DEMO_COMPANY} is for trying things out. Paste these lines into another 
     )
 }
 
-/// The address under which this machine reaches a server that listens on `address`.
+/// Returns the address at which this machine reaches a server that listens on `address`.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.is_unspecified() => {}
@@ -253,7 +249,7 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// A word, quoted for the shell if necessary.
+/// Quotes a word for the shell if necessary.
 fn quoted(word: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "/._-+@=:".contains(character);
     if !word.is_empty() && word.chars().all(plain) {

@@ -23,17 +23,17 @@ pub(crate) struct TokenArgs {
     /// Lifetime of the token: 30s, 15m, 8h, 7d.
     #[arg(long, default_value = "8h", value_name = "TIME", value_parser = lifetime)]
     ttl: i64,
-    /// Name of the bearer (`sub`).
+    /// Name of the token's bearer (`sub`).
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Operations that need none work without.
+    /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Operations without a scope need none.
     #[arg(long)]
     scope: Option<String>,
     #[command(flatten)]
     signing: SigningArgs,
     #[command(flatten)]
     data_dir: DataDirArgs,
-    /// Create the data folder and a secret in it if there is none.
+    /// Create the data folder and its secret if they are missing.
     #[arg(long)]
     init: bool,
 }
@@ -51,7 +51,7 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Parses a lifetime with its unit, one second to ten years, into seconds.
+/// Parses a lifetime of one second to ten years, with its unit, into seconds.
 fn lifetime(text: &str) -> Result<i64, String> {
     if !text.ends_with(|last: char| last.is_ascii_alphabetic()) {
         return Err("a time is a number with s, m, h or d, such as 8h".to_owned());

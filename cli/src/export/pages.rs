@@ -1,4 +1,4 @@
-//! The records of a company, page by page, in the form in which they are imported.
+//! The records of a company, page by page, in the form of imports.
 
 use compliance_api::{
     country,
@@ -16,8 +16,8 @@ use tonic::Status;
 
 use crate::service::{RecordKind, Service, patiently};
 
-/// Opens the stream of the records whose IDs are greater than `id`, or of those that have changed after a position: some at a time, with the ID of their last. The stream of
-/// affiliates always has all of them.
+/// Opens a stream of pages of records, each with its last ID. It has records with greater IDs than `id` that have changed after a
+/// position, if one is given. The stream of affiliates does not consider `id`.
 pub(super) async fn after(
     service: &Service,
     kind: RecordKind,
@@ -53,7 +53,7 @@ fn values(messages: &[impl Serialize]) -> Vec<Value> {
     messages.iter().map(|message| serde_json::to_value(message).unwrap_or_default()).collect()
 }
 
-/// The columns of a kind: its fields, and those of a case besides its request ID and incidents.
+/// Returns the columns of a kind. Cases have the fields of the case between their request ID and incidents.
 pub(super) fn columns(kind: RecordKind) -> Vec<&'static str> {
     match kind {
         RecordKind::Affiliates => AffiliateInput::names(),
@@ -66,7 +66,7 @@ pub(super) fn columns(kind: RecordKind) -> Vec<&'static str> {
     }
 }
 
-/// The fields that an affiliate has, under the names that they are written with: those of the same columns.
+/// Returns the fields that an affiliate has, under the names of the write form.
 fn written(affiliate: &Affiliate) -> Map<String, Value> {
     let mut object = Map::new();
     for field in AffiliateInput::FIELDS {

@@ -1,4 +1,4 @@
-//! One affiliate of a file, whatever its format.
+//! One affiliate of a file, in any format.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,43 +15,45 @@ use serde_json::Value;
 
 use super::{
     dates::json_day,
-    mapping::{Mapping, Target, letters},
-    row::RowError,
+    mapping::{Mapping, Target, is_exact, letters},
+    row::{Parsed, RowError},
+    source::Source,
+    table::{self, Table},
 };
 
 #[derive(Debug, Default)]
 pub(super) struct Affiliate {
     pub(super) input: AffiliateInput,
-    /// The fields that the row gives, including those that it sets to null.
+    /// The fields that the row has, including null fields.
     pub(super) given: FieldSet<AffiliateInput>,
 }
 
 impl Affiliate {
-    /// The affiliate's name, or an empty text.
+    /// Returns the affiliate's name, or an empty text.
     pub(super) fn name(&self) -> &str {
         self.input.affiliate_name.as_deref().unwrap_or_default()
     }
 
-    /// The affiliate as an item of a roster.
+    /// Returns the affiliate as an item of a roster.
     pub(super) fn to_item(&self) -> AffiliateSync {
         AffiliateSync { affiliate: Some(self.input.clone()), update_mask: Some(self.given.to_mask()) }
     }
 
-    /// An item of a roster that changes nothing: the identifier alone.
+    /// Returns an item of a roster that changes nothing: the identifier alone.
     pub(super) fn identified(&self) -> AffiliateSync {
         let client_affiliate_id = self.input.client_affiliate_id.clone();
         let affiliate = AffiliateInput { client_affiliate_id, ..AffiliateInput::default() };
         AffiliateSync { affiliate: Some(affiliate), update_mask: None }
     }
 
-    /// An error of a field, with its value.
+    /// Returns an error of a field, with its value.
     pub(super) fn error(&self, field: &str, reason: &str) -> RowError {
         let value = AffiliateInput::field(field).and_then(|field| field.written(&self.input));
         RowError::new(field, &value.unwrap_or_default(), reason)
     }
 }
 
-/// The affiliate of a row while its fields are read.
+/// An affiliate whose fields are being read.
 #[derive(Default)]
 pub(super) struct Draft {
     affiliate: Affiliate,
@@ -59,7 +61,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Sets a field from its written form, or clears it.
+    /// Sets a field from its text, or clears it.
     pub(super) fn set(&mut self, field: &'static RecordField<AffiliateInput>, value: Option<String>) {
         let value = match field.column.form {
             StoredAs::CountryCode => value.map(country_code),
@@ -73,12 +75,7 @@ impl Draft {
         }
     }
 
-    /// Refuses the affiliate for an error of a cell.
-    pub(super) fn refuse(&mut self, error: RowError) {
-        self.errors.push(error);
-    }
-
-    /// Validates the affiliate by the rules of the service unless it has errors already. It must have these fields.
+    /// Returns the affiliate, or its errors. Without errors of single fields, it applies the rules of the service.
     pub(super) fn finish(mut self, required: &[&str]) -> Result<Affiliate, Vec<RowError>> {
         if self.errors.is_empty() {
             let Affiliate { input, given } = &mut self.affiliate;
@@ -94,8 +91,28 @@ impl Draft {
     }
 }
 
-/// Reads the affiliate of a line of NDJSON. Keys are names of fields, as they are written or as they are read. Null clears
-/// a field.
+/// Reads the affiliates of a table.
+pub(super) fn rows(
+    source: &Source,
+    mapping: &Mapping,
+    options: table::Options,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Parsed<Affiliate>>> + use<>> {
+    let header = Table::open(source)?.header;
+    let (columns, required) = (mapping.columns(header.iter().map(String::as_str))?, mapping.required);
+    let columns: Vec<_> = columns.into_iter().map(Target::field).collect();
+    let is_export =
+        columns.iter().flatten().count() == AffiliateInput::FIELDS.len() && header.iter().all(|name| is_exact(name));
+    table::rows(source, columns, is_export, options, move |texts| {
+        let mut draft = Draft::default();
+        for (field, text) in texts {
+            draft.set(field, Some(text));
+        }
+        draft.finish(required)
+    })
+}
+
+/// Reads the affiliate of a line of NDJSON. Keys are field names of the write form or the read form. Null clears a
+/// field.
 pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<RowError>> {
     let object = match serde_json::from_slice(line) {
         Ok(Value::Object(object)) => object,
@@ -119,7 +136,7 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
             (Some(Target::Field(field)), value) if takes(field, &value) => draft.set(field, Some(value.to_string())),
             (Some(Target::Field(field)), other) => draft.errors.push(unexpected(field, &key, &other.to_string())),
             (None, other) => {
-                let reason = format!("There is no field of this name; leave it out with --map \"{key}=\".");
+                let reason = format!("There is no field of this name; ignore it with --map \"{key}=\".");
                 draft.errors.push(RowError::new(&key, &other.to_string(), reason));
             }
         }
@@ -127,12 +144,12 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
     draft.finish(mapping.required)
 }
 
-/// The error of a value that a field cannot hold. `name` is the field's name in the file.
+/// Returns the error of a value that does not fit a field. `name` is the field's name in the file.
 fn unexpected(field: &RecordField<AffiliateInput>, name: &str, value: &str) -> RowError {
     RowError::new(name, value, format!("The {} field must be {}.", name.replace('_', " "), field.expected()))
 }
 
-/// Whether a number or a flag can be the value of a field; a country may be given by its numeric code.
+/// Whether a number or a boolean fits a field. Countries have numeric codes.
 fn takes(field: &RecordField<AffiliateInput>, value: &Value) -> bool {
     match field.access {
         Access::Integer { .. } => value.is_number(),
@@ -141,7 +158,7 @@ fn takes(field: &RecordField<AffiliateInput>, value: &Value) -> bool {
     }
 }
 
-/// Countries by the letters of their names. All readers of spreadsheets have the same names.
+/// Alpha-2 codes by the letters of country names. All readers of spreadsheets use the same names.
 static COUNTRIES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let json = include_str!("../../../client/python/src/affiliate_compliance/country_names.json");
     let names: BTreeMap<String, Vec<String>> = serde_json::from_str(json).unwrap_or_default();
@@ -151,7 +168,7 @@ static COUNTRIES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The alpha-2 code of a country that is given by its numeric code or its English name. Any other text is returned unchanged.
+/// Returns the alpha-2 code for a numeric code or an English name. Any other text is returned unchanged.
 fn country_code(text: String) -> String {
     let number = text.parse().ok().filter(|_| text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit()));
     let code = match number {

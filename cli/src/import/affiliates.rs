@@ -1,4 +1,4 @@
-//! Sends affiliates in batches in the order of the file, or checks them in a dry run.
+//! Sends affiliates in batches, in the order of the file, or checks them in a dry run.
 
 use std::{collections::HashMap, hash::BuildHasher as _};
 
@@ -18,58 +18,33 @@ use super::{
 };
 use crate::service::{Service, patiently, refused};
 
-/// The action for an affiliate whose name the company has already.
+/// What happens to an affiliate whose name the company already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnDuplicate {
-    /// The affiliate stays as it is.
+    /// The affiliate does not change.
     Skip,
-    /// The affiliate takes the values of the row: in CSV those of cells that are not empty; in NDJSON, null clears.
+    /// The affiliate gets the values of the row. Empty cells of CSV change nothing; null in NDJSON clears a field.
     Update,
     /// The row is invalid.
     Fail,
 }
 
-/// Values by name. Names are kept as digests, since the names themselves would take much more memory.
+/// Values by the digest of a name. The names themselves would need much more memory.
 type ByName<T> = HashMap<[u64; 2], T>;
 
 fn digest<T>(values: &ByName<T>, name: &str) -> [u64; 2] {
     [1, 2].map(|half: u8| values.hasher().hash_one((half, name)))
 }
 
-/// Checks affiliates without sending them. Of two rows with the same name, the second is a duplicate.
-pub(super) async fn check_only(
-    mut batches: Batches<Affiliate>,
-    on_duplicate: OnDuplicate,
-    recorder: &mut Recorder<'_>,
-) -> anyhow::Result<()> {
-    let mut rows_by_name = ByName::new();
-    while let Some(rows) = batches.next(recorder).await? {
-        for (position, affiliate) in rows {
-            let name = digest(&rows_by_name, affiliate.name());
-            let Some(first) = rows_by_name.get(&name) else {
-                rows_by_name.insert(name, position.row);
-                recorder.tally.created += 1;
-                continue;
-            };
-            let errors = vec![affiliate.error("affiliate_name", &format!("Row {first} has the same name."))];
-            if on_duplicate == OnDuplicate::Fail {
-                recorder.reject(position, errors);
-            } else {
-                recorder.tally.skipped += 1;
-                recorder.list(position, errors);
-            }
-        }
-    }
-    Ok(())
-}
-
+/// Sends affiliates in batches. Without a service, they are only checked.
 pub(super) async fn send(
     mut batches: Batches<Affiliate>,
     on_duplicate: OnDuplicate,
-    service: &Service,
+    service: Option<&Service>,
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
-    // IDs by name, read when they are needed first.
+    let Some(service) = service else { return check_only(batches, on_duplicate, recorder).await };
+    // IDs by name, which the first duplicate loads.
     let mut ids: Option<ByName<i64>> = None;
     while let Some(rows) = batches.next(recorder).await? {
         let affiliates = rows.iter().map(|(_, affiliate)| affiliate.input.clone()).collect();
@@ -103,6 +78,34 @@ pub(super) async fn send(
     Ok(())
 }
 
+/// Checks affiliates, and sends nothing. Of two rows with the same name, the second is a duplicate.
+async fn check_only(
+    mut batches: Batches<Affiliate>,
+    on_duplicate: OnDuplicate,
+    recorder: &mut Recorder<'_>,
+) -> anyhow::Result<()> {
+    let mut rows_by_name = ByName::new();
+    while let Some(rows) = batches.next(recorder).await? {
+        for (position, affiliate) in rows {
+            let name = digest(&rows_by_name, affiliate.name());
+            let Some(first) = rows_by_name.get(&name) else {
+                rows_by_name.insert(name, position.row);
+                recorder.tally.created += 1;
+                continue;
+            };
+            let errors = vec![affiliate.error("affiliate_name", &format!("Row {first} has the same name."))];
+            if on_duplicate == OnDuplicate::Fail {
+                recorder.reject(position, errors);
+            } else {
+                recorder.tally.skipped += 1;
+                recorder.list(position, errors);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Updates existing affiliates.
 async fn update(
     service: &Service,
     existing: Vec<(Position, Affiliate)>,
@@ -118,7 +121,7 @@ async fn update(
             affiliates.push(AffiliateUpdate { id: Some(*id), affiliate, update_mask: Some(mask), etag: String::new() });
             positions.push(position);
         } else {
-            let reason = "An affiliate of this name was made while the import ran; import the row again.";
+            let reason = "An affiliate with this name was created during the import; import the row again.";
             recorder.reject(position, vec![affiliate.error("affiliate_name", reason)]);
         }
     }
@@ -137,7 +140,7 @@ async fn update(
     Ok(())
 }
 
-/// The IDs of all affiliates of the company by name.
+/// Returns the IDs of all affiliates of the company, by name.
 async fn ids_by_name(service: &Service) -> anyhow::Result<ByName<i64>> {
     let mut list =
         patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest { changed_after: None }).await)

@@ -1,4 +1,4 @@
-//! Reads the rows of a file in batches, ahead of their consumer.
+//! Reads the rows of a file in batches, ahead of the calls that send them.
 
 use std::{
     io::BufRead as _,
@@ -33,7 +33,7 @@ pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);
 
 impl<R: Send + 'static> Batches<R> {
-    /// Reads batches of `size` rows on a thread of its own, until a row cannot be read or there is none.
+    /// Reads batches of `size` rows on a separate thread, until the end or until a row cannot be read.
     pub(super) fn read(
         size: usize,
         mut rows: impl Iterator<Item = anyhow::Result<Parsed<R>>> + Send + 'static,
@@ -105,12 +105,13 @@ impl<R: Send + 'static> Batches<R> {
         if is_list { Self::of_elements(size, source, parse) } else { Self::of_lines(size, source, parse) }
     }
 
-    /// The next batch; `None` after the last. Nothing is recorded.
+    /// Returns the next batch, and records nothing; `None` after the last.
     pub(super) async fn next_unrecorded(&mut self) -> anyhow::Result<Option<Vec<Parsed<R>>>> {
         self.0.recv().await.transpose()
     }
 
-    /// The valid rows of the next batch that has some; `None` after the last. Writes what was recorded, and records the others.
+    /// Returns the valid rows of the next batch that has any; `None` after the last. Records invalid rows, and writes earlier ones to the
+    /// report.
     pub(super) async fn next(&mut self, recorder: &mut Recorder<'_>) -> anyhow::Result<Option<Vec<(Position, R)>>> {
         loop {
             recorder.flush().await?;

@@ -1,4 +1,4 @@
-//! Dates as spreadsheets write them. What could be two dates is never guessed.
+//! Dates as spreadsheets write them. The import never guesses the order of day and month.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -24,13 +24,13 @@ impl Order {
 
 /// A date with a time, as it is written.
 struct Written<'a> {
-    /// The numbers of the date, the year last; the others are in the order of the file.
+    /// The numbers of the date: the first two in the order of the file, then the year.
     numbers: [u32; 3],
-    /// The order, if the date itself says which it is.
+    /// The order, if the date itself shows it.
     order: Option<Order>,
     is_iso: bool,
     has_short_year: bool,
-    /// What follows the date.
+    /// The text after the date.
     time: &'a str,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// Whether the date is another one if day and month are swapped.
+    /// Whether swapping day and month gives another date.
     fn is_ambiguous(&self) -> bool {
         let [one, two, _] = self.numbers;
         self.order.is_none() && one != two && one.max(two) <= 12
@@ -83,7 +83,7 @@ impl Dates {
         Self { order, workbook }
     }
 
-    /// A calendar day, `YYYY-MM-DD`. A midnight after the day is dropped. Any other text is returned unchanged.
+    /// Returns a calendar day, `YYYY-MM-DD`, without a midnight after it. Any other text is returned unchanged.
     pub(super) fn day<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, String> {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(self.serial(text)) };
@@ -91,7 +91,7 @@ impl Dates {
         Ok(if time(written.time).is_some_and(is_midnight) { Cow::Owned(day) } else { Cow::Borrowed(text) })
     }
 
-    /// An instant, in UTC unless it has an offset. A date without a time is its first second in UTC.
+    /// Returns an instant, in UTC unless it has an offset. A date without a time is its first second in UTC.
     pub(super) fn instant(&self, text: &str) -> Result<String, String> {
         let text = self.serial(text.trim());
         let Some(written) = Written::of(&text) else { return Ok(text.into_owned()) };
@@ -116,14 +116,14 @@ impl Dates {
         Ok(format!("{year:04}-{month:02}-{day:02}"))
     }
 
-    /// The date of a number in a workbook.
+    /// Returns the date of a number in a workbook.
     fn serial<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let date = self.workbook.as_ref().and_then(|workbook| workbook.date(text));
         date.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 }
 
-/// A day in JSON, without a midnight after it, or in the interface's other form, `MM/DD/YYYY`.
+/// Returns a day of JSON without a midnight after it. The form `MM/DD/YYYY` is returned unchanged.
 pub(super) fn json_day(text: String) -> String {
     match Written::of(text.trim()) {
         Some(written) if written.is_iso && time(written.time).is_some_and(is_midnight) => {
@@ -134,7 +134,7 @@ pub(super) fn json_day(text: String) -> String {
     }
 }
 
-/// Finds the order of the dates of a file: one of them may settle it.
+/// Finds the order of the dates of a file, if one of them shows it.
 #[derive(Default)]
 pub(super) struct Orders {
     settled: Option<(Order, u64, String)>,
@@ -142,7 +142,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Takes a cell on a line into account. Fails if its date contradicts an earlier one.
+    /// Reads a cell. Fails if its date contradicts an earlier one.
     pub(super) fn see(&mut self, line: u64, cell: &str) -> anyhow::Result<()> {
         let cell = cell.trim();
         let Some(written) = Written::of(cell).filter(|written| !written.is_iso && !written.has_short_year) else {
@@ -162,7 +162,7 @@ impl Orders {
         Ok(())
     }
 
-    /// The order of all dates. Fails if they leave it open.
+    /// Returns the order of all dates. Fails if none of them shows it.
     pub(super) fn order(self) -> anyhow::Result<Order> {
         match (self.settled, self.open) {
             (Some((order, ..)), _) => Ok(order),
@@ -175,7 +175,7 @@ impl Orders {
     }
 }
 
-/// A time of day, `HH:MM:SS`, and its offset from UTC, if it has one.
+/// A time of day, `HH:MM:SS`, and its offset from UTC, which may be empty.
 struct Time<'a> {
     clock: String,
     offset: &'a str,
@@ -185,7 +185,7 @@ fn is_midnight(time: Time<'_>) -> bool {
     time.clock == "00:00:00"
 }
 
-/// The time behind a date; midnight if there is none.
+/// Returns the time after a date; midnight without a time.
 fn time(text: &str) -> Option<Time<'_>> {
     if text.is_empty() {
         return Some(Time { clock: "00:00:00".to_owned(), offset: "" });

@@ -1,4 +1,4 @@
-//! The elements of a JSON array, or of the array `data` of an envelope, without reading the whole of it.
+//! The elements of a JSON array, or of the array `data` of an envelope, read one at a time.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -7,12 +7,12 @@ const LIST: &[u8] = b"data";
 
 pub(super) struct Elements {
     text: Box<dyn BufRead + Send>,
-    /// The line that is read.
+    /// The current line.
     pub(super) line: u64,
     is_open: bool,
 }
 
-/// Where a JSON text is read: how many objects and arrays are open, and the text of its last string.
+/// The position in a JSON text: the number of open objects and arrays, and the last string.
 #[derive(Default)]
 struct Scan {
     depth: usize,
@@ -26,7 +26,7 @@ impl Scan {
         if self.is_string {
             self.is_string = self.is_escaped || byte != b'"';
             self.is_escaped = !self.is_escaped && byte == b'\\';
-            // A longer key is another one.
+            // A longer key is not `data`.
             if self.is_string && self.string.len() <= LIST.len() {
                 self.string.push(byte);
             }
@@ -70,7 +70,7 @@ impl Elements {
             if scan.depth > 0 || scan.is_string {
                 continue;
             }
-            // An object ends with its brace. Anything else is no record, and its end is that of a word.
+            // An object ends with its brace. Any other element is not a record, and ends before a separator.
             let is_end =
                 matches!(byte, b'}' | b']' | b'"') || matches!(self.text.fill_buf()?.first(), Some(b',' | b']'));
             if is_end {
@@ -79,7 +79,7 @@ impl Elements {
         }
     }
 
-    /// Reads up to the elements.
+    /// Reads until the first element.
     fn open(&mut self) -> io::Result<()> {
         let mut scan = Scan::default();
         loop {

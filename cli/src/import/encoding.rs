@@ -19,10 +19,10 @@ pub(crate) enum Encoding {
     Macintosh,
 }
 
-/// Bytes around one that is not UTF-8, in which its cell is found.
+/// Bytes before and after an invalid byte in which its cell is found.
 const AROUND: u64 = 60;
 
-/// UTF-16 by the zero bytes of its first characters, if it has no byte order mark. A mark decides alone.
+/// Detects UTF-16 by its byte order mark, or else by the zero bytes of its first characters.
 pub(super) fn utf16(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     match head {
         [0xff, 0xfe, ..] => Some(encoding_rs::UTF_16LE),
@@ -33,7 +33,7 @@ pub(super) fn utf16(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     }
 }
 
-/// The first place where a file is not UTF-8, in both encodings it may have; `None` if all of it is UTF-8.
+/// Returns the first text that is not UTF-8, in both encodings that it may have; `None` if the file is UTF-8.
 pub(super) fn not_utf8(file: &File) -> io::Result<Option<String>> {
     let Some((line, offset)) = first_bad_byte(file)? else { return Ok(None) };
     let cell = cell_at(file, offset)?;
@@ -44,10 +44,10 @@ pub(super) fn not_utf8(file: &File) -> io::Result<Option<String>> {
     )))
 }
 
-/// The line and the position of the first byte that is not UTF-8.
+/// Returns the line and the position of the first byte that is not UTF-8.
 fn first_bad_byte(mut file: &File) -> io::Result<Option<(u64, u64)>> {
     file.rewind()?;
-    let (mut buffer, mut kept, mut offset, mut line, mut before) = (vec![0; 64 << 10], 0, 0, 1, 0);
+    let (mut buffer, mut unread, mut offset, mut line, mut before) = (vec![0; 64 << 10], 0, 0, 1, 0);
     let mut count = |bytes: &[u8]| {
         for byte in bytes {
             // A carriage return and a line feed end one line together.
@@ -57,31 +57,31 @@ fn first_bad_byte(mut file: &File) -> io::Result<Option<(u64, u64)>> {
         line
     };
     loop {
-        let read = file.read(&mut buffer[kept..])?;
-        let bytes = &buffer[..kept + read];
+        let read = file.read(&mut buffer[unread..])?;
+        let bytes = &buffer[..unread + read];
         match std::str::from_utf8(bytes) {
             Ok(_) if read == 0 => return Ok(None),
             Ok(_) => {
                 count(bytes);
-                (offset, kept) = (offset + bytes.len() as u64, 0);
+                (offset, unread) = (offset + bytes.len() as u64, 0);
             }
-            // A character across the border of two pieces.
+            // A character that continues in the next piece.
             Err(error) if error.error_len().is_none() && read > 0 => {
                 let valid = error.valid_up_to();
                 count(&bytes[..valid]);
-                (offset, kept) = (offset + valid as u64, bytes.len() - valid);
-                buffer.copy_within(valid..valid + kept, 0);
+                (offset, unread) = (offset + valid as u64, bytes.len() - valid);
+                buffer.copy_within(valid..valid + unread, 0);
             }
             Err(error) => {
                 let valid = error.valid_up_to();
-                // What follows a carriage return is on the next line.
+                // After a carriage return, the invalid byte is on the next line.
                 return Ok(Some((count(&bytes[..=valid]), offset + valid as u64)));
             }
         }
     }
 }
 
-/// The bytes of the cell or word at a position.
+/// Returns the bytes of the cell at a position.
 fn cell_at(mut file: &File, offset: u64) -> io::Result<Vec<u8>> {
     let start = offset.saturating_sub(AROUND);
     file.seek(SeekFrom::Start(start))?;

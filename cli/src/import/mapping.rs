@@ -14,27 +14,40 @@ use compliance_api::{
     v1::{Affiliate, AffiliateInput},
 };
 
+use super::table::{Column, DateForm};
+
 /// The target of a column or key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Field(&'static RecordField<AffiliateInput>),
-    /// The column is left out.
+    /// The column is ignored.
     Nothing,
 }
 
 impl Target {
-    /// Whether it is the field of this name.
-    pub(super) fn is(self, name: &str) -> bool {
-        matches!(self, Self::Field(field) if field.name == name)
-    }
-
-    /// Whether it holds calendar days.
-    pub(super) fn is_date(self) -> bool {
-        matches!(self, Self::Field(field) if field.column.form == StoredAs::Date)
+    pub(super) fn field(self) -> Option<&'static RecordField<AffiliateInput>> {
+        match self {
+            Self::Field(field) => Some(field),
+            Self::Nothing => None,
+        }
     }
 }
 
-/// Headings of fields besides their names: those of the console, and usual ones. Letters and digits alone.
+impl Column for &'static RecordField<AffiliateInput> {
+    fn name(self) -> &'static str {
+        self.name
+    }
+
+    fn date_form(self) -> Option<DateForm> {
+        (self.column.form == StoredAs::Date).then_some(DateForm::Day)
+    }
+
+    fn is_required(self) -> bool {
+        REQUIRED.contains(&self.name)
+    }
+}
+
+/// Other headings of fields, as letters and digits alone: headings of the console, and usual ones.
 const ALIASES: [(&str, &str); 10] = [
     ("youraffiliateid", "client_affiliate_id"),
     ("name", "affiliate_name"),
@@ -47,16 +60,16 @@ const ALIASES: [(&str, &str); 10] = [
     ("pinterest", "pintrest"),
     ("internationalaffiliate", "international_distributor"),
 ];
-/// The fields of every new affiliate. The last of them ends the part of a row that a spreadsheet always writes.
+/// The fields of every new affiliate.
 pub(super) const REQUIRED: &[&str] = &["client_affiliate_id", "affiliate_name"];
-/// A column without a heading, as pandas names it.
+/// How pandas names a column without a heading.
 const UNNAMED: &str = "unnamed";
 
 /// Parses one `--map HEADER=field` into the header and the field.
 pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
     match text.rsplit_once('=') {
         Some((header, field)) if !header.is_empty() => Ok((header.trim().to_owned(), field.trim().to_owned())),
-        _ => Err("expected HEADER=field, or HEADER= to leave a column out"),
+        _ => Err("expected HEADER=field, or HEADER= to ignore a column"),
     }
 }
 
@@ -66,12 +79,12 @@ pub(super) struct Mapping {
     targets: HashMap<String, Target>,
     /// The fields that every row has.
     pub(super) required: &'static [&'static str],
-    /// Whether the fields that are left out were named.
-    is_told: Arc<AtomicBool>,
+    /// Whether a warning has named the ignored fields.
+    has_warned: Arc<AtomicBool>,
 }
 
 impl Mapping {
-    /// The mapping of these headers to these fields. Other headers have the names of fields.
+    /// Maps these headers to these fields. Other headers are names of fields.
     pub(super) fn new(pairs: &[(String, String)]) -> anyhow::Result<Self> {
         let mut given = HashMap::new();
         for (header, field) in pairs {
@@ -84,26 +97,26 @@ impl Mapping {
                 bail!("--map names the column {header} twice");
             }
         }
-        Ok(Self { targets: given, required: REQUIRED, is_told: Arc::default() })
+        Ok(Self { targets: given, required: REQUIRED, has_warned: Arc::default() })
     }
 
-    /// The target of a column or key; `None` if it is unknown.
+    /// Returns the target of a column or key; `None` if it is unknown.
     pub(super) fn target(&self, name: &str) -> Option<Target> {
         self.given(name).map(|(_, target)| *target).or_else(|| known(name))
     }
 
-    /// The header of `--map` that is meant by a name, and its target.
+    /// Returns the header of `--map` that matches a name, and its target.
     fn given(&self, name: &str) -> Option<(&String, &Target)> {
         let key = letters(name);
         let exact = self.targets.get_key_value(name.trim());
         exact.or_else(|| self.targets.iter().find(|(header, _)| !key.is_empty() && letters(header) == key))
     }
 
-    /// Says once that fields are left out because the service assigns them.
+    /// Warns once that fields are ignored because the service assigns them.
     pub(super) fn report_read_only(&self, names: &[&str]) {
         let names: Vec<&str> = names.iter().copied().filter(|name| self.is_read_only(name)).collect();
-        if !names.is_empty() && !self.is_told.swap(true, Ordering::Relaxed) {
-            tracing::warn!("left out, since the service assigns them: {}", names.join(", "));
+        if !names.is_empty() && !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!("ignored, because the service assigns them: {}", names.join(", "));
         }
     }
 
@@ -111,7 +124,7 @@ impl Mapping {
         !is_unnamed(name) && self.given(name).is_none() && known(name) == Some(Target::Nothing)
     }
 
-    /// The targets of the columns of a header row.
+    /// Returns the targets of the columns of a header row.
     pub(super) fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<Target>> {
         let header: Vec<&str> = header.collect();
         for name in self.targets.keys() {
@@ -130,14 +143,14 @@ impl Mapping {
         for (index, name) in header.iter().enumerate() {
             let Some(target) = self.target(name) else {
                 bail!(
-                    "there is no field for the column {name:?}: name one with --map \"{name}=field\", or leave the \
-                     column out with --map \"{name}=\"; the fields are {}",
+                    "there is no field for the column {name:?}: name one with --map \"{name}=field\", or ignore the \
+                     column with --map \"{name}=\"; the fields are {}",
                     fields()
                 );
             };
             if let (Target::Field(field), Some(first)) = (target, columns.iter().position(|other| *other == target)) {
                 let other = header[first];
-                // A header of --map means all columns that have it.
+                // --map applies to all columns with a header.
                 let advice = if letters(other) == letters(name) {
                     "remove one of them from the file".to_owned()
                 } else {
@@ -167,24 +180,24 @@ impl Mapping {
     }
 }
 
-/// The letters and digits of a heading: it may be in any case, and anything may separate its words.
+/// Returns the letters and digits of a heading in lower case. Any case and any separators are the same heading.
 pub(super) fn letters(name: &str) -> String {
     name.chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the service writes a heading so.
+/// Whether the service itself writes this heading.
 pub(super) fn is_exact(name: &str) -> bool {
     AffiliateInput::field(name).is_some() || Affiliate::field(name).is_some()
 }
 
-/// Whether a column has no heading, such as that of an index.
+/// Whether a column has no heading, such as an index.
 pub(super) fn is_unnamed(name: &str) -> bool {
     let letters = letters(name);
     let number = letters.strip_prefix(UNNAMED).filter(|_| name.contains(':'));
     name.trim().is_empty() || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The field of a heading or key.
+/// Returns the field of a heading or key.
 fn known(name: &str) -> Option<Target> {
     if is_unnamed(name) {
         return Some(Target::Nothing);

@@ -1,4 +1,4 @@
-//! JSON as libraries of protobuf print it: keys in camel case, 64-bit numbers as texts, names of enums in capitals.
+//! JSON as protobuf libraries print it: keys in camel case, 64-bit numbers as texts, enum names in capitals.
 
 use compliance_api::description::{Field, Kind, Message};
 use serde::de::{DeserializeOwned, Error as _};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::mapping::letters;
 
-/// The field of a key or a heading, which may be in any case.
+/// Returns the field of a key or a heading, in any case.
 pub(super) fn field(message: &'static Message, name: &str) -> Option<&'static Field> {
     let key = letters(name);
     message.field(name).or_else(|| message.fields.iter().find(|field| letters(field.name) == key))
@@ -17,7 +17,7 @@ pub(super) fn parse<M: DeserializeOwned>(record: Value, message: &'static Messag
     serde_json::from_value(object(record, message)?)
 }
 
-/// The record in the form of files.
+/// Returns the record in the form of files.
 fn object(value: Value, message: &'static Message) -> serde_json::Result<Value> {
     let Value::Object(given) = value else { return Ok(value) };
     let mut object = Map::new();

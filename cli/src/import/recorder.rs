@@ -22,7 +22,7 @@ use crate::{
 
 /// The exit status of an import with invalid rows.
 const SOME_ROWS_BAD: u8 = 2;
-/// How long an import that is stopped waits for its report.
+/// How long a stopped import waits for its report.
 const LAST_ROWS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Numbers of rows by result.
@@ -31,12 +31,12 @@ pub(super) struct Tally {
     pub(super) rows: u64,
     pub(super) created: u64,
     pub(super) updated: u64,
-    /// Rows whose record existed already.
+    /// Rows whose record already existed.
     pub(super) skipped: u64,
-    /// Affiliates that a roster does not have, if they were asked for.
+    /// Affiliates that a roster does not have, if --absent is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent: Option<u64>,
-    /// Those of them that got the status, or would get it, if one was given.
+    /// Absent affiliates that got the status, or would get it, if --absent is a status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent_changed: Option<u64>,
     /// Invalid rows, which the report lists.
@@ -55,10 +55,10 @@ struct Summary {
 
 pub(super) struct Recorder<'s> {
     pub(super) tally: Tally,
-    /// The status that absent affiliates are to get.
+    /// The status that absent affiliates get.
     pub(super) absent_status: Option<String>,
     report: Output<Entry>,
-    /// What the report will list.
+    /// Entries that are not written to the report yet.
     listed: Vec<Entry>,
     progress: Progress,
     source: &'s Source,
@@ -84,7 +84,7 @@ impl<'s> Recorder<'s> {
         self.list(position, errors);
     }
 
-    /// Counts absent affiliates, and how many of them got the status, if the caller gives one.
+    /// Counts absent affiliates and, if there is a status, how many of them got it.
     pub(super) fn count_absent(&mut self, absent: u64, changed: u64) {
         *self.tally.absent.get_or_insert(0) += absent;
         if self.absent_status.is_some() {
@@ -106,8 +106,8 @@ impl<'s> Recorder<'s> {
         Ok(())
     }
 
-    /// Completes the report, prints the summary on standard output, and returns the exit status. An import that failed or was
-    /// stopped reports what it has acknowledged, then its error.
+    /// Completes the report, prints the summary on standard output, and returns the exit status. A failed or stopped import also prints the
+    /// summary of its acknowledged rows, and then returns its error.
     pub(super) async fn conclude(
         mut self,
         dry_run: bool,
@@ -123,7 +123,7 @@ impl<'s> Recorder<'s> {
         };
         let is_reported = match &sent {
             Ok(()) => reported.await?,
-            // The error of the import matters more, and a pipe may block.
+            // The error of the import is more important, and a pipe may block.
             Err(_) => timeout(LAST_ROWS_TIMEOUT, reported).await.is_ok_and(|reported| reported.unwrap_or(false)),
         };
         let report = is_reported.then_some(report);

@@ -1,10 +1,9 @@
-//! URLs and cases: JSON objects in the form of their messages, or CSV as they are exported.
+//! URLs and cases: JSON objects of their messages, or CSV of an export.
 
 use std::io::{self, BufRead as _};
 
 use anyhow::{Context as _, bail};
 use compliance_api::{
-    csv_cell::Escape,
     description::{Field, Kind, Message},
     rules::{Check, check},
     v1::{BatchOpenCasesRequest, FieldViolation, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation},
@@ -14,14 +13,12 @@ use serde_json::{Map, Value};
 
 use super::{
     batches::Batches,
-    cell::Reading,
-    dates::Order,
     elements::Elements,
     mapping, proto_json,
     recorder::{Recorder, Tally},
     row::{Position, RowError},
     source::{InputFormat, Source},
-    table::{self, Table},
+    table::{self, Column, DateForm, Table},
 };
 use crate::service::{Service, patiently};
 
@@ -31,37 +28,88 @@ const BATCH: usize = 500;
 /// The service's result for a record: its code, whether the record was created, the violations and the message.
 type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
 
-/// Records the results of rows. `existing` counts the records that existed already.
-fn record<M: Serialize>(
-    positions: &[Position],
-    messages: &[M],
-    outcomes: impl ExactSizeIterator<Item = Outcome>,
-    recorder: &mut Recorder<'_>,
-    existing: fn(&mut Tally) -> &mut u64,
-) -> anyhow::Result<()> {
-    if outcomes.len() != positions.len() {
-        bail!("the service returned {} results for {} records", outcomes.len(), positions.len());
+/// Collects the results of a response as outcomes.
+macro_rules! outcomes {
+    ($response:expr) => {
+        $response
+            .results
+            .into_iter()
+            .map(|result| (result.code(), result.created, result.violations, result.msg))
+            .collect()
+    };
+}
+
+/// A record of a file of URLs or cases.
+pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'static {
+    /// Sends records, and returns them with their outcomes. Sending them again changes nothing.
+    async fn send(records: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)>;
+
+    /// Returns the count of records that existed already.
+    fn existing(tally: &mut Tally) -> &mut u64;
+}
+
+impl FileRecord for UrlObservation {
+    async fn send(observations: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
+        let request = ObserveUrlsRequest { observations };
+        let response = patiently(async || service.monitoring().observe_urls(request.clone()).await).await?;
+        Ok((request.observations, outcomes!(response)))
     }
-    for ((position, message), (code, created, violations, msg)) in positions.iter().zip(messages).zip(outcomes) {
-        let tally = &mut recorder.tally;
-        if code == ResultCode::Saved {
-            *(if created { &mut tally.created } else { existing(tally) }) += 1;
-        } else if violations.is_empty() {
-            recorder.reject(*position, RowError::of_row(msg));
-        } else {
-            let object = serde_json::to_value(message).unwrap_or_default();
-            let errors = violations.iter().map(|each| field_error(&object, &each.field, &each.description));
-            recorder.reject(*position, errors.collect());
+
+    fn existing(tally: &mut Tally) -> &mut u64 {
+        &mut tally.updated
+    }
+}
+
+impl FileRecord for OpenCaseRequest {
+    async fn send(cases: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
+        let request = BatchOpenCasesRequest { cases };
+        let response = patiently(async || service.monitoring().batch_open_cases(request.clone()).await).await?;
+        Ok((request.cases, outcomes!(response)))
+    }
+
+    fn existing(tally: &mut Tally) -> &mut u64 {
+        &mut tally.skipped
+    }
+}
+
+/// Sends records in batches. Without a service, the records are only checked.
+pub(super) async fn send<M: FileRecord>(
+    mut batches: Batches<M>,
+    service: Option<&Service>,
+    recorder: &mut Recorder<'_>,
+) -> anyhow::Result<()> {
+    while let Some(rows) = batches.next(recorder).await? {
+        let Some(service) = service else {
+            recorder.tally.created += rows.len() as u64;
+            continue;
+        };
+        let (positions, records): (Vec<Position>, Vec<M>) = rows.into_iter().unzip();
+        let (records, outcomes) = M::send(records, service).await?;
+        if outcomes.len() != records.len() {
+            bail!("the service returned {} results for {} records", outcomes.len(), records.len());
+        }
+        for ((position, record), outcome) in positions.into_iter().zip(records).zip(outcomes) {
+            let tally = &mut recorder.tally;
+            match outcome {
+                (ResultCode::Saved, true, ..) => tally.created += 1,
+                (ResultCode::Saved, false, ..) => *M::existing(tally) += 1,
+                (_, _, violations, msg) if violations.is_empty() => recorder.reject(position, RowError::of_row(msg)),
+                (_, _, violations, _) => {
+                    let record = serde_json::to_value(record).unwrap_or_default();
+                    let errors = violations.iter().map(|each| field_error(&record, &each.field, &each.description));
+                    recorder.reject(position, errors.collect());
+                }
+            }
         }
     }
     Ok(())
 }
 
-pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
+/// Reads the records of a file in batches.
+pub(super) fn batches<M: FileRecord>(
     source: &Source,
     format: InputFormat,
-    escape: Escape,
-    order: Option<Order>,
+    options: table::Options,
 ) -> anyhow::Result<Batches<M>> {
     if !format.is_table() {
         let is_list = format == InputFormat::Json;
@@ -69,8 +117,8 @@ pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
         return Batches::of_objects(BATCH, source, is_list, parse);
     }
     let header = Table::open(source)?.header;
-    let columns: Vec<Option<Column>> =
-        header.iter().map(|name| Column::of::<M>(name)).collect::<anyhow::Result<_>>()?;
+    let columns: Vec<Option<RecordColumn>> =
+        header.iter().map(|name| RecordColumn::of::<M>(name)).collect::<anyhow::Result<_>>()?;
     for (index, column) in columns.iter().enumerate().filter(|(_, column)| column.is_some()) {
         if let Some(first) = columns[..index].iter().position(|other| other == column) {
             bail!(
@@ -82,39 +130,29 @@ pub(super) fn batches<M: DeserializeOwned + Check + Send + 'static>(
             );
         }
     }
-    let is_date: Vec<bool> = columns.iter().map(|column| column.is_some_and(Column::is_timestamp)).collect();
     let mut named = header.iter().zip(&columns);
-    let reading = Reading {
-        escape,
-        dates: table::dates(source, &is_date, order)?,
-        is_exact: source.workbook.is_none()
-            && named.all(|(name, column)| column.is_some_and(|column| column.field.name == name))
-            && columns.len() == Column::number::<M>(),
-    };
-    let is_required = |column: &Option<Column>| column.is_some_and(|column| column.field.required);
-    let cells = columns.iter().rposition(is_required).map_or(0, |last| last + 1);
-    // Another reader has moved the file's position.
-    let rows =
-        Table::open(source)?.rows(cells, move |cells| parse(object(&columns, cells, &reading)?.to_string().as_bytes()));
+    let is_export = columns.len() == RecordColumn::number::<M>()
+        && named.all(|(name, column)| column.is_some_and(|column| column.field.name == name));
+    let rows = table::rows(source, columns, is_export, options, |texts| parse(object(texts)?.to_string().as_bytes()))?;
     Ok(Batches::read(BATCH, rows))
 }
 
-/// A column of a file of URLs or cases: a field of the record, or of the case in it.
+/// A column of a file of URLs or cases: a field of the record, or of its case.
 #[derive(Clone, Copy, PartialEq)]
-struct Column {
+struct RecordColumn {
     field: &'static Field,
     is_of_case: bool,
 }
 
 const CASE: &str = "case";
-/// Names of fields to clear, which no record has.
+/// The names of fields to clear. Records do not have this field.
 const CLEAR: &str = "clear";
 
-/// The source of files with URLs and cases. Lists of the interface have IDs of one company only.
+/// Where files of URLs and cases come from. Lists of the interface have the IDs of one company.
 const FORM: &str =
     "`compliance export` writes the fields that can be imported; lists of the interface cannot be imported";
 
-/// The text of the first record; empty if there is none.
+/// Returns the text of the first record; empty if there is none.
 fn first_record(source: &Source, is_list: bool) -> io::Result<Vec<u8>> {
     let mut text = source.text()?;
     if is_list {
@@ -130,7 +168,7 @@ fn first_record(source: &Source, is_list: bool) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Fails if a record has the ID of a list of the interface, so that not each record is refused separately.
+/// Fails if a record has an ID, as lists of the interface have. Otherwise each record would be an error.
 fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     let record: Map<String, Value> = serde_json::from_slice(record).unwrap_or_default();
     match ["id", "case_id"].iter().find(|name| record.contains_key(**name) && M::MESSAGE.field(name).is_none()) {
@@ -139,8 +177,8 @@ fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-impl Column {
-    /// The column of a heading; `None` if it has none.
+impl RecordColumn {
+    /// Returns the column of a heading; `None` for an empty heading.
     fn of<M: Check>(name: &str) -> anyhow::Result<Option<Self>> {
         if mapping::is_unnamed(name) {
             return Ok(None);
@@ -154,7 +192,7 @@ impl Column {
         }
     }
 
-    /// The message of the case within a record.
+    /// Returns the message of the case within a record.
     fn case<M: Check>() -> Option<&'static Message> {
         match M::MESSAGE.field(CASE)?.kind {
             Kind::Message(case) => Some(case),
@@ -162,40 +200,44 @@ impl Column {
         }
     }
 
-    /// How many columns an export has.
+    /// Returns the number of columns of an export.
     fn number<M: Check>() -> usize {
         let own = M::MESSAGE.names().filter(|name| ![CASE, CLEAR].contains(name)).count();
         own + Self::case::<M>().map_or(0, |case| case.fields.len())
     }
 
-    fn is_timestamp(self) -> bool {
-        self.field.form == "datetime"
-    }
-
-    /// The value of a cell; `None` if it is empty. What the export writes as JSON is read as JSON.
-    fn value(self, cell: &str, reading: &Reading) -> Result<Option<Value>, Vec<RowError>> {
+    /// Returns the value of a cell. Exports write fields that are not texts as JSON.
+    fn value(self, text: String) -> Result<Value, RowError> {
         let Field { name, kind, form, is_list, .. } = *self.field;
-        let refused = |reason| vec![RowError::new(name, cell, reason)];
         let is_text = !is_list && (!form.is_empty() || matches!(kind, Kind::Text | Kind::Choice(_)));
-        let text = reading.text(cell, false).map_err(refused)?;
-        Ok(match text.as_str() {
-            "" => None,
-            text if self.is_timestamp() => Some(reading.dates.instant(text).map_err(refused)?.into()),
-            text if is_text => Some(text.into()),
-            // An apostrophe before JSON would be part of it.
-            _ => Some(serde_json::from_str(cell).map_err(|error| refused(format!("The cell is not JSON: {error}.")))?),
-        })
+        if is_text {
+            return Ok(text.into());
+        }
+        serde_json::from_str(&text)
+            .map_err(|error| RowError::new(name, &text, format!("The cell is not JSON: {error}.")))
     }
 }
 
-/// The record of a row. An empty cell is a field that is not given.
-fn object(columns: &[Option<Column>], cells: &csv::StringRecord, reading: &Reading) -> Result<Value, Vec<RowError>> {
+impl Column for RecordColumn {
+    fn name(self) -> &'static str {
+        self.field.name
+    }
+
+    fn date_form(self) -> Option<DateForm> {
+        (self.field.form == "datetime").then_some(DateForm::Instant)
+    }
+
+    fn is_required(self) -> bool {
+        self.field.required
+    }
+}
+
+/// Returns the record of a row.
+fn object(texts: Vec<(RecordColumn, String)>) -> Result<Value, Vec<RowError>> {
     let (mut record, mut case) = (Map::new(), Map::new());
-    for (column, cell) in columns.iter().zip(cells) {
-        let Some(column) = column else { continue };
-        let Some(value) = column.value(cell, reading)? else { continue };
+    for (column, text) in texts {
         let object = if column.is_of_case { &mut case } else { &mut record };
-        object.insert(column.field.name.to_owned(), value);
+        object.insert(column.field.name.to_owned(), column.value(text).map_err(|error| vec![error])?);
     }
     if !case.is_empty() {
         record.insert(CASE.to_owned(), case.into());
@@ -204,7 +246,7 @@ fn object(columns: &[Option<Column>], cells: &csv::StringRecord, reading: &Readi
 }
 
 fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
-    // An error of the text itself names its place.
+    // Only an error of the text itself names its position.
     let read = serde_json::from_slice(line).or_else(|error| {
         let value: Value = serde_json::from_slice(line)?;
         proto_json::parse(value, M::MESSAGE).map_err(|_: serde_json::Error| error)
@@ -218,52 +260,9 @@ fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
     Err(violations.iter().map(|each| field_error(&object, &each.path, &each.message)).collect())
 }
 
-/// An error of the field at a path of a record, with its value.
+/// Returns the error of a field at a path, with its value.
 fn field_error(record: &Value, path: &str, reason: &str) -> RowError {
     let value = record.pointer(&format!("/{}", path.replace('.', "/")));
     let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     RowError::new(path, &text.unwrap_or_default(), reason)
-}
-
-pub(super) async fn check_only<M: Send + 'static>(
-    mut batches: Batches<M>,
-    recorder: &mut Recorder<'_>,
-) -> anyhow::Result<()> {
-    while let Some(rows) = batches.next(recorder).await? {
-        recorder.tally.created += rows.len() as u64;
-    }
-    Ok(())
-}
-
-pub(super) async fn open_cases(
-    mut batches: Batches<OpenCaseRequest>,
-    service: &Service,
-    recorder: &mut Recorder<'_>,
-) -> anyhow::Result<()> {
-    while let Some(rows) = batches.next(recorder).await? {
-        let (positions, cases): (Vec<_>, _) = rows.into_iter().unzip();
-        let request = BatchOpenCasesRequest { cases };
-        let response = patiently(async || service.monitoring().batch_open_cases(request.clone()).await).await?;
-        let results = response.results.into_iter();
-        let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg));
-        record(&positions, &request.cases, outcomes, recorder, |tally| &mut tally.skipped)?;
-    }
-    Ok(())
-}
-
-/// Sends observations, which are idempotent.
-pub(super) async fn observe_urls(
-    mut batches: Batches<UrlObservation>,
-    service: &Service,
-    recorder: &mut Recorder<'_>,
-) -> anyhow::Result<()> {
-    while let Some(rows) = batches.next(recorder).await? {
-        let (positions, observations): (Vec<_>, _) = rows.into_iter().unzip();
-        let request = ObserveUrlsRequest { observations };
-        let response = patiently(async || service.monitoring().observe_urls(request.clone()).await).await?;
-        let results = response.results.into_iter();
-        let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg));
-        record(&positions, &request.observations, outcomes, recorder, |tally| &mut tally.updated)?;
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The report: the rows that were not imported, and why.
+//! The report: invalid rows and their errors.
 
 use std::{
     fs::{self, OpenOptions},
@@ -25,10 +25,10 @@ pub(super) struct Entry {
 }
 
 const COLUMNS: [&str; 5] = ["row", "line", "field", "value", "reason"];
-/// The beginnings of a report, in NDJSON and in CSV.
+/// The beginning of a report, in NDJSON and in CSV.
 const BEGINNINGS: [&[u8]; 2] = [b"{\"row\":", b"row,line,field,value,reason"];
 
-/// Whether an existing file may be replaced: it is an earlier report, or empty.
+/// Whether the report may replace an existing file: an earlier report, or an empty file.
 fn is_report(path: &Path) -> io::Result<bool> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -38,15 +38,15 @@ fn is_report(path: &Path) -> io::Result<bool> {
     Ok(head.is_empty() || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)))
 }
 
-/// The file of the errors, which nothing is written to yet.
+/// The file of the report, before anything is written.
 pub(super) struct Report {
     pub(super) path: PathBuf,
     is_device: bool,
 }
 
 impl Report {
-    /// The report: `given`, or next to the imported file. Fails if it would take the name of anything but an earlier report, or
-    /// if it would be the imported file: by the same name, another one, a link, or an open descriptor of it.
+    /// Returns the report: `given`, or a file next to the imported file. Fails if it would replace anything except an earlier report, or if
+    /// it is the imported file under any name: a link, or an open descriptor.
     pub(super) fn check(given: Option<PathBuf>, imported: &Path) -> anyhow::Result<Self> {
         let is_device = given.as_deref().is_some_and(is_device);
         let path = given.unwrap_or_else(|| imported.with_added_extension("report.ndjson"));
@@ -68,7 +68,7 @@ impl Report {
         }
     }
 
-    /// Begins the report, which may block. It is CSV if its name ends in `.csv`, otherwise NDJSON.
+    /// Opens the report, which may block. It is CSV if its name ends in `.csv`, otherwise NDJSON.
     pub(super) fn create(&self) -> anyhow::Result<Output<Entry>> {
         let created = create(self.path.clone(), self.is_device);
         let (file, unfinished) = created.context("there is no report (choose another file with --report)")?;

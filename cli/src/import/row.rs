@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-/// Longest value in a report, in characters.
+/// Maximum length of a value in a report, in characters.
 const LONGEST_VALUE: usize = 200;
 
 /// One error of a row.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RowError {
-    /// The field; empty if it is an error of the whole row.
+    /// The field; empty for an error of the whole row.
     field: String,
     value: String,
     reason: String,
@@ -19,7 +19,7 @@ impl RowError {
         Self { field: field.to_owned(), value: value.chars().take(LONGEST_VALUE).collect(), reason: reason.into() }
     }
 
-    /// The error of a whole row.
+    /// Returns the error of a whole row.
     pub(super) fn of_row(reason: impl Into<String>) -> Vec<Self> {
         vec![Self::new("", "", reason)]
     }
@@ -34,5 +34,11 @@ pub(super) struct Position {
     pub(super) line: u64,
 }
 
-/// A row: its record, or its errors.
+/// The cells of a row, and the line on which it begins.
+pub(super) type Record = (u64, csv::StringRecord);
+
+/// The rows of a table.
+pub(super) type Records = Box<dyn Iterator<Item = anyhow::Result<Record>> + Send>;
+
+/// A row: its record or its errors.
 pub(super) type Parsed<R> = (Position, Result<R, Vec<RowError>>);

@@ -21,9 +21,9 @@ use super::{
     workbook::{self, Workbook},
 };
 
-/// Longest row in bytes. A quote that is never closed makes the rest of the file one row.
+/// Maximum length of a row, in bytes. A quote that is never closed makes the rest of the file one row.
 const LONGEST_ROW: u64 = 16 << 20;
-/// Bytes at the beginning that decide how a file is read.
+/// Bytes at the beginning of a file that determine how it is read.
 const HEAD: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -39,29 +39,29 @@ pub(crate) enum InputFormat {
 }
 
 impl InputFormat {
-    /// Whether it has columns below a row of names.
+    /// Whether the format has columns below a row of names.
     pub(super) fn is_table(self) -> bool {
         matches!(self, Self::Csv | Self::Xlsx)
     }
 }
 
-/// A file that can be read as UTF-8, or a workbook that was read.
+/// A file that can be read as UTF-8, or a workbook in memory.
 #[derive(Debug)]
 pub(crate) struct Source {
     file: File,
     encoding: Option<&'static encoding_rs::Encoding>,
     /// Whether a carriage return alone ends a line, as on an old Mac.
     ends_in_cr: bool,
-    /// Whether the last line has an end. Without one, the file may have been cut off.
+    /// Whether the last line has an end. Otherwise, the file may have been cut off.
     pub(super) ends_in_line_end: bool,
     pub(super) workbook: Option<Arc<Workbook>>,
     pub(super) size: u64,
-    /// Bytes that were read of a row. Readers of the text set it to 0 after each row.
+    /// Bytes of the current row. Readers of the text reset it to 0 after each row.
     pub(super) row: Arc<AtomicU64>,
 }
 
 impl Source {
-    /// Opens a file and checks its encoding, so that a file of another encoding is not garbled.
+    /// Opens a file, and checks its encoding.
     pub(super) fn open(path: &Path, encoding: Option<Encoding>) -> anyhow::Result<Self> {
         let shown = path.display();
         // A pipe without a writer must not block.
@@ -106,22 +106,22 @@ impl Source {
         Ok(source)
     }
 
-    /// The text from its beginning, without a byte order mark.
+    /// Returns the text from its beginning, without a byte order mark.
     pub(super) fn text(&self) -> io::Result<Box<dyn BufRead + Send>> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
         self.row.store(0, Ordering::Relaxed);
         let mut builder = DecodeReaderBytesBuilder::new();
-        // Without an encoding, only a byte order mark is considered, which marks UTF-16 or UTF-8.
+        // Without an encoding, only a byte order mark changes UTF-8 to UTF-16.
         builder.encoding(self.encoding).strip_bom(true).bom_override(true);
         let text = builder.build(Limited { inner: file, row: Arc::clone(&self.row) });
         let is_old_mac = self.ends_in_cr;
         Ok(Box::new(BufReader::with_capacity(64 << 10, LineFeeds { inner: text, is_old_mac })))
     }
 
-    /// Bytes of the file that were read so far.
+    /// Returns how many bytes of the file were read.
     pub(super) fn position(&self) -> u64 {
-        // Readers have a copy of the descriptor, which has the same position.
+        // Readers have copies of the descriptor, with the same position.
         (&self.file).stream_position().unwrap_or(0)
     }
 
@@ -131,7 +131,7 @@ impl Source {
         Ok(head)
     }
 
-    /// The format that was given, or else by the file's first characters and its name.
+    /// Returns the given format, or the format by the file's first characters and its name.
     pub(super) fn format(&self, path: &Path, given: Option<InputFormat>) -> anyhow::Result<InputFormat> {
         match given {
             _ if self.workbook.is_some() => return Ok(InputFormat::Xlsx),
@@ -152,7 +152,7 @@ impl Source {
     }
 }
 
-/// What a file is that is neither text nor a workbook in today's format.
+/// Names the format of a file that is neither text nor a current workbook.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("a workbook in the format of Excel 97 (.xls), or one with a password"),
@@ -162,7 +162,7 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a text begins with a JSON object or a list of objects, whatever the name of its file ends in.
+/// Whether a text begins with a JSON object or a list of objects.
 fn is_json(text: &[u8]) -> bool {
     let inner = text.get(1..).unwrap_or_default().trim_ascii_start();
     match text {
@@ -185,12 +185,12 @@ fn ends_in_line_end(mut file: &File) -> io::Result<bool> {
 
 /// Whether the lines of a text end in a carriage return alone.
 fn has_only_cr(head: &[u8]) -> bool {
-    // Parts at even places are outside of quotes.
+    // Parts with even positions are outside quotes.
     let has = |end: u8| head.split(|byte| *byte == b'"').step_by(2).any(|part| part.contains(&end));
     has(b'\r') && !has(b'\n')
 }
 
-/// Makes line feeds of carriage returns if they alone end lines.
+/// Replaces carriage returns with line feeds if lines have no other ends.
 struct LineFeeds<R> {
     inner: R,
     is_old_mac: bool,
@@ -208,7 +208,7 @@ impl<R: Read> Read for LineFeeds<R> {
     }
 }
 
-/// Fails at a row that is too long.
+/// A reader that fails at a row that is too long.
 struct Limited {
     inner: File,
     row: Arc<AtomicU64>,

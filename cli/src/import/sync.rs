@@ -1,4 +1,4 @@
-//! Sends affiliates as a roster, which the service compares with what the company has.
+//! Sends affiliates as a roster, which the service compares with the company's affiliates.
 
 use anyhow::bail;
 use compliance_api::{
@@ -19,12 +19,12 @@ use super::{
 use crate::service::{Service, refused};
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
-/// A roster without rows would say that the company has no affiliates; more likely it was cut off.
+/// A roster without rows was probably cut off. It would make all affiliates absent.
 const NO_ROWS: &str = "the file has no rows";
-/// What reports absent affiliates without changing them.
+/// Reports absent affiliates, and does not change them.
 const REPORT: &str = "report";
 
-/// `report` or a status.
+/// Parses `report` or a status.
 pub(super) fn absent(text: &str) -> Result<String, String> {
     let statuses = AffiliateInput::MESSAGE.field("status").map_or(&[][..], |field| field.one_of);
     if text == REPORT || statuses.contains(&text) {
@@ -33,7 +33,7 @@ pub(super) fn absent(text: &str) -> Result<String, String> {
     Err(format!("expected {REPORT} or a status: {}", statuses.join(", ")))
 }
 
-/// What is done with affiliates that the file does not have.
+/// What happens to affiliates that the file does not have.
 pub(super) struct Absent {
     is_reported: bool,
     pub(super) status: Option<String>,
@@ -41,20 +41,20 @@ pub(super) struct Absent {
 }
 
 impl Absent {
-    /// `absent` is `report`, or the status that they get.
+    /// `absent` is `report`, or the status that the affiliates get.
     pub(super) fn new(absent: Option<&str>, max: Option<i64>) -> Self {
         let status = absent.filter(|absent| *absent != REPORT).map(str::to_owned);
         Self { is_reported: absent.is_some(), status, max }
     }
 
-    /// The last message of a roster.
+    /// Returns the last message of a roster.
     fn request(&self, validate_only: bool) -> SyncAffiliatesRequest {
         let (absent_status, max_absent) = (self.status.clone(), self.max);
         SyncAffiliatesRequest { affiliates: Vec::new(), report_absent: true, absent_status, validate_only, max_absent }
     }
 }
 
-/// A stream of chunks to the service, and its responses.
+/// A stream of batches to the service, and its responses.
 struct Stream {
     requests: Option<mpsc::Sender<SyncAffiliatesRequest>>,
     responses: Streaming<SyncAffiliatesResponse>,
@@ -70,12 +70,12 @@ impl Stream {
 
     async fn send(&self, request: SyncAffiliatesRequest) {
         if let Some(requests) = &self.requests {
-            // If this fails, the service has ended the stream: its next message says why.
+            // This fails if the service has ended the stream. Its next message has the reason.
             let _ = requests.send(request).await;
         }
     }
 
-    /// The next response of the service.
+    /// Returns the next response of the service.
     async fn next(&mut self) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
         self.responses.message().await.map_err(|status| failed(&status))
     }
@@ -91,7 +91,7 @@ fn failed(status: &Status) -> anyhow::Error {
     }
 }
 
-/// Fails if more affiliates would get the status than may, before anything is written. Reads the rows to their end.
+/// Fails if too many affiliates would get the status. Reads all rows, and writes nothing.
 pub(super) async fn check_absent(
     mut batches: Batches<Affiliate>,
     absent: &Absent,
@@ -120,7 +120,7 @@ pub(super) async fn check_absent(
     Ok(())
 }
 
-/// Sends the rows.
+/// Sends the rows, and then the request about absent affiliates.
 pub(super) async fn send(
     mut batches: Batches<Affiliate>,
     mut absent: Absent,
@@ -129,7 +129,7 @@ pub(super) async fn send(
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
     let mut stream = Stream::open(service).await?;
-    // The rows of the items, by their positions in the roster.
+    // The rows, by their positions in the roster.
     let mut rows: Vec<u64> = Vec::new();
     while let Some(batch) = batches.next(recorder).await? {
         rows.extend(batch.iter().map(|(position, _)| position.row));
@@ -145,12 +145,12 @@ pub(super) async fn send(
         return Ok(());
     }
     recorder.absent_status.clone_from(&absent.status);
-    // An affiliate of a row that was not sent is in the file.
+    // An invalid row may be an affiliate that seems absent.
     if absent.status.is_some() && rows.len() as u64 != recorder.tally.rows {
-        tracing::warn!("affiliates that the file does not have keep their status, since some rows are not valid");
+        tracing::warn!("affiliates that the file does not have keep their status, because some rows are invalid");
         absent.status = None;
     }
-    // Only now is the roster known to be whole.
+    // The roster is whole now.
     stream.send(absent.request(dry_run)).await;
     stream.requests = None;
     while let Some(message) = stream.next().await? {
@@ -168,12 +168,12 @@ pub(super) async fn send(
         }
         recorder.flush().await?;
     }
-    // Now it is known if none are absent.
+    // Show the count even if it is 0.
     recorder.count_absent(0, 0);
     Ok(())
 }
 
-/// Records the results of rows, which the response has.
+/// Records the results of rows.
 fn record(
     response: Option<SyncAffiliatesResponse>,
     sent: Vec<(Position, Affiliate)>,
@@ -192,13 +192,13 @@ fn record(
     }
 }
 
-/// Why a row was refused. Positions in the roster are those of rows here.
+/// Returns the errors of a row. `rows` has the row of each position in the roster.
 fn errors(affiliate: &Affiliate, result: &AffiliateSyncResult, rows: &[u64]) -> Vec<RowError> {
     if !result.violations.is_empty() {
         let violations = result.violations.iter();
         return violations.map(|each| affiliate.error(&each.field, &each.description)).collect();
     }
-    // Names are reported as duplicates.
+    // A duplicate is always a name.
     let is_name = result.code() == ResultCode::Duplicate;
     let field = if is_name { "affiliate_name" } else { IDENTIFIER };
     let rows = result.conflicting_positions.iter().filter_map(|position| rows.get(usize::try_from(*position).ok()?));

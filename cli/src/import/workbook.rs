@@ -8,9 +8,9 @@ use std::{
 use anyhow::{Context as _, bail};
 use calamine::{DataRef, ExcelDateTime, ExcelDateTimeType, Reader as _, SheetType, SheetVisible, Xlsx};
 
-/// Bytes of a workbook that is read.
+/// Maximum size of a workbook, in bytes.
 const LARGEST: u64 = 20 << 20;
-/// Bytes that the texts of its cells have together, which are compressed in the file.
+/// Maximum size of all cell texts together, in bytes. They are compressed in the file.
 const LARGEST_TEXT: usize = 512 << 20;
 /// Last serial number of a day, 9999-12-31.
 const LAST_DAY: f64 = 2_958_466.0;
@@ -18,7 +18,7 @@ const LAST_DAY: f64 = 2_958_466.0;
 /// The cells of a sheet as texts.
 #[derive(Debug)]
 pub(super) struct Workbook {
-    /// Rows with their numbers in the sheet. Rows without cells are left out.
+    /// Rows that have cells, with their numbers in the sheet.
     pub(super) rows: Vec<(u64, Vec<String>)>,
     has_1904_epoch: bool,
 }
@@ -41,7 +41,7 @@ pub(super) fn read(file: &File, size: u64) -> anyhow::Result<Workbook> {
     let Some(name) = sheets.next() else { bail!("the workbook has no visible sheet") };
     let others: Vec<String> = sheets.collect();
     if !others.is_empty() {
-        tracing::warn!("only the first sheet {name:?} is read; left out: {}", others.join(", "));
+        tracing::warn!("only the first sheet {name:?} is read; ignored: {}", others.join(", "));
     }
     let mut cells = workbook.worksheet_cells_reader(&name).context(advice)?;
     let (mut rows, mut length) = (Vec::<(u64, Vec<String>)>::new(), 0);
@@ -68,19 +68,19 @@ pub(super) fn read(file: &File, size: u64) -> anyhow::Result<Workbook> {
 }
 
 impl Workbook {
-    /// The date that a number in a column of dates is: the cell has lost its format.
+    /// Returns the date of a number in a column of dates, whose cell has lost its format.
     pub(super) fn date(&self, text: &str) -> Option<String> {
         let number = text.parse().ok().filter(|number| (1.0..LAST_DAY).contains(number))?;
         Some(date(number, self.has_1904_epoch))
     }
 }
 
-/// The text of a cell, as CSV has it.
+/// Returns the text of a cell, as in CSV.
 fn text(value: &DataRef<'_>, has_1904_epoch: bool) -> String {
     match value {
         DataRef::Empty => String::new(),
         DataRef::Int(number) => number.to_string(),
-        // The shortest text of the number: 1001, not 1001.0.
+        // 1001, not 1001.0.
         DataRef::Float(number) => number.to_string(),
         DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => text.clone(),
         DataRef::SharedString(text) => (*text).to_owned(),
@@ -91,9 +91,9 @@ fn text(value: &DataRef<'_>, has_1904_epoch: bool) -> String {
     }
 }
 
-/// The day of a serial number, with its time unless that is midnight. A workbook knows no time zones.
+/// Returns the day of a serial number, with its time unless it is midnight. Workbooks have no time zones.
 fn date(serial: f64, has_1904_epoch: bool) -> String {
-    // A time is a fraction of a day, which is not exact.
+    // A time is a fraction of a day, which is inexact.
     let seconds = (serial * 86_400.0).round() as u64;
     let (day, time) = ((seconds / 86_400) as f64, seconds % 86_400);
     let day = ExcelDateTime::new(day, ExcelDateTimeType::DateTime, has_1904_epoch);

@@ -1,4 +1,4 @@
-//! Connections to a collector of traces.
+//! Connections to a trace collector.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -13,8 +13,8 @@ use tower::service_fn;
 /// How long a connection to the collector may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A channel to the collector at an `http` or `https` address, which connects when it is first needed. The authorities of an `https`
-/// address are in the file `ca`, or else those that the system trusts.
+/// Returns a channel to the collector at an `http` or `https` address. It connects with the first trace. The authorities of an `https`
+/// address are in the file `ca`; the default are the system's authorities.
 pub(super) fn connect(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsError> {
     let is_secure = address.scheme_str() == Some("https");
     let tls = is_secure.then(|| ClientTls::load(ca, None)).transpose()?;
@@ -26,13 +26,13 @@ pub(super) fn connect(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsE
             timeout(CONNECT_TIMEOUT, async {
                 let stream = TcpStream::connect((host.as_str(), port)).await?;
                 let Some(tls) = tls else { return Ok::<_, io::Error>(TokioIo::new(Either::Left(stream))) };
-                // Authorities may have been replaced. If they cannot be read, the previous ones stay.
+                // The file may have changed. If it cannot be read, the previous authorities stay in use.
                 let _ = tls.reload();
                 Ok(TokioIo::new(Either::Right(Box::new(tls.connect(&host, stream).await?))))
             })
             .await?
         }
     });
-    // With an `https` URI, the endpoint would add a TLS of its own.
+    // With an `https` URI, the endpoint would add its own TLS.
     Ok(Endpoint::from_static("http://collector").origin(address).connect_with_connector_lazy(connect))
 }

@@ -1,5 +1,6 @@
-//! The settings of a command: flags, environment variables and a configuration file, in this order of precedence. The values of
-//! the file take the place of the defaults of the command line, so they are parsed and checked by the same code.
+//! The settings of a command: flags, environment variables and a configuration file, in this order of precedence.
+//!
+//! The values of the file become defaults of the command line, so the same code parses and checks them.
 
 mod file;
 mod given;
@@ -22,38 +23,37 @@ use self::{
     given::{CONFIG, first_look, ignore_empty_variables, subcommand},
 };
 
-/// The exit status for settings that are wrong.
+/// The exit status for wrong settings.
 pub(crate) const WRONG_SETTING: u8 = 2;
 
 /// Where settings come from, and how they are shown.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Configuration")]
 pub(crate) struct ConfigurationArgs {
-    /// TOML file with settings, named as the flags. Flags and environment variables take precedence.
+    /// TOML file with settings that are named like the flags. Flags and environment variables take precedence.
     #[arg(id = CONFIG, long, env = "COMPLIANCE_CONFIG", value_name = "FILE", global = true)]
     file: Option<PathBuf>,
-    /// Print every setting of the command with its origin, in the form of a configuration file, and exit. Secrets are
-    /// hidden.
+    /// Print every setting of the command with its origin, as a configuration file, and exit. Secrets are hidden.
     #[arg(id = PRINT, long = "print-config", global = true)]
     print: bool,
 }
 
 impl ConfigurationArgs {
-    /// The file.
+    /// The configuration file.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// The commands of a program for which the file has a table.
+    /// Returns the commands of a program that have a table in the file.
     pub(crate) fn commands(&self, program: &Command) -> Vec<String> {
         let file = self.file.as_deref().and_then(|path| ConfigurationFile::read(path, program).ok());
         file.map(|file| file.commands().map(str::to_owned).collect()).unwrap_or_default()
     }
 }
 
-/// How the names of variables begin.
+/// The prefix of variable names.
 const PREFIX: &str = "COMPLIANCE_";
-/// The variable that is not a setting of a command.
+/// A variable that is not a setting of a command.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
 const PRINT: &str = "print-config";
 
@@ -74,7 +74,7 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIter
     if let Some((chosen, found)) = subcommand(&program, &matches)
         && found.get_flag(PRINT)
     {
-        // Nobody may be reading.
+        // Standard output may be closed.
         let _ = std::io::stdout().write_all(print::settings(&program, chosen, found, file.as_ref()).as_bytes());
         exit(0)
     }
@@ -86,12 +86,12 @@ pub(crate) fn try_parse<P: CommandFactory + FromArgMatches>(arguments: &[OsStrin
     let (program, _) = with_file(P::command(), arguments).map_err(|error| format!("{error:#}"))?;
     let parsed = ignore_empty_variables(program).try_get_matches_from(arguments);
     let parsed = parsed.and_then(|mut matches| P::from_arg_matches_mut(&mut matches));
-    // The rest is usage.
+    // The other lines explain the usage.
     parsed
         .map_err(|error| error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
-/// The program with the values of the configuration file as its defaults, and the file, if one is given.
+/// Returns the program with the values of the configuration file as its defaults, and the file, if one is given.
 fn with_file(program: Command, arguments: &[OsString]) -> anyhow::Result<(Command, Option<ConfigurationFile>)> {
     let given = first_look(&program, arguments);
     let Some(path) = &given.file else { return Ok((program, None)) };
@@ -99,8 +99,8 @@ fn with_file(program: Command, arguments: &[OsString]) -> anyhow::Result<(Comman
     Ok((file.apply(program, &given), Some(file)))
 }
 
-/// The variables of the environment whose names begin like those of settings, and that no command knows. Deployment tools set
-/// variables for others, too, so they are not errors.
+/// Returns environment variables that are named like settings and that no command has. They are not errors: deployment tools also set
+/// variables for other programs.
 pub(crate) fn unknown_variables(program: &Command) -> Vec<String> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut unknown: Vec<String> =
@@ -114,20 +114,20 @@ fn is_variable(command: &Command, name: &str) -> bool {
     own || command.get_subcommands().any(|subcommand| is_variable(subcommand, name))
 }
 
-/// The origin of the value that an error rejects, unless it is the command line.
+/// Returns the origin of the value that an error rejects; `None` for the command line.
 fn origin_of_wrong_value(error: &clap::Error, command: &Command, file: Option<&ConfigurationFile>) -> Option<String> {
     let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
     let long = shown.strip_prefix("--")?.split([' ', '=']).next()?;
     let variable = find(command, long)?.get_env()?;
     if std::env::var_os(variable).is_some_and(|set| set == value.as_str()) {
-        return Some(format!("that of the environment variable {}", variable.display()));
+        return Some(format!("in the environment variable {}", variable.display()));
     }
     let file = file.filter(|file| file.has(long, value))?;
     Some(format!("in {}", file.path.display()))
 }
 
-/// The argument with a long flag, of a command or one of its subcommands.
+/// Returns the argument with a long flag, of a command or one of its subcommands.
 fn find<'a>(command: &'a Command, long: &str) -> Option<&'a Arg> {
     let own = command.get_arguments().find(|argument| argument.get_long() == Some(long));
     own.or_else(|| command.get_subcommands().find_map(|subcommand| find(subcommand, long)))

@@ -3,11 +3,11 @@
 use http_server::HEALTH_CONNECTIONS;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// More are of no use, and some systems have a hard limit of a billion.
+/// More are not useful, and some systems have a hard limit of a billion.
 const MOST: u64 = 1 << 20;
-/// Descriptors for everything but the connections of clients and of the database: logs, timers, ports, key sets, files.
+/// Descriptors for everything except client and database connections: logs, timers, ports, key sets, files.
 const OTHERS: usize = 64;
-/// A port accepts at least so many connections, however few descriptors there are.
+/// Minimum connections of a port, however few descriptors there are.
 const FEWEST_CONNECTIONS: usize = 8;
 
 /// The file descriptors that the process may have.
@@ -15,7 +15,7 @@ const FEWEST_CONNECTIONS: usize = 8;
 pub(crate) struct Descriptors(usize);
 
 impl Descriptors {
-    /// As many as the process may have once it has raised its limit; `None` if that cannot be read.
+    /// Returns the hard limit; `None` if it cannot be read.
     pub(crate) fn most() -> Option<u64> {
         getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(_, hard)| hard)
     }
@@ -41,8 +41,8 @@ impl Descriptors {
         Self(usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
-    /// Lowers the number of a port's connections if there are too few descriptors for it. The process has so many
-    /// `ports`, and needs `others` for the connections that it makes itself.
+    /// Lowers the maximum connections of a port if there are too few descriptors. `ports` is the number of ports, and `others` the number of
+    /// connections that the process itself makes.
     pub(crate) fn bound(self, port: &str, max_connections: &mut usize, ports: usize, others: usize) {
         let available = self.0.saturating_sub(OTHERS + others) / ports;
         let connections = available.saturating_sub(HEALTH_CONNECTIONS).max(FEWEST_CONNECTIONS);
@@ -63,7 +63,7 @@ mod tests {
     use super::Descriptors;
 
     #[test]
-    fn each_port_has_its_share_of_the_descriptors() {
+    fn ports_divide_the_descriptors() {
         let connections = |descriptors, ports| {
             let mut connections = 10_000;
             Descriptors(descriptors).bound("REST", &mut connections, ports, 16);

@@ -10,10 +10,10 @@ use core_server::database::DatabaseError;
 
 use crate::program::configuration::WRONG_SETTING;
 
-/// The status of a program that a closed pipe ends, as shells report it: 128 and the number of SIGPIPE.
+/// The status after a closed pipe, as shells report it: 128 plus the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
 
-/// A setting that turns out to be wrong after the command line was parsed. The program ends with status 2, too.
+/// A wrong setting that is found after the command line was parsed. The program ends with status 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {verb}: {cause}")]
 pub(crate) struct InvalidSetting {
@@ -24,20 +24,19 @@ pub(crate) struct InvalidSetting {
 }
 
 impl InvalidSetting {
-    /// A setting with a wrong value, as [`named`](super::names::named) names it.
+    /// A setting with a wrong value, in the form of [`named`](super::names::named).
     pub(crate) fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: impl Into<String>) -> impl FnOnce(E) -> Self {
         move |cause| Self { setting: setting.into(), verb: "is wrong", cause: cause.into() }
     }
 
-    /// A setting that must be given, with what it may be.
+    /// A setting that must be given, and its possible values.
     pub(crate) fn missing(setting: impl Into<String>, allowed: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { setting: setting.into(), verb: "is required", cause: allowed.into() }
     }
 }
 
-/// Prints an error and its causes to standard error. Returns the exit status: 2 if a setting or the database's set-up is wrong,
-/// otherwise 1. If a reader
-/// has left, such as `head`, nothing is printed.
+/// Prints an error and its causes to standard error, and returns the exit status: 2 if a setting or the database's setup is wrong,
+/// otherwise 1. If the reader of standard output has left, such as `head`, nothing is printed.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let is_closed = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
@@ -48,7 +47,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if is_wrong_setting(error) { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
 }
 
-/// Whether waiting and trying again does not help: a setting is wrong, or the database is one that the service cannot use.
+/// Whether a retry cannot help: a setting is wrong, or the service cannot use the database.
 fn is_wrong_setting(error: &anyhow::Error) -> bool {
     let is_of_database = |cause: &(dyn Error + 'static)| {
         cause.downcast_ref::<DatabaseError>().is_some_and(DatabaseError::is_wrong_setting)
@@ -56,7 +55,7 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<InvalidSetting>() || is_of_database(cause))
 }
 
-/// The error followed by its causes. A cause that the text already contains is left out.
+/// Returns the error followed by its causes, except causes that the text already contains.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -76,7 +75,7 @@ mod tests {
     use super::{InvalidSetting, is_wrong_setting};
 
     #[test]
-    fn what_waiting_does_not_mend_is_a_wrong_setting() {
+    fn errors_that_no_retry_resolves_are_wrong_settings() {
         let host = || "db".to_owned();
         let source = || sqlx::Error::PoolTimedOut;
         for wrong in [

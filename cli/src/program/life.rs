@@ -1,4 +1,4 @@
-//! The life of a program: its threads, its clock, and how signals end it.
+//! The life cycle of a program: threads, clock, and shutdown by signals.
 
 use std::{
     pin::pin,
@@ -13,11 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::program::signals::Signals;
 
-/// How long connections may take to come back to the pool, as after an abandoned statement.
+/// How long connections may take to return to the pool, for example after an abandoned statement.
 const POOL_CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs an asynchronous program to its end on threads of its own. Blocking calls that are still running then do not
-/// delay the exit.
+/// Runs an asynchronous program on its own threads. Blocking calls that still run at its end do not delay the exit.
 pub(crate) fn block_on<T>(program: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let threads = threads.context("the program cannot start its threads")?;
@@ -26,8 +25,8 @@ pub(crate) fn block_on<T>(program: impl Future<Output = anyhow::Result<T>>) -> a
     result
 }
 
-/// Runs a program that serves until the token is cancelled. The first signal cancels it, so that accepted requests are
-/// finished; the second ends the program at once, with status 1.
+/// Runs a program that serves until the token is cancelled. The first signal cancels the token, and accepted requests are finished. The
+/// second signal ends the program immediately, with status 1.
 pub(crate) fn serve_until_signal<F>(serve: impl FnOnce(CancellationToken) -> F) -> anyhow::Result<ExitCode>
 where
     F: Future<Output = anyhow::Result<()>>,
@@ -46,21 +45,21 @@ where
         tokio::select! {
             result = served => result.map(|()| ExitCode::SUCCESS),
             signal = signals.next() => {
-                tracing::warn!(signal, "stopping at once");
+                tracing::warn!(signal, "stopping immediately");
                 Ok(ExitCode::FAILURE)
             }
         }
     })
 }
 
-/// Closes the connections to the database; those that do not come back within 10 s are cut off.
+/// Closes the connections to the database. After 10 s, connections that are still in use are cut off.
 pub(crate) async fn close_pool(pool: &PgPool) {
     if timeout(POOL_CLOSE_TIMEOUT, pool.close()).await.is_err() {
         tracing::warn!("connections to the database are still in use and are cut off");
     }
 }
 
-/// The seconds since 1970, as tokens count them. Fails if the system's clock shows an earlier time.
+/// Returns the seconds since 1970, as tokens count them. Fails if the system's clock shows an earlier time.
 pub(crate) fn unix_now() -> anyhow::Result<i64> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock shows a time before 1970")?;
     Ok(since.as_secs() as i64)

@@ -20,8 +20,8 @@ use tracing_subscriber::{
 
 use self::repeats::{Repeats, WithoutRepeats};
 
-/// The default filter. It leaves out PostgreSQL notices such as "relation already exists", and the access log's lines for
-/// requests that the service did not fail: they cost time at the rates that it serves.
+/// The default filter. It leaves out PostgreSQL notices such as "relation already exists", and access lines of successful requests,
+/// which cost time at high rates.
 const DEFAULT: &str = "info,access=warn,sqlx::postgres::notice=warn";
 
 /// Filter and format of the log.
@@ -51,7 +51,7 @@ fn filter(text: &str) -> Result<Targets, String> {
     let text = if text.trim().is_empty() { DEFAULT } else { text };
     let allowed =
         "must be a level (off, error, warn, info, debug, trace) or levels of modules, such as info,sqlx=debug";
-    // The parser takes any other word for a module, all events of which are logged.
+    // The parser would read any other word as a module, and log all of its events.
     let is_level = |text: &str| !text.trim().is_empty() && text.trim().parse::<LevelFilter>().is_ok();
     if !text.split(',').all(|part| is_level(part.rsplit_once('=').map_or(part, |(_, level)| level))) {
         return Err(allowed.to_owned());
@@ -59,15 +59,15 @@ fn filter(text: &str) -> Result<Targets, String> {
     text.parse().map_err(|_| allowed.to_owned())
 }
 
-/// The filter in use, which can be replaced.
+/// The current filter, which can be replaced.
 static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
-/// The filter of the log that is in use.
+/// Returns the current filter.
 pub(crate) fn current_filter() -> String {
     FILTER.get().and_then(|handle| handle.with_current(ToString::to_string).ok()).unwrap_or_default()
 }
 
-/// Replaces the filter of the log. Fails, and changes nothing, if it is not one.
+/// Replaces the filter. If the text is not a filter, this fails and changes nothing.
 pub(crate) fn set_filter(text: &str) -> Result<(), String> {
     let filter = filter(text)?;
     let handle = FILTER.get().ok_or("the log has no filter")?;
@@ -77,9 +77,9 @@ pub(crate) fn set_filter(text: &str) -> Result<(), String> {
 /// Starts logging to standard error, panics included.
 pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     let (filter, handle) = reload::Layer::new(args.filter.clone());
-    // Logging is set up once.
+    // This function runs once.
     let _ = FILTER.set(handle);
-    // By default a failed write is reported on standard error too, and that panics when standard error is closed.
+    // By default, the layer reports a failed write on standard error, and panics if standard error is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
     let repeats = Repeats::default();
     repeats.report().context("the log cannot start its thread")?;

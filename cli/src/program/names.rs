@@ -1,6 +1,6 @@
-//! The names of a setting: its flag and its variable.
+//! The names of a setting: flag and variable.
 
-/// The variable of a setting, from the name of its flag.
+/// Returns the variable of a flag.
 pub(crate) fn variable(setting: &str) -> String {
     match setting {
         // Other tools know the database by this name.
@@ -9,7 +9,7 @@ pub(crate) fn variable(setting: &str) -> String {
     }
 }
 
-/// A setting in messages, from the name of its flag: `--rest-addr (COMPLIANCE_REST_ADDR)`.
+/// Returns a flag and its variable for messages: `--rest-addr (COMPLIANCE_REST_ADDR)`.
 pub(crate) fn named(setting: &str) -> String {
     format!("--{setting} ({})", variable(setting))
 }

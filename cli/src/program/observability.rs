@@ -1,4 +1,4 @@
-//! What operators see of a running program: metrics at the admin address, and traces.
+//! Metrics at the admin address, and traces.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -22,10 +22,10 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::program::{collector, failure::InvalidSetting, logging, names::named, ports::Port};
 
-/// Connections of the admin port: a few collectors of metrics, and a person.
+/// Maximum connections of the admin port: a few metric collectors and a person.
 const MAX_CONNECTIONS: usize = 32;
 
-/// The longest filter of the log, in bytes, and how long it may take to arrive.
+/// Maximum size of a log filter, in bytes, and how long it may take to arrive.
 const MAX_FILTER: usize = 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -35,11 +35,10 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Observability")]
 pub(crate) struct TelemetryArgs {
-    /// Name of this process in metrics, traces and the log, which differs from that of every other one [default: host name
-    /// and process ID].
+    /// Unique name of this process in metrics, traces and the log [default: host name and process ID].
     #[arg(long, env = "COMPLIANCE_INSTANCE", value_name = "NAME")]
     instance: Option<String>,
-    /// Address of metrics for Prometheus (`/metrics`), and of the log's filter (`/log`). Without it, nothing is measured.
+    /// Address of Prometheus metrics (`/metrics`) and of the log filter (`/log`). Without it, nothing is measured.
     #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
     admin_addr: Option<SocketAddr>,
     /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without it,
@@ -50,13 +49,13 @@ pub(crate) struct TelemetryArgs {
     /// PEM file with the authorities of an https --otlp-endpoint [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_OTLP_CA", value_name = "FILE")]
     otlp_ca: Option<PathBuf>,
-    /// Fraction of the requests without a trace context that are traced, from 0 to 1. A request with a context is traced if
-    /// its sender traces it.
+    /// Fraction of requests without a trace context that are traced, from 0 to 1. A request with a context is traced if its sender
+    /// traces it.
     #[arg(long, env = "COMPLIANCE_TRACE_RATIO", default_value_t = 1.0, value_name = "PART", value_parser = ratio)]
     trace_ratio: f64,
 }
 
-/// Metrics that are served and traces that are sent until it is dropped.
+/// Serves metrics and sends traces until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
     _admin: Option<[AbortOnDropHandle<()>; 2]>,
@@ -64,8 +63,8 @@ pub(crate) struct Telemetry {
 }
 
 impl TelemetryArgs {
-    /// Starts what the settings ask for. Must come before what is measured. `program` names the service in traces,
-    /// `commit` the build in metrics.
+    /// Starts what the settings enable. Only what happens afterwards is measured. `program` names the service in traces, `commit` the
+    /// build in metrics.
     pub(crate) fn start(&self, program: &'static str, commit: &'static str) -> anyhow::Result<Telemetry> {
         let port = self.admin_addr.map(|addr| Port::bind(addr, false, "admin-addr"));
         let port = port.transpose()?;
@@ -81,7 +80,7 @@ impl TelemetryArgs {
         Ok(Telemetry { _admin: admin, _traces: traces })
     }
 
-    /// The name of this process, which differs from that of every other one.
+    /// Returns the unique name of this process.
     pub(crate) fn instance(&self) -> String {
         self.instance.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| {
             let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
@@ -105,7 +104,7 @@ fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Resu
         request_time: None,
     };
     let limits = ConnectionLimits { max_connections: MAX_CONNECTIONS, ..ConnectionLimits::default() };
-    // They are served to the end of the shutdown.
+    // Metrics are served until the end of the shutdown.
     #[allow(clippy::disallowed_methods, reason = "each connection is a task of its own")]
     let served = tokio::spawn(async move {
         if let Err(error) = http_server::serve(listener, app, limits, CancellationToken::new()).await {
@@ -120,13 +119,13 @@ async fn answer() -> Response {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::render()).into_response()
 }
 
-/// The filter of the log.
+/// Returns the log filter.
 async fn log_filter() -> String {
     format!("{}\n", logging::current_filter())
 }
 
-/// Changes the filter of the log, until the program ends. Only for this machine: a port for collectors of metrics is often open to
-/// others, and a filter can make the log large.
+/// Changes the log filter until the program ends. Only this machine may: a metrics port is often open to others, and a filter can make
+/// the log large.
 async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     let is_local = http_server::peer().is_some_and(|peer| peer.ip().to_canonical().is_loopback());
     if !is_local {

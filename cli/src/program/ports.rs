@@ -1,4 +1,4 @@
-//! The ports of a program: bound first, opened once requests can be served.
+//! The ports of a program: bound first, and opened when it can serve requests.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ const BACKLOG: u32 = 4096;
 #[derive(Debug)]
 pub(crate) struct Port {
     socket: Socket,
-    /// The error message if it cannot be opened.
+    /// The error message if the port cannot be opened.
     error: String,
 }
 
@@ -22,18 +22,18 @@ pub(crate) struct Port {
 enum Socket {
     /// Connections are refused.
     Bound(TcpSocket),
-    /// Somebody else serves it in the meantime.
+    /// Another server accepts connections until the program is ready.
     Open(std::net::TcpListener),
 }
 
 impl Port {
-    /// Binds a port, which other processes may share if `reuse` is set. An error names the setting of the address.
+    /// Binds a port. If `reuse` is set, other processes may share it. An error names the setting of the address.
     pub(crate) fn bind(address: SocketAddr, reuse: bool, setting: &str) -> anyhow::Result<Self> {
         let variable = variable(setting);
         let error = format!("cannot listen at {address} (choose another address with --{setting} or {variable})");
         let bind = || -> std::io::Result<TcpSocket> {
             let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-            // Otherwise recently closed connections would keep a restarted program from its port.
+            // Otherwise, recently closed connections would block the port after a restart.
             socket.set_reuseaddr(true)?;
             socket.set_reuseport(reuse)?;
             socket.bind(address)?;
@@ -43,7 +43,7 @@ impl Port {
         Ok(Self { socket: Socket::Bound(socket), error })
     }
 
-    /// Opens the port for those that serve until the program is ready. It stays open until [`Self::listen`].
+    /// Opens the port for a server that responds until the program is ready. The port stays open until [`Self::listen`].
     pub(crate) fn open(self) -> anyhow::Result<(TcpListener, Self)> {
         let error = self.error.clone();
         let opened = self.listen()?.into_std().and_then(|opened| {

@@ -13,7 +13,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Starts to listen. From here on the signals no longer end the process by themselves.
+    /// Starts to listen. From now on, the signals no longer end the process directly.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("signals cannot be received");
         Ok(Self {
@@ -38,7 +38,7 @@ impl Signals {
         }
     }
 
-    /// Runs `work` until it ends. Fails if a signal comes before.
+    /// Runs `work` until it ends. Fails if a signal arrives earlier.
     pub(crate) async fn or<T>(&mut self, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
         tokio::select! {
             done = work => done,
@@ -47,8 +47,8 @@ impl Signals {
     }
 }
 
-/// Whether SIGHUP was ignored when the program started. Assumed where the system does not show it, so that the signal
-/// keeps its disposition.
+/// Whether SIGHUP was ignored when the program started. If the system does not show it, the answer is yes: the signal then keeps its
+/// disposition.
 fn hangup_is_ignored() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

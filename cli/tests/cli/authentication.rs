@@ -86,7 +86,7 @@ fn tokens_of_the_commands_are_accepted() {
     // The service is not the only thing that it looks at.
     let found = folder.run(&data, &format!("{doctor} || true"));
     let token = found.lines().find(|line| line.contains("token")).unwrap();
-    assert!(token.contains("it is of company 1"), "{found}");
+    assert!(token.contains("it is for company 1"), "{found}");
 }
 
 #[test]

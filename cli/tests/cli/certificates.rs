@@ -421,7 +421,7 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     assert!(printed.contains("serves") && printed.contains("accepts the token"), "{printed}{log}");
     let forged = token().chars().rev().collect::<String>();
     let (_, printed, _) = doctor(folder, &https, &right, &forged);
-    assert!(printed.contains("it refuses the token"), "{printed}");
+    assert!(printed.contains("it does not accept the token"), "{printed}");
 }
 
 /// Flags and their values.

@@ -199,7 +199,7 @@ fn the_table_of_a_command_sets_its_log() {
     let data = DataDir::new();
     std::fs::create_dir_all(data.path()).unwrap();
     let file = data.path().join("settings.toml");
-    let warning = "a variable that is no setting";
+    let warning = "unknown variable in the environment";
     let logged = |settings: &str| {
         std::fs::write(&file, settings).unwrap();
         let mut command = compliance(&data);

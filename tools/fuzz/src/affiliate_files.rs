@@ -2,8 +2,8 @@
 
 #[path = "../../../cli/src/import/affiliate.rs"]
 mod affiliate;
-#[path = "../../../cli/src/import/cell.rs"]
-mod cell;
+#[path = "../../../cli/src/import/csv_text.rs"]
+mod csv_text;
 #[path = "../../../cli/src/import/dates.rs"]
 mod dates;
 #[path = "../../../cli/src/import/encoding.rs"]
@@ -30,6 +30,8 @@ use compliance_api::{
 use self::{mapping::Mapping, source::Source};
 use compliance_api::csv_cell::{Escape, cell};
 
+const OPTIONS: table::Options = table::Options { escape: Escape::Formulas, dates: None };
+
 /// A file of this process.
 fn path(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("compliance-fuzz-{}-{name}", std::process::id()))
@@ -43,7 +45,7 @@ fn read(name: &str, bytes: &[u8]) -> Option<Vec<AffiliateInput>> {
     // What is open stays readable.
     std::fs::remove_file(&path).unwrap();
     let mut affiliates = Vec::new();
-    for row in table::rows(&source.ok()?, &Mapping::new(&[]).unwrap(), Escape::Formulas, None).ok()? {
+    for row in affiliate::rows(&source.ok()?, &Mapping::new(&[]).unwrap(), OPTIONS).ok()? {
         if let (_, Ok(affiliate)) = row.ok()? {
             affiliates.push(affiliate.input);
         }

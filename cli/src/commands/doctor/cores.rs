@@ -1,4 +1,4 @@
-//! The cores of a gateway: whether they can be connected to from here, and whether they take the token.
+//! The cores of a gateway: whether this machine can connect to them, and whether they accept the token.
 
 use std::{
     io,
@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use crate::program::CoreTlsArgs;
 use compliance_api::{
     PrivateUrl,
     v1::{CheckAccessRequest, access_service_client::AccessServiceClient},
@@ -28,29 +27,26 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tower::service_fn;
 
-use super::finding::{Finding, State};
+use super::finding::{Finding, State, ok, problem};
+use crate::program::CoreTlsArgs;
 
 /// How long each step of a connection may take.
 const STEP_TIME: Duration = Duration::from_secs(5);
 const CHECK: &str = "core";
-/// What a client of HTTP/2 begins with: RFC 9113, 3.4.
+/// How an HTTP/2 client begins: RFC 9113, 3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What a core ended the connection with, once it is known.
-type Ended = Arc<Mutex<Option<(Failure, String)>>>;
+/// Why a core has closed the connection, once it is known.
+type Closed = Arc<Mutex<Option<(Failure, String)>>>;
 
-/// One finding for each address of each core, and one for the token.
+/// Returns a finding for each address of each core, and one for the token.
 pub(super) async fn check(cores: &[PrivateUrl], tls: &CoreTlsArgs, token: Option<&str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for url in cores {
         let name = url.to_string();
-        let wrong = || Finding::new(CHECK, State::Problem, format!("{name} names no host"), "see --core-url");
-        let Ok(uri) = url.reveal().trim().parse::<Uri>() else {
-            findings.push(wrong());
-            continue;
-        };
-        let Some(host) = uri.host().map(|host| host.trim_start_matches('[').trim_end_matches(']').to_owned()) else {
-            findings.push(wrong());
+        let uri = url.reveal().trim().parse::<Uri>().unwrap_or_default();
+        let Some(host) = uri.host().map(|host| host.trim_matches(['[', ']']).to_owned()) else {
+            findings.push(problem(CHECK, format!("{name} has no host"), "see --core-url"));
             continue;
         };
         let is_secure = uri.scheme_str() == Some("https");
@@ -59,9 +55,12 @@ pub(super) async fn check(cores: &[PrivateUrl], tls: &CoreTlsArgs, token: Option
         let addresses = match resolved.map_err(|_| io::Error::from(io::ErrorKind::TimedOut)).flatten() {
             Ok(addresses) => addresses.collect::<Vec<_>>(),
             Err(error) => {
-                let next_step = "correct the name in --core-url, or see the name servers of this machine";
                 let found = format!("{name}: the name cannot be resolved: {error}");
-                findings.push(Finding::new(CHECK, State::Problem, found, next_step));
+                findings.push(problem(
+                    CHECK,
+                    found,
+                    "correct the name in --core-url, or see the name servers of this machine",
+                ));
                 continue;
             }
         };
@@ -82,29 +81,30 @@ struct CheckedCore {
 
 impl CheckedCore {
     async fn check(&self, tls: &CoreTlsArgs, token: Option<&str>) -> Vec<Finding> {
-        let ended = Ended::default();
-        let channel = match self.connect(tls, &ended).await {
+        let closed = Closed::default();
+        let channel = match self.connect(tls, &closed).await {
             Ok(channel) => channel,
             Err(finding) => return vec![finding],
         };
         let asked = HealthClient::new(channel.clone()).check(timed(HealthCheckRequest::default())).await;
         let mut findings = vec![match asked {
             Ok(health) if health.get_ref().status() == ServingStatus::Serving => {
-                Finding::new(CHECK, State::Ok, format!("{} serves", self.name), "")
+                ok(CHECK, format!("{} serves", self.name))
             }
-            Ok(_) => self.problem("it is not ready", "see its log: it waits for its database"),
+            Ok(_) => self.problem("it is not ready", "see its log: it is waiting for its database"),
             Err(status) => {
-                let noted = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
-                // The call may have failed before the core's reason was read, which is lost with its connection.
-                let ended = match noted {
-                    Some(ended) => Some(ended),
-                    None => timeout(STEP_TIME, self.end_reason(tls)).await.ok().flatten(),
+                let noted = closed.lock().unwrap_or_else(PoisonError::into_inner).take();
+                // If the call fails before the reason is read, the reason is lost with the connection.
+                let closed = match noted {
+                    Some(closed) => Some(closed),
+                    None => timeout(STEP_TIME, self.close_reason(tls)).await.ok().flatten(),
                 };
-                if let Some((failure, error)) = ended {
-                    self.insecure(failure, &error)
-                } else {
-                    let next_step = "see whether it is a core; its log has the reason from its side";
-                    self.problem(&format!("it does not respond: {}", status.message()), next_step)
+                match closed {
+                    Some((failure, error)) => self.insecure(failure, &error),
+                    None => self.problem(
+                        &format!("it does not respond: {}", status.message()),
+                        "see whether it is a core; its log has the reason from its side",
+                    ),
                 }
             }
         }];
@@ -116,8 +116,8 @@ impl CheckedCore {
         findings
     }
 
-    /// A connection on which nothing was sent yet.
-    async fn connect(&self, tls: &CoreTlsArgs, ended: &Ended) -> Result<Channel, Finding> {
+    /// Connects, and sends nothing yet.
+    async fn connect(&self, tls: &CoreTlsArgs, closed: &Closed) -> Result<Channel, Finding> {
         let stream = match timeout(STEP_TIME, TcpStream::connect(self.address)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
@@ -129,14 +129,14 @@ impl CheckedCore {
                 return Err(self.problem("cannot connect: no response", next_step));
             }
         };
-        let report = |ended: &Ended| {
-            let ended = Arc::clone(ended);
+        let report = |closed: &Closed| {
+            let closed = Arc::clone(closed);
             move |failure, error: &io::Error| {
-                *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((failure, error.to_string()));
+                *closed.lock().unwrap_or_else(PoisonError::into_inner) = Some((failure, error.to_string()));
             }
         };
         if !self.is_secure {
-            return Ok(once(Reporting::plain(stream, report(ended))));
+            return Ok(once(Reporting::plain(stream, report(closed))));
         }
         let tls = match tls.load().map(|tls| tls.map_or_else(|| ClientTls::load(None, None), Ok)) {
             Ok(Ok(tls)) => tls,
@@ -144,19 +144,19 @@ impl CheckedCore {
             Err(error) => return Err(self.problem(&error.to_string(), "correct these files")),
         };
         match timeout(STEP_TIME, tls.connect(&self.host, stream)).await {
-            Ok(Ok(stream)) => Ok(once(Reporting::secure(stream, report(ended)))),
+            Ok(Ok(stream)) => Ok(once(Reporting::secure(stream, report(closed)))),
             Ok(Err(error)) => Err(self.insecure(Failure::of_handshake(&error), &error.to_string())),
             Err(_) => Err(self.insecure(Failure::Timeout, "no response")),
         }
     }
 
-    /// Why the core ends a new connection, if it gives a reason.
-    async fn end_reason(&self, tls: &CoreTlsArgs) -> Option<(Failure, String)> {
+    /// Returns why the core closes a new connection, if it gives a reason.
+    async fn close_reason(&self, tls: &CoreTlsArgs) -> Option<(Failure, String)> {
         let mut stream = TcpStream::connect(self.address).await.ok()?;
         let mut first = [0; 16];
         let read = if self.is_secure {
             let tls = tls.load().ok()?.map_or_else(|| ClientTls::load(None, None), Ok).ok()?;
-            // Nothing is sent, so the core closes the connection without a reset, which would overtake the reason.
+            // Nothing is sent: a core that has received data resets the connection, and the reset arrives before the reason.
             tls.connect(&self.host, stream).await.ok()?.read(&mut first).await
         } else {
             stream.write_all(HTTP2_PREFACE).await.ok()?;
@@ -166,7 +166,7 @@ impl CheckedCore {
         Some((Failure::of(&error)?, error.to_string()))
     }
 
-    /// Why the connection is not secure, and what mends it.
+    /// Returns why TLS has failed, and the next step.
     fn insecure(&self, failure: Failure, error: &str) -> Finding {
         let next_step = match failure {
             Failure::PeerNeedsCertificate => "give a certificate of the core's --grpc-client-ca with --core-tls-cert",
@@ -187,28 +187,27 @@ impl CheckedCore {
     async fn token(&self, channel: Channel, token: &str) -> Finding {
         let mut request = timed(CheckAccessRequest {});
         let Ok(value) = MetadataValue::try_from(format!("Bearer {token}")) else {
-            return self.problem("the token has characters that no token has", "see how it was copied");
+            return self.problem("the token has characters that tokens do not have", "copy it again");
         };
         request.metadata_mut().insert("authorization", value);
         match AccessServiceClient::new(channel).check_access(request).await {
-            Ok(_) => Finding::new(CHECK, State::Ok, format!("{} accepts the token", self.name), ""),
+            Ok(_) => ok(CHECK, format!("{} accepts the token", self.name)),
             Err(status) if status.code() == Code::Unauthenticated => {
-                let found = format!("it refuses the token: {}", status.message());
-                self.problem(&found, "give it the same keys; the check `token` names the claim that these keys refuse")
+                let next_step = "give it the same keys; the check `token` names the claim that the keys do not accept";
+                self.problem(&format!("it does not accept the token: {}", status.message()), next_step)
             }
             Err(status) => {
-                let found = format!("it cannot check the token: {}", status.message());
-                self.problem(&found, "see the core's log")
+                self.problem(&format!("it cannot check the token: {}", status.message()), "see the core's log")
             }
         }
     }
 
     fn problem(&self, found: &str, next_step: &'static str) -> Finding {
-        Finding::new(CHECK, State::Problem, format!("{}: {found}", self.name), next_step)
+        problem(CHECK, format!("{}: {found}", self.name), next_step)
     }
 }
 
-/// A channel over this connection alone.
+/// Returns a channel over this connection alone.
 fn once<S>(stream: S) -> Channel
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,

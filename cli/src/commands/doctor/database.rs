@@ -1,11 +1,10 @@
-//! A given database: its hosts, version and schema, its nodes if it is on Citus, how many connections it has, and its clock.
+//! A given database: hosts, version, schema, rights, Citus nodes, connections and clock.
 
 use std::{
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::program::describe;
 use anyhow::anyhow;
 use core_server::{
     SchemaError,
@@ -19,17 +18,17 @@ use embedded_postgres::{Cluster, ClusterOptions, OWNER_ROLE};
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
 
-use super::finding::{Finding, State};
-use crate::database::NAME as OWN_NAME;
+use super::finding::{Finding, State, finding, of_result, ok, problem};
+use crate::{database::NAME as OWN_NAME, program::describe};
 
 /// How long the database may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Rights that are named if they are missing.
+/// Missing rights that a finding names.
 const NAMED_RIGHTS: usize = 5;
-/// How far two clocks may be apart, in seconds. Tokens are rejected before and after their time.
+/// Maximum difference of two clocks, in seconds. Tokens are rejected before and after their time.
 const CLOCK_TOLERANCE: f64 = 5.0;
 
-/// Connections that are reserved or used by others than this service, and the limits of the server, the role and the database.
+/// Reads the limits of the server, the role and the database, and the connections that are reserved or used by others.
 const CONNECTIONS: &str = "
     select current_setting('max_connections')::bigint,
         current_setting('superuser_reserved_connections')::bigint
@@ -40,7 +39,7 @@ const CONNECTIONS: &str = "
         (select nullif(rolconnlimit, -1)::bigint from pg_roles where rolname = current_user),
         (select nullif(datconnlimit, -1)::bigint from pg_database where datname = current_database())";
 
-/// Checks a database for this number of cores with this number of connections each. They keep changes for so many days, if that is given.
+/// Checks a database for a number of cores, each with a number of connections, that keep changes for `retention` days.
 pub(super) async fn check(
     target: Target,
     replicas: Option<ReadTarget>,
@@ -49,9 +48,8 @@ pub(super) async fn check(
     retention: Option<i32>,
 ) -> Vec<Finding> {
     let Ok(states) = timeout(TIMEOUT, target.states()).await else {
-        return vec![no_response(
-            "check that host and port of --database-url are reached from here: firewalls drop silently",
-        )];
+        let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
+        return vec![no_response(next_step)];
     };
     let mut findings = Vec::from_iter(hosts(&states));
     if !states.iter().any(|(_, state)| matches!(state, HostState::TakesWrites)) {
@@ -78,8 +76,8 @@ pub(super) async fn check(
     let (schema, missing, [version, limit, clock], nodes, months) = match asked.await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => {
-            let next_step = "connect to PostgreSQL itself, or see why it refuses these questions";
-            findings.push(Finding::new("database", State::Problem, describe(&error), next_step));
+            let next_step = "connect to PostgreSQL itself, or see its log";
+            findings.push(problem("database", describe(&error), next_step));
             return findings;
         }
         Err(_) => {
@@ -96,45 +94,44 @@ pub(super) async fn check(
 }
 
 fn no_response(next_step: &'static str) -> Finding {
-    Finding::new("database", State::Problem, format!("no response within {TIMEOUT:?}"), next_step)
+    problem("database", format!("no response within {TIMEOUT:?}"), next_step)
 }
 
-/// The schema that this version works with.
-const CURRENT: &str = "it is that of this version";
+/// What is found if the schema is up to date.
+const CURRENT: &str = "it is the schema of this version";
 
-/// The schema, or how it differs.
+/// Reports the schema, or how it differs.
 fn schema(found: anyhow::Result<&str>) -> Finding {
     let next_step = match &found {
         Err(error) if matches!(error.downcast_ref(), Some(DatabaseError::Modified { .. })) => {
-            "export with the program that made it and import with this one: see docs/operations/upgrade.md"
+            "export with the version that created it, and import with this one: see docs/operations/upgrade.md"
         }
         Err(error) if matches!(error.downcast_ref(), Some(SchemaError::Differs(_))) => {
             "undo what was changed by hand: only migrations change the schema"
         }
         _ => "run `compliance migrate` as the role that owns the tables",
     };
-    Finding::of("schema", found.map(str::to_owned), State::Problem, next_step)
+    of_result("schema", found.map(str::to_owned), next_step)
 }
 
-/// Whether the role may do what the service does.
+/// Checks whether the role has the rights that the service needs.
 fn rights(missing: Vec<String>) -> Finding {
-    let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
-    match missing.len() {
-        0 => Finding::new("rights", State::Ok, "the role has all rights that the service needs", next_step),
-        count => {
-            let first = missing.into_iter().take(NAMED_RIGHTS).collect::<Vec<_>>().join(", ");
-            Finding::new("rights", State::Problem, format!("the role lacks {count}: {first}"), next_step)
-        }
+    let count = missing.len();
+    if count == 0 {
+        return ok("rights", "the role has all rights that the service needs");
     }
+    let first = missing.into_iter().take(NAMED_RIGHTS).collect::<Vec<_>>().join(", ");
+    let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
+    problem("rights", format!("the role lacks {count}: {first}"), next_step)
 }
 
-/// The schema of the service's own database, whose server is started if it does not run.
+/// Checks the schema of the service's own database, and starts its server if it does not run.
 pub(super) async fn own(data_dir: &Path) -> Finding {
     let server = match Cluster::connect_or_start(ClusterOptions::new(data_dir)).await {
         Ok(server) => server,
         Err(error) => {
             let next_step = "see postgres.log in the data folder; `compliance serve` cannot start it either";
-            return Finding::new("database", State::Problem, describe(&error.into()), next_step);
+            return problem("database", describe(&error.into()), next_step);
         }
     };
     let target = Target::from(server.endpoint().options(OWNER_ROLE, OWN_NAME));
@@ -151,49 +148,43 @@ pub(super) async fn own(data_dir: &Path) -> Finding {
     let found = checked.await.unwrap_or_else(|_| Err(anyhow!("no response within {TIMEOUT:?}")));
     match server.release().await {
         Ok(()) => schema(found),
-        Err(error) => Finding::new("database", State::Problem, describe(&error.into()), "end its processes"),
+        Err(error) => problem("database", describe(&error.into()), "end its processes"),
     }
 }
 
-/// Whether retention keeps up.
+/// Checks whether retention creates and drops months in time.
 fn months(Months { days, missing, overdue }: Months, retention: Option<i32>) -> Finding {
     if let Some(expected) = retention.filter(|expected| *expected > days) {
-        let found =
-            format!("changes are kept for {days} days, and cores are to keep them for {expected}: they do not start");
+        let found = format!("changes are kept for {days} days, and cores that keep them for {expected} do not start");
         let next_step = "run `compliance migrate --change-retention DAYS` as the owner, or lower --change-retention";
-        return Finding::new("retention", State::Problem, found, next_step);
+        return problem("retention", found, next_step);
     }
-    let next_step = "see whether a core runs and what its log says of the task `retention`: a session that keeps a lock of `changes` is \
-                     named there";
+    let next_step = "see whether a core runs; its log names, for the task `retention`, sessions that lock `changes`";
     let listed = |what: &str, months: &[String]| {
         if months.is_empty() { String::new() } else { format!("; {what}: {}", months.join(", ")) }
     };
     let state = if missing.is_empty() && overdue.is_empty() { State::Ok } else { State::Problem };
-    let found = format!(
-        "changes are kept for {days} days{}{}",
-        listed("months that were not made", &missing),
-        listed("months that were not dropped", &overdue)
-    );
-    Finding::new("retention", state, found, next_step)
+    let (missing, overdue) = (listed("missing months", &missing), listed("overdue months", &overdue));
+    finding("retention", state, format!("changes are kept for {days} days{missing}{overdue}"), next_step)
 }
 
-/// What is wrong with the nodes of Citus.
+/// Reports problems of the Citus nodes.
 fn nodes(Nodes { found, problems }: Nodes) -> Finding {
-    let next_step = "see pg_dist_node and the log of that node; \
-                     `select start_metadata_sync_to_node(…)` on the coordinator makes missing functions and types again";
-    match &problems[..] {
-        [] => Finding::new("nodes", State::Ok, found, next_step),
-        problems => Finding::new("nodes", State::Problem, format!("{found}; {}", problems.join("; ")), next_step),
+    if problems.is_empty() {
+        return ok("nodes", found);
     }
+    let next_step = "see pg_dist_node and the log of that node; \
+                     `select start_metadata_sync_to_node(…)` on the coordinator restores missing functions and types";
+    problem("nodes", format!("{found}; {}", problems.join("; ")), next_step)
 }
 
-/// What is wrong with the hosts, or what they are if there are several.
+/// Reports the hosts; `None` if there is only one, and it takes writes.
 fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
     let shown: Vec<String> = states
         .iter()
         .map(|(name, state)| match state {
             HostState::TakesWrites => format!("{name} takes writes"),
-            HostState::TakesNoWrites => format!("{name} is a standby, or takes no writes for another reason"),
+            HostState::TakesNoWrites => format!("{name} is a standby, or does not take writes for another reason"),
             HostState::Unreachable(error) => format!("{name}: {error}"),
         })
         .collect();
@@ -214,19 +205,19 @@ fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
         1 => ("hosts", State::Ok, ""),
         _ => ("hosts", State::Problem, "only one may take writes: the others must follow it, or belong elsewhere"),
     };
-    Some(Finding::new(check, state, shown.join("; "), next_step))
+    Some(finding(check, state, shown.join("; "), next_step))
 }
 
-/// One finding for each replica.
+/// Returns a finding for each replica.
 async fn replicas(primary: &Target, replicas: &ReadTarget) -> Vec<Finding> {
     let next_step =
         "see docs/operations/scale-out.md, Read from replicas; until it serves, the others and the primary do";
-    let problem = |found: String| Finding::new("replica", State::Problem, found, next_step);
+    let problem = |found: String| problem("replica", found, next_step);
     match timeout(TIMEOUT, replica_states(primary, replicas)).await {
         Ok(Ok(states)) => states
             .into_iter()
             .map(|(name, reason)| match reason {
-                None => Finding::new("replica", State::Ok, format!("{name} has what the primary has written"), ""),
+                None => ok("replica", format!("{name} has what the primary has written")),
                 Some(reason) => problem(format!("{name}: {reason}")),
             })
             .collect(),
@@ -240,23 +231,23 @@ async fn ask(connection: &mut PgConnection, connections: u32, cores: u32) -> Res
     let (version, number) = sqlx::query_as::<_, (String, i32)>(question).fetch_one(&mut *connection).await?;
     let state = if number >= 150_000 { State::Ok } else { State::Problem };
     let next_step = "upgrade to PostgreSQL 15 or newer";
-    let version = Finding::new("database", state, format!("PostgreSQL {version} responds"), next_step);
+    let version = finding("database", state, format!("PostgreSQL {version} responds"), next_step);
     let (most, reserved, others, role, database) =
         sqlx::query_as::<_, (i64, i64, i64, Option<i64>, Option<i64>)>(CONNECTIONS).fetch_one(&mut *connection).await?;
     let others = others.max(0);
     let free = [Some(most - reserved - others), role, database].into_iter().flatten().min().unwrap_or_default();
     let limits = format!("max_connections = {most}, {reserved} reserved, {others} of others");
     let limit = room(connections, cores, free, &limits);
-    // Connected before, so that the times are those of one round trip.
+    // The connection exists already, so this takes one round trip.
     let before = SystemTime::now();
     let row = sqlx::raw_sql("select extract(epoch from clock_timestamp())::float8").fetch_one(connection).await?;
     let took = before.elapsed().unwrap_or_default();
     let here = (before + took / 2).duration_since(UNIX_EPOCH).unwrap_or_default();
-    let clock = clock("that of the database", row.try_get(0)?, here, took);
+    let clock = clock("the clock of the database", row.try_get(0)?, here, took);
     Ok([version, limit, clock])
 }
 
-/// Whether the cores find their connections.
+/// Checks whether there are enough connections for the cores.
 fn room(connections: u32, cores: u32, free: i64, limits: &str) -> Finding {
     let needed = i64::from(connections) * i64::from(cores);
     let state = match free - needed {
@@ -266,18 +257,18 @@ fn room(connections: u32, cores: u32, free: i64, limits: &str) -> Finding {
     };
     let found = format!("{cores} × {connections} connections of cores, and room for {free} ({limits})");
     let next_step =
-        "raise max_connections, or lower --database-connections; a rolling restart needs those of one more core";
-    Finding::new("connections", state, found, next_step)
+        "raise max_connections, or lower --database-connections; a rolling restart needs connections for one more core";
+    finding("connections", state, found, next_step)
 }
 
-/// Compares a clock with this machine's. `took` is how long the question took, in the middle of which `here` is.
+/// Compares a clock with this machine's. `took` is the duration of the round trip, and `here` the time at its middle.
 pub(super) fn clock(whose: &str, there: f64, here: Duration, took: Duration) -> Finding {
     let difference = there - here.as_secs_f64();
-    // It may have been read at any time of the round trip.
+    // The other side has read its clock at any time of the round trip.
     let least = (difference.abs() - took.as_secs_f64() / 2.0).max(0.0);
     let state = if least <= CLOCK_TOLERANCE { State::Ok } else { State::Problem };
     let next_step = "synchronise both machines (NTP): tokens are rejected before and after their time";
-    Finding::new("clock", state, format!("{whose} differs by {difference:.1} s"), next_step)
+    finding("clock", state, format!("{whose} differs by {difference:.1} s"), next_step)
 }
 
 #[cfg(test)]
@@ -292,7 +283,7 @@ mod tests {
             (4.0, 0, State::Ok),
             (-6.0, 0, State::Problem),
             (6.0, 1, State::Problem),
-            // Nothing is known: it took longer than what the clocks differ by.
+            // Nothing is known: the round trip took longer than the difference.
             (6.0, 4, State::Ok),
             (3600.0, 4, State::Problem),
         ] {

@@ -1,4 +1,4 @@
-//! What a check has found, and what to do about it.
+//! What a check has found, and the next step.
 
 use serde::Serialize;
 
@@ -24,22 +24,32 @@ pub(super) struct Finding {
     pub(super) next_step: Option<&'static str>,
 }
 
-impl Finding {
-    /// `next_step` is for other states than [`State::Ok`].
-    pub(super) fn new(check: &'static str, state: State, found: impl Into<String>, next_step: &'static str) -> Self {
-        Self { command: None, check, state, found: found.into(), next_step: (state != State::Ok).then_some(next_step) }
-    }
+/// Returns a finding. A check without a problem needs no next step.
+pub(super) fn finding(check: &'static str, state: State, found: impl Into<String>, next_step: &'static str) -> Finding {
+    let next_step = (state != State::Ok).then_some(next_step);
+    Finding { command: None, check, state, found: found.into(), next_step }
+}
 
-    /// What was found, or the error, which has a state and a next step.
-    pub(super) fn of(
-        check: &'static str,
-        found: Result<String, impl Into<anyhow::Error>>,
-        state: State,
-        next_step: &'static str,
-    ) -> Self {
-        match found {
-            Ok(found) => Self::new(check, State::Ok, found, next_step),
-            Err(error) => Self::new(check, state, describe(&error.into()), next_step),
-        }
+pub(super) fn ok(check: &'static str, found: impl Into<String>) -> Finding {
+    finding(check, State::Ok, found, "")
+}
+
+pub(super) fn warning(check: &'static str, found: impl Into<String>, next_step: &'static str) -> Finding {
+    finding(check, State::Warning, found, next_step)
+}
+
+pub(super) fn problem(check: &'static str, found: impl Into<String>, next_step: &'static str) -> Finding {
+    finding(check, State::Problem, found, next_step)
+}
+
+/// Returns what was found, or the error as a problem.
+pub(super) fn of_result(
+    check: &'static str,
+    found: Result<String, impl Into<anyhow::Error>>,
+    next_step: &'static str,
+) -> Finding {
+    match found {
+        Ok(found) => ok(check, found),
+        Err(error) => problem(check, describe(&error.into()), next_step),
     }
 }

@@ -11,14 +11,14 @@ use toml::{Table, Value};
 
 use super::given::{Given, is_setting};
 
-/// The largest file that is read, in bytes.
+/// Maximum size of the file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The values of one setting: several for a list.
+/// The values of one setting. A list has several.
 type Values = Vec<String>;
 
-/// A file of settings. Those at its top hold for every command; those in a table hold for the command of that name, and
-/// take precedence.
+/// A file of settings. Settings at its top are for every command. Settings in a table are for the command of that name, and take
+/// precedence.
 #[derive(Debug)]
 pub(super) struct ConfigurationFile {
     pub(super) path: PathBuf,
@@ -29,8 +29,7 @@ pub(super) struct ConfigurationFile {
 }
 
 impl ConfigurationFile {
-    /// Reads a file. Fails if it is no TOML, or has something that is not a setting. The error shows no value, since it
-    /// may be a secret.
+    /// Reads a file. Fails if it is not TOML, or has a key that is not a setting. The error shows no values: they may be secrets.
     pub(super) fn read(path: &Path, program: &Command) -> anyhow::Result<Self> {
         let shown = path.display();
         let size = std::fs::metadata(path).with_context(|| format!("cannot read the configuration file {shown}"));
@@ -61,7 +60,7 @@ impl ConfigurationFile {
                     let Some(command) = program.find_subcommand(&key) else {
                         bail!("[{key}] is not the name of a command");
                     };
-                    // Those of the program are global.
+                    // The settings of the program are global.
                     let own = own_settings(program).chain(settings(command)).collect();
                     let values = table.into_iter().map(|(key, value)| checked(program, key, &value, &own));
                     self.commands.insert(key, values.collect::<anyhow::Result<_>>()?);
@@ -72,7 +71,7 @@ impl ConfigurationFile {
                 }
             }
         }
-        // Clap's own check does not see defaults, which the values of the file become.
+        // The values become defaults, which clap does not check for conflicts.
         for table in self.commands.values().chain([&self.common]) {
             let both = self.exclusive.iter().find(|(one, other)| table.contains_key(one) && table.contains_key(other));
             if let Some((one, other)) = both {
@@ -82,8 +81,7 @@ impl ConfigurationFile {
         Ok(())
     }
 
-    /// Puts the values in the place of the defaults of the command line. The settings of all commands have those of the chosen
-    /// command's table.
+    /// Makes the values defaults of the command line. Global settings have the values of the chosen command's table.
     pub(super) fn apply(&self, program: Command, given: &Given) -> Command {
         let chosen = given.command.as_deref();
         program.mut_args(|argument| self.with_default(argument, chosen, given)).mut_subcommands(|command| {
@@ -99,7 +97,7 @@ impl ConfigurationFile {
 
     fn with_default(&self, argument: Arg, command: Option<&str>, given: &Given) -> Arg {
         let long = argument.get_long().filter(|_| is_setting(&argument));
-        // A flag or variable also takes precedence over a setting that it excludes.
+        // A flag or variable takes precedence over a setting that it excludes.
         let long = long.filter(|long| !self.excludes(long, |other| given.settings.contains(other)));
         match long.and_then(|long| self.values(long, command)) {
             Some(values) => {
@@ -110,7 +108,7 @@ impl ConfigurationFile {
         }
     }
 
-    /// The values of a setting for a command.
+    /// Returns the values of a setting for a command.
     fn values(&self, setting: &str, command: Option<&str>) -> Option<&Values> {
         let table = command.and_then(|command| self.commands.get(command));
         let own = table.and_then(|table| table.get(setting));
@@ -123,7 +121,7 @@ impl ConfigurationFile {
         self.exclusive.iter().any(|(one, other)| setting == one && is_given(other) || setting == other && is_given(one))
     }
 
-    /// The commands that have a table.
+    /// Returns the commands that have a table.
     pub(super) fn commands(&self) -> impl Iterator<Item = &str> {
         self.commands.keys().map(String::as_str)
     }
@@ -140,7 +138,7 @@ impl ConfigurationFile {
     }
 }
 
-/// The pairs of settings of a command and its subcommands that exclude each other.
+/// Returns pairs of settings that exclude each other, of a command and its subcommands.
 fn exclusive(command: &Command) -> BTreeSet<(String, String)> {
     let own = command.get_arguments().filter(|argument| is_setting(argument)).flat_map(|argument| {
         let others = command.get_arg_conflicts_with(argument).into_iter().filter(|other| is_setting(other));
@@ -149,17 +147,17 @@ fn exclusive(command: &Command) -> BTreeSet<(String, String)> {
     own.chain(command.get_subcommands().flat_map(exclusive)).collect()
 }
 
-/// The names of the settings of a command alone.
+/// Returns the settings of a command, without its subcommands.
 fn own_settings(command: &Command) -> impl Iterator<Item = &str> {
     command.get_arguments().filter(|argument| is_setting(argument)).filter_map(Arg::get_long)
 }
 
-/// The names of the settings of a command and its subcommands.
+/// Returns the settings of a command and its subcommands.
 fn settings(command: &Command) -> BTreeSet<&str> {
     own_settings(command).chain(command.get_subcommands().flat_map(settings)).collect()
 }
 
-/// A setting and its values, if there is such a setting.
+/// Returns a setting with its values. Fails if it is not allowed.
 fn checked(
     program: &Command,
     key: String,

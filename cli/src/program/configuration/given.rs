@@ -1,4 +1,4 @@
-//! What the arguments and the environment give, before the configuration file is read.
+//! The arguments and the environment, before the configuration file is read.
 
 use std::{
     collections::BTreeSet,
@@ -19,18 +19,18 @@ pub(super) fn ignore_empty_variables(command: Command) -> Command {
     command.mut_args(ignore).mut_subcommands(ignore_empty_variables)
 }
 
-/// What has to be known before the arguments are parsed.
+/// What the configuration file depends on.
 #[derive(Default)]
 pub(super) struct Given {
-    /// The configuration file that the arguments or the environment name.
+    /// The path of the configuration file.
     pub(super) file: Option<PathBuf>,
     /// The command, whose table in the file takes precedence.
     pub(super) command: Option<String>,
-    /// The settings that the arguments or the environment give.
+    /// The settings that flags or variables give.
     pub(super) settings: BTreeSet<String>,
 }
 
-/// Other arguments may be wrong.
+/// Reads the arguments and the environment, and ignores errors.
 pub(super) fn first_look(program: &Command, arguments: &[OsString]) -> Given {
     let program = ignore_empty_variables(program.clone()).ignore_errors(true);
     let Ok(matches) = program.clone().try_get_matches_from(arguments) else { return Given::default() };
@@ -45,14 +45,14 @@ pub(super) fn first_look(program: &Command, arguments: &[OsString]) -> Given {
     Given { file, command: matches.subcommand_name().map(str::to_owned), settings }
 }
 
-/// The command that was chosen, with what was found for it.
+/// Returns the chosen command with its matches.
 pub(super) fn subcommand<'a>(command: &'a Command, matches: &'a ArgMatches) -> Option<(&'a Command, &'a ArgMatches)> {
     let (name, found) = matches.subcommand()?;
     let chosen = command.find_subcommand(name)?;
     Some(subcommand(chosen, found).unwrap_or((chosen, found)))
 }
 
-/// Whether an argument is a setting: the environment can give it as well.
+/// Whether an argument is a setting: it also has a variable.
 pub(super) fn is_setting(argument: &Arg) -> bool {
     argument.get_env().is_some() && argument.get_id() != CONFIG
 }

@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::{file::ConfigurationFile, given::is_setting};
 
-/// Every setting of a command of a program with its value and origin. Settings without a value and secrets are comments.
+/// Returns every setting of a command with its value and origin. Settings without a value and secrets are comments.
 pub(super) fn settings(
     program: &Command,
     command: &Command,
@@ -30,7 +30,7 @@ pub(super) fn settings(
     text
 }
 
-/// The value of a setting in TOML.
+/// Returns the value of a setting in TOML.
 fn value(argument: &Arg, matches: &ArgMatches) -> Option<Value> {
     let mut values: Vec<Value> = matches
         .try_get_raw(argument.get_id().as_str())
@@ -43,7 +43,7 @@ fn value(argument: &Arg, matches: &ArgMatches) -> Option<Value> {
     if values.len() > 1 { Some(Value::Array(values)) } else { values.pop() }
 }
 
-/// Where the value of a setting comes from.
+/// Returns the origin of a setting's value.
 fn origin(argument: &Arg, long: &str, command: &str, matches: &ArgMatches, file: Option<&ConfigurationFile>) -> String {
     match matches.value_source(argument.get_id().as_str()) {
         Some(ValueSource::CommandLine) => "flag".to_owned(),

@@ -1,11 +1,10 @@
-//! Warnings and errors that repeat: one line of a kind in a second, with the number of those that were left out.
+//! Warnings and errors that repeat: one line of a kind in a second, with the number of lines that were left out.
 //!
-//! A database that is away fails every request, and each of them logs what happened: without a limit, 30,000 lines a second.
+//! If the database is unavailable, every request fails and logs a line: without a limit, 30,000 lines a second.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     fmt::{self, Write as _},
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -21,12 +20,12 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// How long a line of a kind keeps out others.
+/// After a line, other lines of its kind are left out for this time.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Kinds of one place in the code that are told apart. All further ones are one kind, so memory and lines are bounded.
+/// Kinds of one place in the code. Any others are one kind together, so memory and lines are bounded.
 const MAX_KINDS: usize = 8;
-/// What differs between requests that fail for the same reason.
-const OF_REQUESTS: [&str; 12] = [
+/// Fields that differ between requests that fail for the same reason.
+const REQUEST_FIELDS: [&str; 12] = [
     "operation",
     "duration_ms",
     "connection_wait_ms",
@@ -41,17 +40,20 @@ const OF_REQUESTS: [&str; 12] = [
     "times",
 ];
 
-/// Formats events, without those that repeat.
+/// Formats events, and leaves out repeats.
 pub(super) struct WithoutRepeats<F> {
     pub(super) format: F,
-    /// The end of a line after which the count is inserted: that of an object, or nothing.
+    /// The end of a line, before which the count is inserted: that of a JSON object, or nothing.
     pub(super) end: &'static str,
     pub(super) repeats: Repeats,
 }
 
-/// What was logged in the last second. Clones share it.
+/// The kinds of events: a place in the code, with the text of its fields.
+type Kinds = HashMap<(Identifier, String), Kind>;
+
+/// The lines of the last second. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Repeats(Arc<Mutex<HashMap<(Identifier, u64), Kind>>>);
+pub(super) struct Repeats(Arc<Mutex<Kinds>>);
 
 struct Kind {
     since: Instant,
@@ -61,14 +63,13 @@ struct Kind {
 }
 
 impl Repeats {
-    /// Starts a thread that reports what was left out of a burst that has ended.
+    /// Starts a thread that reports the lines that were left out at the end of a burst.
     pub(super) fn report(&self) -> std::io::Result<()> {
         let repeats = self.clone();
         let report = move || {
             loop {
                 thread::sleep(INTERVAL);
                 for Kind { left_out, level, message, .. } in repeats.take_ended(Instant::now()) {
-                    // The words differ, so that it is not of the same kind.
                     if level == Level::ERROR {
                         tracing::error!(left_out, "{message} (repeated)");
                     } else {
@@ -80,81 +81,71 @@ impl Repeats {
         thread::Builder::new().name("log".to_owned()).spawn(report).map(drop)
     }
 
-    /// `None` for an event that is left out, and otherwise how many of its kind were left out since the last one.
+    /// Returns how many lines of its kind were left out before an event; `None` if the event itself is left out.
     fn pass(&self, event: &Event<'_>, now: Instant) -> Option<u64> {
         let metadata = event.metadata();
         if *metadata.level() > Level::WARN {
             return Some(0);
         }
-        let mut looked_at = LookedAt::default();
-        event.record(&mut looked_at);
-        if looked_at.is_report {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        if fields.is_report {
             return Some(0);
         }
         let place = metadata.callsite();
         let mut kinds = self.kinds();
-        let mut key = (place.clone(), looked_at.hash.finish());
+        let mut key = (place.clone(), fields.text);
         if !kinds.contains_key(&key) && kinds.keys().filter(|(other, _)| *other == place).count() >= MAX_KINDS {
-            key.1 = 0;
+            key.1.clear();
         }
-        let new = || Kind { since: now, left_out: 0, level: *metadata.level(), message: looked_at.message };
-        let kind = match kinds.entry(key) {
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(new());
-                return Some(0);
+        match kinds.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(Kind { since: now, left_out: 0, level: *metadata.level(), message: fields.message });
+                Some(0)
             }
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-        };
-        if now.duration_since(kind.since) < INTERVAL {
-            kind.left_out += 1;
-            return None;
+            Entry::Occupied(mut entry) if now.duration_since(entry.get().since) < INTERVAL => {
+                entry.get_mut().left_out += 1;
+                None
+            }
+            Entry::Occupied(mut entry) => {
+                entry.get_mut().since = now;
+                Some(std::mem::take(&mut entry.get_mut().left_out))
+            }
         }
-        kind.since = now;
-        Some(std::mem::take(&mut kind.left_out))
     }
 
-    /// Forgets kinds that no longer occur, and returns those of which something was left out.
+    /// Removes kinds that no longer occur. Returns the kinds whose last lines were left out.
     fn take_ended(&self, now: Instant) -> Vec<Kind> {
         let mut kinds = self.kinds();
         let ended = kinds.extract_if(|_, kind| now.duration_since(kind.since) >= 2 * INTERVAL);
         ended.map(|(_, kind)| kind).filter(|kind| kind.left_out > 0).collect()
     }
 
-    fn kinds(&self) -> MutexGuard<'_, HashMap<(Identifier, u64), Kind>> {
+    fn kinds(&self) -> MutexGuard<'_, Kinds> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What tells the kind of an event.
+/// The fields of an event that determine its kind.
 #[derive(Default)]
-struct LookedAt {
-    hash: DefaultHasher,
+struct Fields {
+    text: String,
     message: String,
+    /// Whether the event reports lines that were left out.
     is_report: bool,
 }
 
-impl Visit for LookedAt {
+impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        match field.name() {
-            "left_out" => self.is_report = true,
-            name if OF_REQUESTS.contains(&name) => {}
-            name => {
-                name.hash(&mut self.hash);
-                let _ = write!(Hashed(&mut self.hash), "{value:?}");
-                if name == "message" {
-                    let _ = write!(self.message, "{value:?}");
-                }
-            }
+        let name = field.name();
+        self.is_report |= name == "left_out";
+        if name == "message" {
+            self.message = format!("{value:?}");
         }
-    }
-}
-
-struct Hashed<'h>(&'h mut DefaultHasher);
-
-impl fmt::Write for Hashed<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
+        if !REQUEST_FIELDS.contains(&name) {
+            // Writing to a text does not fail.
+            let _ = write!(self.text, "{name}={value:?};");
+        }
     }
 }
 
@@ -208,7 +199,7 @@ mod tests {
         }
     }
 
-    /// What is written by a log in which the lines so far are this old.
+    /// Returns the lines of a log whose clock `events` moves on, and the counts of the kinds that have ended.
     fn log(events: impl Fn(&dyn Fn(Duration))) -> (Vec<String>, Vec<u64>) {
         let (written, repeats) = (Written::default(), Repeats::default());
         let to = written.clone();

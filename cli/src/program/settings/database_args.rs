@@ -1,4 +1,4 @@
-//! The database of a program.
+//! The database of a program, and its replicas.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -16,26 +16,26 @@ pub(crate) struct DatabaseUrlArgs {
     /// commands that work on a data folder use their own PostgreSQL.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: Option<Hidden>,
-    /// File with the URL of the database, instead of --database-url. It is read again when a connection fails, so that a
-    /// password can be replaced.
+    /// File with the database URL, instead of --database-url. It is read again when a connection fails, so that a password can be
+    /// replaced.
     #[arg(long, env = "COMPLIANCE_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "database_url")]
     database_url_file: Option<PathBuf>,
 }
 
 impl DatabaseUrlArgs {
-    /// Whether one is given, in either form.
+    /// Whether a database is given, in either form.
     pub(crate) fn is_given(&self) -> bool {
         self.database_url_file.is_some() || self.database_url.as_ref().and_then(Hidden::filled).is_some()
     }
 
-    /// How to connect to it; `None` if none is given. Fails if the URL is malformed, or if its file cannot be read.
+    /// Returns how to connect; `None` if no database is given. Fails if the URL is malformed, or if its file cannot be read.
     pub(crate) fn target(&self) -> Result<Option<Target>, InvalidSetting> {
         target(self.database_url.as_ref(), self.database_url_file.as_ref(), "database-url")
     }
 
-    /// Like [`Self::target`], but fails if none is given.
+    /// Like [`Self::target`], but fails if no database is given.
     pub(crate) fn required(&self) -> Result<Target, InvalidSetting> {
-        let allowed = "postgres://user:password@host/database, or a file that holds it with --database-url-file";
+        let allowed = "postgres://user:password@host/database, or a file with this URL: --database-url-file";
         self.target()?.ok_or_else(|| InvalidSetting::missing(named("database-url"), allowed))
     }
 }
@@ -43,21 +43,21 @@ impl DatabaseUrlArgs {
 /// The replicas that reads may run on.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReplicaArgs {
-    /// Streaming replicas of the database, which serve reads: a URL as of --database-url, whose hosts are all used. A read sees
-    /// everything that was acknowledged before; if no replica has it in time, the primary serves it.
+    /// Streaming replicas of the database, which serve reads: a URL like --database-url, all of whose hosts are used. A read sees
+    /// everything that was acknowledged before; if no replica has it in time, the primary serves the read.
     #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL", hide_env_values = true, value_name = "URL")]
     read_database_url: Option<Hidden>,
-    /// File with the URL of the replicas, instead of --read-database-url. It is read again when a connection fails.
+    /// File with the replica URL, instead of --read-database-url. It is read again when a connection fails.
     #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "read_database_url")]
     read_database_url_file: Option<PathBuf>,
-    /// How long a read waits for a replica that has not replayed enough. One that takes longer is not used until it has caught up.
+    /// How long a read waits for a replica that has not replayed enough. A slower replica is not used until it has caught up.
     #[arg(long, env = "COMPLIANCE_REPLICA_MAX_LAG", default_value = "100ms", value_name = "TIME",
           value_parser = duration(Duration::from_millis(1)..=Duration::from_secs(2)))]
     replica_max_lag: Duration,
 }
 
 impl ReplicaArgs {
-    /// The replicas; `None` if none are given. Fails if the URL is malformed, or if its file cannot be read.
+    /// Returns the replicas; `None` if none are given. Fails if the URL is malformed, or if its file cannot be read.
     pub(crate) fn replicas(&self) -> Result<Option<ReadTarget>, InvalidSetting> {
         let (url, file) = (self.read_database_url.as_ref(), self.read_database_url_file.as_ref());
         let target = target(url, file, "read-database-url")?;

@@ -1,4 +1,4 @@
-//! The keys of tokens: where they come from, and when they are fetched again.
+//! The keys of tokens: their sources, and when they are loaded again.
 
 use std::{
     path::{Path, PathBuf},
@@ -29,16 +29,16 @@ use crate::program::{
     names::named,
 };
 
-/// The longest wait after a failed attempt: the keys that stay in use meanwhile may have been revoked.
+/// Maximum wait after a failed attempt: until it succeeds, revoked keys may stay in use.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
-/// A key set is small. A longer response is refused.
+/// Maximum size of a key set, in bytes.
 const MAX_JWKS_BYTES: usize = 1 << 20;
 /// How long the download of a key set may take.
 const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
 const FAILURES: &str = "compliance_token_key_refresh_failures_total";
 const LOADED: &str = "compliance_token_keys_loaded_timestamp_seconds";
 
-/// The shared secret and the issuer of tokens: for programs that sign tokens, and for those that verify them.
+/// The shared secret and the issuer of tokens, for programs that sign or verify tokens.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SigningArgs {
     /// Secret that signs tokens (HS256), at least 32 bytes. Prefer the environment variable or a file to the flag.
@@ -53,14 +53,14 @@ pub(crate) struct SigningArgs {
     /// Audience of tokens (`aud`).
     #[arg(long = "jwt-audience", env = "COMPLIANCE_JWT_AUDIENCE", default_value = AUDIENCE, value_name = "NAME")]
     audience: String,
-    /// Claim with the company, a number or a text of digits: its name, such as `https://example.com/company`, or the names of
+    /// Claim with the company, a number or a text of digits: a name, such as `https://example.com/company`, or the names of
     /// nested claims with dots between them, such as `tenant.id`.
     #[arg(long = "jwt-company-claim", env = "COMPLIANCE_JWT_COMPANY_CLAIM", default_value = COMPANY_CLAIM, value_name = "NAME")]
     company_claim: String,
 }
 
 impl SigningArgs {
-    /// The secret, if one is given. Fails if it is too short, or if its file cannot be read.
+    /// Returns the secret, if one is given. Fails if it is too short, or if its file cannot be read.
     pub(crate) fn secret(&self) -> Result<Option<Secret>, InvalidSetting> {
         from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), "jwt-secret", Secret::new)
     }
@@ -87,7 +87,7 @@ impl SigningArgs {
     }
 }
 
-/// A role, and the scopes that it has: `role=scope+scope`.
+/// Parses a role and its scopes: `role=scope+scope`.
 fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
     let known = || format!("must be ROLE=SCOPE+SCOPE, with these scopes: {}", SCOPES.join(", "));
     let (role, scopes) = text.rsplit_once('=').filter(|(role, _)| !role.is_empty()).ok_or_else(known)?;
@@ -104,11 +104,11 @@ fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
 pub(crate) struct KeyArgs {
     #[command(flatten)]
     signing: SigningArgs,
-    /// Scopes of roles: ROLE=SCOPE+SCOPE. Roles are those of the claims `roles` (Entra ID) and `realm_access.roles` (Keycloak).
+    /// Scopes of roles: ROLE=SCOPE+SCOPE. Tokens have roles in the claims `roles` (Entra ID) or `realm_access.roles` (Keycloak).
     /// Separate several by commas, or repeat the flag.
     #[arg(long, env = "COMPLIANCE_JWT_ROLE_SCOPES", value_name = "ROLE=SCOPES", value_delimiter = ',', value_parser = role_scopes)]
     jwt_role_scopes: Vec<(String, Vec<String>)>,
-    /// Second secret that tokens may be signed with (HS256), while the secret is rotated.
+    /// Second secret that tokens may be signed with (HS256), during a rotation.
     #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET", hide_env_values = true, value_name = "SECRET")]
     jwt_second_secret: Option<Hidden>,
     /// File with the second secret, instead of --jwt-second-secret.
@@ -120,7 +120,7 @@ pub(crate) struct KeyArgs {
     /// URL of a JSON Web Key Set.
     #[arg(long, env = "COMPLIANCE_JWKS_URL", hide_env_values = true, value_name = "URL")]
     jwks_url: Option<PrivateUrl>,
-    /// PEM file with the authorities of an https --jwks-url. Without it, those that the system trusts.
+    /// PEM file with the authorities of an https --jwks-url [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_JWKS_CA", value_name = "FILE")]
     jwks_ca: Option<PathBuf>,
     /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then. A token of an unknown key
@@ -131,14 +131,14 @@ pub(crate) struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// Loads the keys that are given. Fails if there are none, if the secret is too short, or if a key set cannot be loaded.
+    /// Loads the given keys. Fails if there are none, if the secret is too short, or if a key set cannot be loaded.
     pub(crate) async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
         let missing = || InvalidSetting::missing("--jwt-secret, --jwks-file or --jwks-url", KeyError::None);
         let (_, verifier) = self.given().await?.ok_or_else(missing)?;
         Ok(verifier)
     }
 
-    /// Loads the keys that are given, if any. Returns the secret, too. Fails like [`Self::verifier`].
+    /// Loads the given keys, if there are any, with the secret. Fails like [`Self::verifier`].
     pub(crate) async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
         let secret = self.signing.secret()?;
         let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());
@@ -159,16 +159,13 @@ impl KeyArgs {
             jwks_url: url.map(|url| (url, fetch as Fetch)),
             jwks_ca: self.jwks_ca.clone(),
         };
-        if source.secret.is_none()
-            && source.second_secret.is_none()
-            && source.jwks_file.is_none()
-            && source.jwks_url.is_none()
-        {
+        let has_secret = source.secret.is_some() || source.second_secret.is_some();
+        if !has_secret && source.jwks_file.is_none() && source.jwks_url.is_none() {
             return Ok(None);
         }
         match Verifier::with_rules(source, self.rules()).await {
             Ok(verifier) => Ok(Some((secret, Arc::new(verifier)))),
-            // It may be available later.
+            // The server may be available later.
             Err(error @ KeyError::Fetch { .. }) => Err(error.into()),
             Err(error) => {
                 let settings = ["jwks-file", "jwks-url"].map(named).join(" or ");
@@ -177,8 +174,8 @@ impl KeyArgs {
         }
     }
 
-    /// Starts a task that reloads the key sets until the handle is dropped, unless the keys cannot change: after a while, and when a
-    /// token of an unknown key asks for it. If that fails, the previous keys stay in use.
+    /// Starts a task that reloads the key sets until the handle is dropped; `None` if the keys cannot change. It reloads them at intervals,
+    /// and when a token has an unknown key. If a reload fails, the previous keys stay in use.
     pub(crate) fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;
@@ -218,7 +215,7 @@ impl KeyArgs {
         Some(AbortOnDropHandle::new(background::spawn("key refresh", refresh)))
     }
 
-    /// The time that the server of the key set reports, and how long its response took. `None` without a server.
+    /// Returns the time that the server of the key set reports, and how long its response took. `None` without a server.
     pub(crate) async fn issuer_time(&self) -> Option<Result<(SystemTime, Duration), String>> {
         let url = self.jwks_url.as_ref().filter(|url| !url.reveal().is_empty())?;
         let asked = async {
@@ -233,7 +230,7 @@ impl KeyArgs {
         Some(asked.await)
     }
 
-    /// The rules for the claims of tokens.
+    /// Returns the rules for the claims of tokens.
     pub(crate) fn rules(&self) -> ClaimRules {
         let company = self.signing.company_claim().to_owned();
         let audience = self.signing.audience();
@@ -246,7 +243,7 @@ impl KeyArgs {
     }
 }
 
-/// Fetches the key set at an address. The authorities are read each time, so that they can be replaced.
+/// Downloads the key set at an address. The authorities are read each time, so that they can be replaced.
 fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
     Box::pin(async move {
         let (client, url) = client(&url, ca.as_deref())?;
@@ -254,10 +251,10 @@ fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Re
     })
 }
 
-/// A client for an address.
+/// Returns a client for an address.
 fn client(url: &PrivateUrl, ca: Option<&Path>) -> Result<(reqwest::ClientBuilder, url::Url), String> {
     let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
-    // A redirect must not lead from TLS to plain text, where anybody on the way could give other keys.
+    // A redirect must not lead from TLS to plain HTTP, where anybody on the path could replace the keys.
     let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
     Ok(match ca {
         Some(path) => (client.tls_certs_only(authorities(path)?), url),
@@ -265,12 +262,12 @@ fn client(url: &PrivateUrl, ca: Option<&Path>) -> Result<(reqwest::ClientBuilder
     })
 }
 
-/// The certificates in a PEM file.
+/// Reads the certificates in a PEM file.
 fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, String> {
     let pem = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let certificates = reqwest::Certificate::from_pem_bundle(&pem).unwrap_or_default();
     if certificates.is_empty() {
-        return Err(format!("{} holds no certificate in PEM", path.display()));
+        return Err(format!("{} has no PEM certificate", path.display()));
     }
     Ok(certificates)
 }
@@ -305,7 +302,7 @@ mod tests {
         }
     }
 
-    /// RFC 3986, 3.2.1: a password in a URL is not to be shown.
+    /// RFC 3986, 3.2.1: a password in a URL must not be shown.
     #[tokio::test]
     async fn the_password_of_a_url_is_not_shown() {
         // Nobody listens on port 1.

@@ -1,4 +1,4 @@
-//! Settings that may hold a secret.
+//! Settings that may contain a secret.
 
 use std::{
     error::Error,
@@ -10,15 +10,15 @@ use std::{
 
 use crate::program::{failure::InvalidSetting, names::named};
 
-/// The largest secret in a file, in bytes.
+/// Maximum size of a secret in a file, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// A text that may hold a password or a secret. Its debug output does not show it.
+/// A text that may contain a password or a secret. Its debug output hides it.
 #[derive(Clone)]
 pub(crate) struct Hidden(String);
 
 impl Hidden {
-    /// The text, or `None` if it is empty: `--flag ''` counts as absent, like an empty variable.
+    /// Returns the text; `None` if it is empty. `--flag ''` counts as absent, like an empty variable.
     pub(crate) fn filled(&self) -> Option<&str> {
         Some(self.0.as_str()).filter(|text| !text.is_empty())
     }
@@ -52,7 +52,7 @@ pub(super) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     make(text).map(Some).map_err(InvalidSetting::of(named(setting)))
 }
 
-/// The content of a file without white space at its ends, as systems that manage secrets provide it.
+/// Reads a file without the white space at its ends, which secret managers often add.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));

@@ -29,39 +29,33 @@ pub(crate) struct TlsRefreshArgs {
 }
 
 impl TlsRefreshArgs {
-    /// Starts a task that reloads the certificates of these ports, and that of a client, until the handle is dropped. If one
-    /// cannot be used, the previous one stays.
+    /// Starts a task that reloads the certificates of these ports, and that of a client, until the handle is dropped. If a reload
+    /// fails, the previous certificate stays in use.
     pub(crate) fn keep<'a>(
         &self,
         servers: impl IntoIterator<Item = (&'static str, &'a Option<ServerTls>)>,
         client: Option<&ClientTls>,
     ) -> Option<AbortOnDropHandle<()>> {
-        let servers = servers.into_iter().filter_map(|(port, tls)| Some((port, tls.clone()?)));
-        let servers: Vec<(&'static str, ServerTls)> = servers.collect();
-        let client = client.cloned().map(|tls| (CLIENT, tls));
-        let ports: Vec<&'static str> =
-            servers.iter().map(|(port, _)| *port).chain(client.iter().map(|_| CLIENT)).collect();
+        let mut certificates: Vec<(&'static str, Reload)> = Vec::new();
+        for (port, tls) in servers {
+            certificates.extend(tls.clone().map(|tls| (port, reload(port, tls))));
+        }
+        certificates.extend(client.cloned().map(|tls| (CLIENT, reload(CLIENT, tls))));
+        let ports: Vec<&'static str> = certificates.iter().map(|(port, _)| *port).collect();
         describe(FAILURES, "Certificates that could not be read again.", "port", &ports);
-        for (port, tls) in &servers {
-            report(port, tls);
-        }
-        if let Some((port, tls)) = &client {
-            report(port, tls);
-        }
-        if servers.is_empty() && client.is_none() {
+        if certificates.is_empty() {
             return None;
         }
         let interval = self.tls_refresh;
         let refresh = move |task: Arc<Task>| {
-            let (servers, client) = (servers.clone(), client.clone());
+            let certificates = certificates.clone();
             async move {
                 loop {
                     tokio::time::sleep(interval).await;
-                    // Small files, so the thread is not kept for long.
-                    let of_servers = servers.iter().map(|(port, tls)| (*port, tls.reload()));
                     let mut failure = None;
-                    for (port, reloaded) in of_servers.chain(client.iter().map(|(port, tls)| (*port, tls.reload()))) {
-                        match reloaded {
+                    // The files are small, so the thread is blocked for a short time only.
+                    for (port, reload) in &certificates {
+                        match reload() {
                             Ok(true) => tracing::info!(port, "certificates were replaced"),
                             Ok(false) => {}
                             Err(error) => {
@@ -83,27 +77,29 @@ impl TlsRefreshArgs {
     }
 }
 
-/// The port in metrics of the certificate for cores.
+/// The `port` label of the certificate for cores.
 const CLIENT: &str = "client";
 const FAILURES: &str = "compliance_certificate_refresh_failures_total";
 
-/// Measures when a certificate expires.
-fn report<C: Send + Sync + 'static>(port: &'static str, tls: &Reloaded<C>) {
-    if tls.expires().is_none() {
-        return;
+/// Reads a certificate again. Returns whether it has changed.
+type Reload = Arc<dyn Fn() -> Result<bool, TlsError> + Send + Sync>;
+
+/// Returns how to reload a certificate, and exports when it expires.
+fn reload<C: Send + Sync + 'static>(port: &'static str, tls: Reloaded<C>) -> Reload {
+    if tls.expires().is_some() {
+        let name = "compliance_certificate_expiry_timestamp_seconds";
+        describe_gauge!(name, "When the certificate in use expires, in seconds since 1970.");
+        let tls = tls.clone();
+        on_render(gauge!(name, "port" => port), move || tls.expires().map(|expires| expires as f64));
     }
-    let name = "compliance_certificate_expiry_timestamp_seconds";
-    describe_gauge!(name, "When the certificate in use expires, in seconds since 1970.");
-    let tls = tls.clone();
-    on_render(gauge!(name, "port" => port), move || tls.expires().map(|expires| expires as f64));
+    Arc::new(move || tls.reload())
 }
 
 /// The certificate of REST.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct RestTlsArgs {
-    /// PEM file with the certificate of REST, and those that lead to its authority. Without it, REST is served without
-    /// TLS.
+    /// PEM file with the REST certificate and its intermediate certificates. Without it, REST is served without TLS.
     #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE")]
     rest_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --rest-tls-cert.
@@ -116,24 +112,23 @@ pub(crate) struct RestTlsArgs {
 #[command(next_help_heading = "Certificates")]
 #[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub(crate) struct GrpcTlsArgs {
-    /// PEM file with the certificate of gRPC, and those that lead to its authority. Without it, gRPC is served without
-    /// TLS.
+    /// PEM file with the gRPC certificate and its intermediate certificates. Without it, gRPC is served without TLS.
     #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE")]
     grpc_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --grpc-tls-cert.
     #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE")]
     grpc_tls_key: Option<PathBuf>,
-    /// PEM file with the authorities of clients. With it, gRPC clients need a certificate from one of them (mutual TLS).
+    /// PEM file with the authorities of clients. With it, gRPC clients need a certificate from one of these authorities (mutual TLS).
     #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE")]
     grpc_client_ca: Option<PathBuf>,
 }
 
-/// What is trusted, and who connects, at `https` addresses of cores.
+/// Certificates for connections to `https` addresses of cores.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Certificates")]
 #[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub(crate) struct CoreTlsArgs {
-    /// PEM file with the authorities of cores at https addresses. Without it, those that the system trusts.
+    /// PEM file with the authorities of cores at https addresses [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]
     core_ca: Option<PathBuf>,
     /// PEM file with the certificate for cores that require one (mutual TLS).
@@ -144,46 +139,42 @@ pub(crate) struct CoreTlsArgs {
     core_tls_key: Option<PathBuf>,
 }
 
-/// A certificate and its key. Their settings begin with `prefix`.
-struct Identity<'a> {
+/// The files of one port or client. Their settings begin with `prefix`.
+struct Files<'a> {
     prefix: &'static str,
     certificate: Option<&'a PathBuf>,
     key: Option<&'a PathBuf>,
+    /// The authorities of the other side, and the name of their setting.
+    authority: Option<(&'a PathBuf, &'static str)>,
 }
 
-impl Identity<'_> {
-    /// Both files, or `None` if neither is given. One alone is an error: clap's `requires` does not see the values of a
-    /// configuration file, and without the other one the port would serve without TLS.
-    fn files(&self) -> Result<Option<IdentityFiles>, InvalidSetting> {
-        let [certificate, key] = self.settings();
-        match (self.certificate, self.key) {
-            (Some(certificate), Some(key)) => {
-                Ok(Some(IdentityFiles { certificate: certificate.clone(), key: key.clone() }))
-            }
-            (Some(_), None) => Err(InvalidSetting::missing(key, format!("{certificate} is given"))),
-            (None, Some(_)) => Err(InvalidSetting::missing(certificate, format!("{key} is given"))),
-            (None, None) => Ok(None),
-        }
-    }
-
-    /// Names the setting of the file that cannot be used: one of these, or that of the authority.
-    fn wrong(&self, error: TlsError, authority: (Option<&PathBuf>, &str)) -> InvalidSetting {
-        let is_at = |path: Option<&PathBuf>| path.is_some_and(|path| path == error.path());
-        let [certificate, key] = self.settings();
-        let setting = if is_at(self.certificate) {
-            certificate
-        } else if is_at(self.key) {
-            key
-        } else if is_at(authority.0) {
-            named(authority.1)
-        } else {
-            certificate
+impl Files<'_> {
+    /// Loads the files with `load`. An error names the setting of the wrong or missing file.
+    fn load<T>(
+        &self,
+        load: impl FnOnce(Option<IdentityFiles>) -> Result<Option<T>, TlsError>,
+    ) -> Result<Option<T>, InvalidSetting> {
+        let [certificate, key] = ["cert", "key"].map(|file| named(&format!("{}-{file}", self.prefix)));
+        // clap's `requires` does not see the values of a configuration file, and without a certificate the port would serve
+        // without TLS.
+        let missing = |missing, given: &str| InvalidSetting::missing(missing, format!("{given} is given"));
+        let identity = match (self.certificate, self.key) {
+            (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),
+            (Some(_), None) => return Err(missing(key, &certificate)),
+            (None, Some(_)) => return Err(missing(certificate, &key)),
+            (None, None) => None,
         };
-        InvalidSetting::of(setting)(error)
-    }
-
-    fn settings(&self) -> [String; 2] {
-        ["cert", "key"].map(|file| named(&format!("{}-{file}", self.prefix)))
+        let identity = identity.map(|(certificate, key)| IdentityFiles { certificate, key });
+        load(identity).map_err(|error| {
+            let is_authority = |(path, _): &(&PathBuf, &str)| path.as_path() == error.path();
+            let setting = match self.authority.filter(is_authority) {
+                _ if self.certificate.is_some_and(|path| path == error.path()) => certificate,
+                _ if self.key.is_some_and(|path| path == error.path()) => key,
+                Some((_, setting)) => named(setting),
+                None => certificate,
+            };
+            InvalidSetting::of(setting)(error)
+        })
     }
 }
 
@@ -196,9 +187,8 @@ impl RestTlsArgs {
     /// Reads the certificate, if one is given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let (certificate, key) = (self.rest_tls_cert.as_ref(), self.rest_tls_key.as_ref());
-        let identity = Identity { prefix: "rest-tls", certificate, key };
-        let loaded = identity.files()?.map(|files| ServerTls::load(files, None, &["h2", "http/1.1"])).transpose();
-        loaded.map_err(|error| identity.wrong(error, (None, "")))
+        let files = Files { prefix: "rest-tls", certificate, key, authority: None };
+        files.load(|files| files.map(|files| ServerTls::load(files, None, &["h2", "http/1.1"])).transpose())
     }
 }
 
@@ -211,15 +201,13 @@ impl GrpcTlsArgs {
     /// Reads the certificate and the authorities of clients, if they are given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let (certificate, key) = (self.grpc_tls_cert.as_ref(), self.grpc_tls_key.as_ref());
-        let identity = Identity { prefix: "grpc-tls", certificate, key };
-        let files = identity.files()?;
-        let (authority, setting) = (self.grpc_client_ca.as_ref(), "grpc-client-ca");
-        if authority.is_some() && files.is_none() {
-            let [certificate, _] = identity.settings();
-            return Err(InvalidSetting::missing(certificate, format!("{} is given", named(setting))));
+        let authority = self.grpc_client_ca.as_ref().map(|path| (path, "grpc-client-ca"));
+        if let (Some((_, setting)), None, None) = (authority, certificate, key) {
+            return Err(InvalidSetting::missing(named("grpc-tls-cert"), format!("{} is given", named(setting))));
         }
-        let loaded = files.map(|files| ServerTls::load(files, authority.cloned(), &["h2"])).transpose();
-        loaded.map_err(|error| identity.wrong(error, (authority, setting)))
+        let files = Files { prefix: "grpc-tls", certificate, key, authority };
+        let authorities = self.grpc_client_ca.clone();
+        files.load(|files| files.map(|files| ServerTls::load(files, authorities, &["h2"])).transpose())
     }
 }
 
@@ -229,13 +217,13 @@ impl CoreTlsArgs {
         self.core_tls_cert.as_deref()
     }
 
-    /// Reads what is given. `None` if nothing is.
+    /// Reads the given files; `None` if none are given.
     pub(crate) fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
         let (certificate, key) = (self.core_tls_cert.as_ref(), self.core_tls_key.as_ref());
-        let identity = Identity { prefix: "core-tls", certificate, key };
-        let files = identity.files()?;
-        let is_given = self.core_ca.is_some() || files.is_some();
-        let loaded = is_given.then(|| ClientTls::load(self.core_ca.clone(), files)).transpose();
-        loaded.map_err(|error| identity.wrong(error, (self.core_ca.as_ref(), "core-ca")))
+        let authority = self.core_ca.as_ref().map(|path| (path, "core-ca"));
+        Files { prefix: "core-tls", certificate, key, authority }.load(|files| {
+            let is_given = self.core_ca.is_some() || files.is_some();
+            is_given.then(|| ClientTls::load(self.core_ca.clone(), files)).transpose()
+        })
     }
 }

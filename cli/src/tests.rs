@@ -1,4 +1,4 @@
-//! The settings in `docs/configuration.md`, made from the description of the command line.
+//! The settings in `docs/configuration.md` are those of the command line.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -32,7 +32,7 @@ fn settings() -> String {
     let mut sections = vec![("Every command".to_owned(), "Flags of all commands.".to_owned(), &program)];
     program.get_subcommands().for_each(|command| add("compliance", command, &mut sections));
     let mut text = String::new();
-    // Rows of the tables, each with the title of its section. One that another section has in the same words is only named.
+    // Rows of the tables, each with the title of its section. A row that another section has in the same words is only named.
     let mut rows: Vec<(String, String)> = Vec::new();
     for (title, about, command) in sections {
         let _ = write!(text, "\n## {title}\n\n{}\n", sentence(&about));

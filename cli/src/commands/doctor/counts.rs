@@ -1,0 +1,47 @@
+//! The stored data: counts of lists, ID sequences, and values that constraints do not allow.
+
+use std::io::Write as _;
+
+use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+/// Rows of each constraint that are named.
+const VIOLATING_ROWS: i64 = 20;
+
+/// Prints what is wrong, and repairs counts and sequences if asked to. Returns whether everything is right now.
+pub(super) async fn check(connection: &mut PgConnection, repair: bool, as_json: bool) -> anyhow::Result<bool> {
+    let print =
+        |json: Value, text: String| writeln!(std::io::stdout(), "{}", if as_json { json.to_string() } else { text });
+    let difference = |Difference { company_id, list, counts }| {
+        let json = json!({ "company": company_id, "list": list, "counts": counts });
+        // A closed output does not stop the repair.
+        let _ = print(json, format!("company {company_id}: {counts} counts of {list} differ from the records"));
+    };
+    let wrong = check_counts(connection, repair, difference).await?;
+    let behind = check_sequences(connection, repair).await?;
+    let violating = check_values(connection, VIOLATING_ROWS).await?;
+    for BehindSequence { sequence, table, last_id, greatest_id } in &behind {
+        let json = json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id });
+        let text = format!(
+            "the sequence {sequence} is at {last_id}, and {table} has the ID {greatest_id}: new records get IDs that are taken"
+        );
+        print(json, text)?;
+    }
+    for ViolatingRow { table, constraint, company_id, id } in &violating {
+        let json = json!({ "company": company_id, "table": table, "id": id, "constraint": constraint });
+        let id = id.map(|id| format!(", ID {id}")).unwrap_or_default();
+        print(json, format!("company {company_id}: a row of {table}{id} violates {constraint}: correct it by hand"))?;
+    }
+    let is_repaired = repair && (wrong > 0 || !behind.is_empty());
+    let (sequences, rows) = (behind.len(), violating.len());
+    let json = json!({ "wrong": wrong, "repaired": is_repaired, "sequences": sequences, "violating": rows });
+    let text = match (wrong, sequences, rows) {
+        (0, 0, 0) => "nothing is wrong".to_owned(),
+        (0, 0, _) => format!("{rows} rows have values that are out of range"),
+        _ if is_repaired => format!("{wrong} counts and {sequences} sequences were wrong and are repaired"),
+        _ => format!("{wrong} counts and {sequences} sequences are wrong; `--repair` repairs them"),
+    };
+    print(json, text)?;
+    Ok((wrong == 0 && behind.is_empty() || is_repaired) && violating.is_empty())
+}
