@@ -1,4 +1,4 @@
-//! The page on authentication: its commands run as they stand, and the service accepts the tokens that they make.
+//! The pages on authentication: their commands run as written, and the service accepts the tokens that they make.
 
 use std::{
     fs,
@@ -9,12 +9,13 @@ use serde_json::json;
 
 use crate::common::{DataDir, Service, compliance, have, output, program};
 
-const PAGE: &str = include_str!("../../../docs/authentication.md");
+const PAGES: &str =
+    concat!(include_str!("../../../docs/authentication.md"), include_str!("../../../docs/console-sign-in.md"));
 
-/// The blocks of the page with this info string.
+/// The blocks of the pages with this info string.
 fn blocks(info: &str) -> Vec<&'static str> {
     let begin = format!("\n```{info}\n");
-    PAGE.split(&begin).skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect()
+    PAGES.split(&begin).skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect()
 }
 
 /// A folder for the files of the page, which is removed at the end.

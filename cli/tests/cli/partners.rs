@@ -194,14 +194,3 @@ fn the_commands_of_python_give_the_answers_shown() {
         assert_eq!(every_command_of("python"), 28);
     }
 }
-
-/// A chapter is read in one go.
-#[test]
-fn chapters_have_at_most_a_thousand_words() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/partners");
-    for file in fs::read_dir(folder).unwrap() {
-        let path = file.unwrap().path();
-        let words = fs::read_to_string(&path).unwrap().split_whitespace().count();
-        assert!(words <= 1000, "{} has {words} words", path.display());
-    }
-}

@@ -12,8 +12,20 @@ const CONFIGURATION: &str = include_str!("../../../docs/configuration.md");
 
 /// The pages that people read on the web.
 fn pages() -> Vec<PathBuf> {
-    let files = ["", "docs", "docs/operations", "docs/partners", "docs/reference", "client/rust"]
-        .map(|folder| fs::read_dir(format!("{ROOT}/{folder}")).unwrap());
+    let folders = [
+        "",
+        "docs",
+        "docs/architecture",
+        "docs/operations",
+        "docs/partners",
+        "docs/promises",
+        "docs/reference",
+        "client/grpc-python",
+        "client/python",
+        "client/rust",
+        "client/typescript",
+    ];
+    let files = folders.map(|folder| fs::read_dir(format!("{ROOT}/{folder}")).unwrap());
     let files = files.into_iter().flatten().map(|entry| entry.unwrap().path());
     files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
 }

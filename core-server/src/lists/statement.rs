@@ -1,7 +1,7 @@
 //! The statement that counts what matches, finds a page and reads its records, on one snapshot.
 //!
 //! Its strategy depends on what is asked for: a scan along the sort order, a walk over the counts, all matches sorted, or a
-//! choice between a scan and a sort; PostgreSQL executes only one. `docs/architecture.md` gives the reasons. The files in `sql`
+//! choice between a scan and a sort; PostgreSQL executes only one. `docs/architecture/lists.md` gives the reasons. The files in `sql`
 //! are its parts; this says which of them a statement has. The planner never learns a bound or a limit: each is a subquery, so that it
 //! plans with the same defaults whatever it knows of the table.
 

@@ -39,7 +39,7 @@ const CARDS: [(&str, &str); 6] = [
     ("guide", "How to do each task, with commands to copy and their responses."),
     ("reference", "Every operation and field, with a form to try it."),
     ("errors", "What each result code and status means, and what to do about it."),
-    ("clients", "Clients in Python, TypeScript and Rust, and a nightly job."),
+    ("clients", "Clients in Python and TypeScript, with examples."),
     ("changelog", "What is new for partners."),
     ("policy", "What can change, what never does, and how long something deprecated works."),
 ];

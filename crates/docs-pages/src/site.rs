@@ -44,6 +44,7 @@ pub(crate) static PAGES: &[Page] = &[
     text("affiliates", "Affiliates", "docs/partners/affiliates.md"),
     text("batches", "Batches", "docs/partners/batches.md"),
     text("syncs", "Syncs", "docs/partners/syncs.md"),
+    text("nightly-job", "Nightly job", "docs/partners/nightly-job.md"),
     text("urls", "URLs", "docs/partners/urls.md"),
     text("cases", "Cases", "docs/partners/cases.md"),
     text("overview", "Overview", "docs/partners/overview.md"),

@@ -4,7 +4,7 @@
 //! folder. There is no password: the server asks the kernel for the caller (`peer`), and accepts the user that runs the
 //! service, and root. A service that root started runs its database as another user, which is not accepted: other processes
 //! of that user may be anybody's. That user may own the data folder, so root follows no links there.
-//! `docs/operations/processes.md` describes the files of the data folder.
+//! `docs/operations/data-folder.md` describes the files of the data folder.
 //!
 //! [`OWNER_ROLE`] owns the service's databases, [`SERVICE_ROLE`] owns nothing, and neither is a superuser; [`ADMIN_ROLE`] is.
 //!

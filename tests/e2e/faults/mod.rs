@@ -13,7 +13,7 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use test_support::{Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService};
 
-/// How long anything may take on a busy machine. What is promised is shorter; see docs/reliability.md.
+/// How long anything may take on a busy machine. What is promised is shorter; see docs/promises/database.md.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Rounds in which a promised time is measured.
 const ROUNDS: usize = 3;
@@ -23,7 +23,7 @@ const SERVED: Duration = Duration::from_secs(2);
 /// How many times as long the fastest round may take as is promised: other tests use the processors.
 const SLACK: u32 = 3;
 
-/// Holds what docs/reliability.md promises against what was measured.
+/// Holds what docs/promises/database.md promises against what was measured.
 fn hold(what: &str, promised: Duration, measured: &[Duration]) {
     println!("{what}: {measured:?}");
     let fastest = measured.iter().min().expect("it was measured");

@@ -1,0 +1,176 @@
+//! Pages that people write are short, and name files and flags that exist.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Words that a reader takes in without a pause.
+const MAX_WORDS: usize = 1000;
+
+/// Pages with a limit of their own, or without one.
+const OTHER_LIMITS: &[(&str, Option<usize>)] = &[
+    // Generated from code or measurements.
+    ("docs/configuration.md", None),
+    ("docs/performance.md", None),
+    ("docs/reference/fields.md", None),
+    // Grows with each release.
+    ("CHANGELOG.md", None),
+    // A reader looks up one section.
+    ("docs/runbook.md", Some(1850)),
+    // The text of performance.md around its figures.
+    ("tools/bench/src/method.md", Some(1450)),
+    ("docs/capacity.md", Some(1100)),
+    ("docs/load-testing.md", Some(1700)),
+    ("docs/scale.md", Some(1750)),
+    ("docs/testing.md", Some(2700)),
+];
+
+/// Pages whose files or flags are those of an earlier time or of another program.
+const NOT_CHECKED: &[&str] = &["CHANGELOG.md", "docs/configuration.md", "docs/load-testing.md", "docs/performance.md"];
+
+/// Flags of other programs that pages name.
+const OTHER_FLAGS: &[&str] = &[
+    // cargo, docker, pg_restore, protoc
+    "--features",
+    "--version",
+    "--tag",
+    "--test",
+    "--skip",
+    "--build-arg",
+    "--clean",
+    "--go_out",
+    // compliance-sync-affiliates
+    "--absent-status",
+    "--report-absent",
+    "--ignore",
+    // tools/bench, tools/scripts
+    "--only",
+    "--before-build",
+    "--quick",
+    "--publish",
+    "--format",
+];
+
+/// Every file of the repository, by its path.
+fn files() -> Vec<String> {
+    fn add(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let is_made = matches!(&*name, ".git" | "target" | "node_modules" | "compliance-data" | "secrets" | "venv");
+            match path.is_dir() {
+                true if is_made => {}
+                true => add(&path, files),
+                false => files.push(path),
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    add(Path::new(ROOT), &mut paths);
+    paths.iter().map(|path| path.strip_prefix(ROOT).unwrap().to_string_lossy().into_owned()).collect()
+}
+
+fn pages(files: &[String]) -> Vec<(&str, String)> {
+    let pages = files.iter().filter(|file| file.ends_with(".md"));
+    pages.map(|file| (file.as_str(), fs::read_to_string(Path::new(ROOT).join(file)).unwrap())).collect()
+}
+
+/// A page's blocks of code, and its code within sentences.
+fn code(page: &str) -> (Vec<String>, Vec<&str>) {
+    let (mut blocks, mut spans) = (Vec::new(), Vec::new());
+    for (index, part) in page.split("```").enumerate() {
+        if index % 2 == 1 {
+            blocks.push(part.replace("\\\n", " "));
+        } else {
+            spans.extend(part.split('`').skip(1).step_by(2));
+        }
+    }
+    (blocks, spans)
+}
+
+/// The flags among the words of a command.
+fn flags(command: &str) -> impl Iterator<Item = &str> {
+    let words = command.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
+    words.map(|word| word.split(['=', ',', '\'', ')']).next().unwrap())
+}
+
+#[test]
+fn pages_are_short() {
+    let files = files();
+    let pages = pages(&files);
+    assert!(pages.len() > 60, "{} pages", pages.len());
+    for (path, _) in OTHER_LIMITS {
+        assert!(files.iter().any(|file| file == path), "{path} does not exist");
+    }
+    let words = |text: &str| text.split_whitespace().count();
+    let too_long = pages.iter().filter_map(|(path, text)| {
+        let other = OTHER_LIMITS.iter().find(|(other, _)| other == path);
+        let limit = other.map_or(Some(MAX_WORDS), |(_, limit)| *limit)?;
+        (words(text) > limit).then(|| format!("{path} has {} words, more than {limit}", words(text)))
+    });
+    let too_long: Vec<_> = too_long.collect();
+    assert!(too_long.is_empty(), "{}", too_long.join("\n"));
+}
+
+#[test]
+fn pages_name_files_that_exist() {
+    let files = files();
+    let folders =
+        ["cli/", "client/", "core-server/", "crates/", "deploy/", "proto/", "rest-gateway/", "tests/", "tools/"];
+    // What a command makes.
+    let is_made = |path: &str| path.starts_with("deploy/secrets") || path.contains("X.Y.Z");
+    let exists = |path: &str| {
+        let path = path.trim_end_matches('/');
+        let (inner, folder) = (format!("/{path}"), format!("{path}/"));
+        files.iter().any(|file| file == path || file.ends_with(&inner) || file.starts_with(&folder))
+    };
+    let (mut seen, mut missing) = (0, Vec::new());
+    for (page, text) in pages(&files).iter().filter(|(page, _)| !NOT_CHECKED.contains(page)) {
+        for span in code(text).1 {
+            let is_plain = span.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+            let is_source =
+                [".rs", ".sql", ".proto", ".cjs"].iter().any(|end| span.len() > end.len() && span.ends_with(end));
+            if is_plain && (is_source || folders.iter().any(|folder| span.starts_with(folder))) && !is_made(span) {
+                seen += 1;
+                if !exists(span) {
+                    missing.push(format!("{page}: {span}"));
+                }
+            }
+        }
+    }
+    assert!(seen > 100, "the pages were not understood: {seen} paths");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn pages_name_flags_that_exist() {
+    let files = files();
+    let known = fs::read_to_string(Path::new(ROOT).join("docs/configuration.md")).unwrap();
+    let is_known = |flag: &str| {
+        // A group, such as `--rest-…`.
+        let start = flag.split('…').next().unwrap();
+        known.contains(&format!("`{flag}`")) || (start != flag && known.contains(&format!("`{start}")))
+    };
+    let (mut seen, mut unknown) = (0, Vec::new());
+    for (page, text) in pages(&files).iter().filter(|(page, _)| !NOT_CHECKED.contains(page)) {
+        let (blocks, spans) = code(text);
+        let commands = blocks.iter().flat_map(|block| block.lines()).filter(|line| {
+            let line = line.trim_start();
+            line.starts_with("compliance ") || line.starts_with("target/release/compliance ")
+        });
+        let named = spans.iter().filter(|span| span.starts_with("--") || span.starts_with("compliance "));
+        let of_commands = commands.flat_map(|line| flags(line.split('#').next().unwrap()));
+        for flag in of_commands.chain(named.flat_map(|span| flags(span))) {
+            seen += 1;
+            if !is_known(flag) && !OTHER_FLAGS.contains(&flag) {
+                unknown.push(format!("{page}: {flag}"));
+            }
+        }
+    }
+    assert!(seen > 150, "the pages were not understood: {seen} flags");
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
+}

@@ -1,0 +1,96 @@
+"""Extracts the texts of the program that users see, for the linter: `texts.py FOLDER`.
+
+Each source file with texts becomes a file in the folder, in which every text has the line of its source. Prints the files.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# What users see: error messages, log lines, help of metrics, texts of the console. `--help` is on a page, docs/configuration.md.
+CODE = re.compile(
+    r"^(cli|core-server|rest-gateway|proto|client/rust|crates/[a-z-]+)/src/.*\.rs$|^crates/pages/src/.*\.js$"
+    r"|^client/python/src/.*\.py$|^client/grpc-python/src/.*\.py$|^client/typescript/src/.*\.ts$"
+)
+GENERATED = ("client/rust/src/v1.rs", "client/python/src/affiliate_compliance/models.py")
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`([^`\n]*)`')
+# Statements, and names of files and symbols.
+NOT_A_TEXT = re.compile(
+    r"^\s*(select|insert|update|delete|with|create|alter|grant|revoke|set|drop|lock|begin|commit|do|truncate|vacuum|from|where|and|or)\b"
+    r"|\b(bigint|smallint|integer)\b|\w\[\]|^[a-z_.:]+$|[;=]\s*$|\$\d|::|=>|</?[a-z]+[ >]"
+)
+# A field of a format, such as `{name:?}`, and an escape.
+FIELD = re.compile(r"\$?\{[^{}]*\}")
+
+
+def is_a_text(text):
+    return len(text.split()) >= 4 and re.match(r"\W*[A-Za-z{]", text) and not NOT_A_TEXT.search(text)
+
+
+def sentence(text):
+    """A text for the linter, which ends, so that it is not taken for one with the next line."""
+    text = FIELD.sub("it", text).replace("\\n", " ").replace('\\"', '"').replace("\\u{2028}", " ").strip()
+    return text if text.endswith((".", ":", "?", "!", "…")) else text + "."
+
+
+def from_code(lines):
+    in_tests = False
+    for number, line in enumerate(lines):
+        # Tests are at the end of a file.
+        in_tests = in_tests or line.strip() in ("mod tests {", "#[cfg(test)]")
+        code = line.strip()
+        if in_tests or code.startswith(("//", "#[", "* ", "#!", "expect(", "reason =")) and not code.startswith("#[error"):
+            continue
+        found = (single or template for single, template in LITERAL.findall(line))
+        texts = [sentence(text) for text in found if is_a_text(text)]
+        if texts:
+            yield number, " ".join(texts)
+
+
+def from_proto(lines):
+    for number, line in enumerate(lines):
+        if match := re.search(r"^\s*// ?(.*)", line):
+            yield number, match[1]
+
+
+def from_document(lines):
+    for number, line in enumerate(lines):
+        if match := re.match(r'\s*"(?:description|summary|title)": ("(?:[^"\\]|\\.)*")', line):
+            yield number, sentence(json.loads(match[1]).replace("\n", " "))
+
+
+def from_alerts(lines):
+    for number, line in enumerate(lines):
+        if match := re.match(r'\s*(?:summary|description): "(.*)"', line):
+            yield number, sentence(re.sub(r"\{\{.*?\}\}", "it", match[1]))
+
+
+def reader_of(path):
+    if path.startswith("proto/compliance/") and path.endswith(".proto"):
+        return from_proto
+    if path == "docs/openapi.json":
+        return from_document
+    if path == "deploy/observability/alerts.yml":
+        return from_alerts
+    return from_code if CODE.match(path) and path not in GENERATED and "/tests" not in path else None
+
+
+def main():
+    folder = Path(sys.argv[1])
+    listed = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout.split()
+    for path in listed:
+        reader = reader_of(path)
+        if reader is None or not Path(path).exists():
+            continue
+        lines = Path(path).read_text().split("\n")
+        texts = dict(reader(lines))
+        if texts:
+            target = folder / f"{path}.md"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text("\n".join(texts.get(number, "") for number in range(len(lines))) + "\n")
+            print(target)
+
+
+main()
