@@ -5,7 +5,7 @@ use std::{convert::Infallible, pin::Pin, time::Duration};
 use crate::program::{InvalidSetting, Port, StartArgs, describe, named};
 use anyhow::Context as _;
 use compliance_api::token::KeyError;
-use core_server::{CoreSettings, database::DatabaseError};
+use core_server::{CompanyLimit, CoreSettings, database::DatabaseError};
 use http_server::{Listener, serve_unready};
 use rest_gateway::Settings;
 use tls::ServerTls;
@@ -62,6 +62,11 @@ impl ServicePort {
         drop(self.unready_server);
         Ok(Listener { tcp: self.port.listen()?, tls: self.tls })
     }
+}
+
+/// Fails if a company has two limits of one kind.
+pub(crate) fn check_company_limits(settings: &CoreSettings) -> Result<(), InvalidSetting> {
+    CompanyLimit::check(&settings.company_limits).map_err(InvalidSetting::of(named("company-limit")))
 }
 
 /// Fails if the file of --webhook-ca cannot be used.

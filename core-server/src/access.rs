@@ -8,7 +8,7 @@ mod rate_limit;
 
 pub use policy::Identity;
 pub(crate) use policy::{AccessPolicy, Verified, is_expired, time_left};
-pub(crate) use rate_limit::Limiter;
+pub(crate) use rate_limit::Limiters;
 pub use rate_limit::RateLimit;
 
 /// `AccessService`: what a token may do, asked without doing it. Responds once the pipeline has let a call through.

@@ -11,6 +11,7 @@ mod backend;
 mod cases;
 mod changes;
 mod chunks;
+mod company_limits;
 pub mod database;
 pub mod doctor;
 pub mod erasure;
@@ -33,8 +34,10 @@ mod settings;
 mod shares;
 mod statements;
 mod urls;
+mod usage;
 mod webhooks;
 
+pub use company_limits::{CompanyLimit, Limit};
 pub use serve::{Core, CoreService, StartError, unready};
 pub use settings::{CoreSettings, GrpcConnections, WebhookSettings};
 pub use statements::{list_statements, read_statements, scan_statements, write_statements};

@@ -63,6 +63,8 @@ pub(crate) const OPEN_STREAMS: usize = 1024;
 pub const OPEN_STREAMS_OF_A_PEER: usize = 128;
 /// Cores over which a gateway spreads its calls, at most. A call that names more counts as one.
 pub(crate) const MAX_CORES: u32 = 256;
+/// Companies whose usage has labels of its own in metrics, unless an operator sets another number. Each has nine series.
+pub(crate) const COMPANIES_WITH_METRICS: usize = 200;
 /// How often the rate limit drops the state of companies that no longer call.
 pub(crate) const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
 /// How long a stream may be idle: no message from the client, or no acknowledgement read by it.

@@ -46,8 +46,8 @@ use tonic_health::{
 };
 
 use crate::{
-    CoreSettings,
-    access::{Access, AccessPolicy, Limiter},
+    CompanyLimit, CoreSettings, Limit,
+    access::{Access, AccessPolicy, Limiters},
     affiliates::{Affiliates, Syncs},
     backend::Backend,
     cases::ComplianceCases,
@@ -135,15 +135,16 @@ impl Core {
         let reads = connections.with_replicas(&database);
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
-        let limiter = Limiter::new(settings.rate_limit).map(Arc::new);
+        let rate = |limit| if let Limit::Rate(rate) = limit { Some(rate) } else { None };
+        let rates = CompanyLimit::by_company(&settings.company_limits, rate);
+        let limiters = Arc::new(Limiters::new(settings.rate_limit, rates));
         let mut tasks = JoinSet::new();
         let watched = (connections.clone(), reporter.clone());
         tasks.spawn(supervise("health", move |task| health::watch(watched.0.clone(), watched.1.clone(), task)));
         reads.watch_servers(&mut tasks, !settings.coordinator_only);
-        if let Some(limiter) = limiter.clone() {
-            tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&limiter), task)));
-        }
-        let access = AccessPolicy::new(verifier, limiter);
+        let swept = Arc::clone(&limiters);
+        tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&swept), task)));
+        let access = AccessPolicy::new(verifier, limiters);
         let backend = Backend::new(connections, reads, settings);
         gauges::report(&backend.reads, &backend.shares);
         let pipeline = Pipeline::new(access, backend.shares.clone(), settings);
@@ -293,10 +294,10 @@ fn reflection<'a>() -> tonic_reflection::server::Builder<'a> {
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
 }
 
-async fn sweep(limiter: Arc<Limiter>, task: Arc<Task>) {
+async fn sweep(limiters: Arc<Limiters>, task: Arc<Task>) {
     loop {
         tokio::time::sleep(RATE_LIMIT_SWEEP).await;
-        limiter.sweep();
+        limiters.sweep();
         task.succeeded();
     }
 }

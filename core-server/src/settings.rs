@@ -7,7 +7,11 @@ use flags::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 use http_server::ConnectionLimits;
 use ipnet::IpNet;
 
-use crate::{access::RateLimit, limits::CHANGE_UPKEEP};
+use crate::{
+    CompanyLimit,
+    access::RateLimit,
+    limits::{CHANGE_UPKEEP, COMPANIES_WITH_METRICS},
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent requests on one connection. A client with several streams of observations makes other calls on the same one.
@@ -23,6 +27,21 @@ pub struct CoreSettings {
     /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off. The cores behind a gateway divide it among themselves.
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     pub rate_limit: RateLimit,
+    /// Limit of one company, instead of that of all companies: COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s. The limits are
+    /// rate-limit (N/s, N/m or off), in-flight, streams, watches and memory (a size). Separate several by commas, or repeat the flag.
+    #[arg(
+        id = "company-limit",
+        long,
+        env = "COMPLIANCE_COMPANY_LIMIT",
+        value_name = "COMPANY:LIMIT=VALUE",
+        value_delimiter = ','
+    )]
+    pub company_limits: Vec<CompanyLimit>,
+    /// Maximum number of companies with metrics of their own; the others count together as `other`. Companies with limits of their own
+    /// come first.
+    #[arg(id = "company-metrics", long, env = "COMPLIANCE_COMPANY_METRICS", default_value_t = COMPANIES_WITH_METRICS, value_name = "N",
+          value_parser = count(0..=MAX_COUNT))]
+    pub company_metrics: usize,
     /// Maximum number of connections to the database.
     #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
           value_parser = clap::value_parser!(u32).range(2..=1000))]

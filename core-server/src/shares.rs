@@ -14,13 +14,14 @@ use compliance_api::error::Error;
 use storage::writes::OnWait;
 
 use crate::{
-    CoreSettings,
+    CompanyLimit, CoreSettings, Limit,
     limits::{
         CALL_SHARE, CALLS_AT_LEAST, CONNECTIONS_OF_COALESCED, CPUS_PER_SLOT_WITH_OTHERS, HEAVY_ITEMS, LARGE_PAGE_SHARE,
         LARGE_PAGES, LONG_BATCHES_AT_LEAST, MAX_QUEUED_LARGE_PAGES, MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS,
         OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QUEUE_SHARE, SLOT_SHARE, STATEMENTS_PER_CPU, STREAM_COMPANIES, WATCHERS,
         WATCHERS_OF_A_COMPANY,
     },
+    usage::Usage,
 };
 
 /// Clones share the shares.
@@ -32,6 +33,7 @@ pub(crate) struct Shares {
     pub(crate) refusals: Refusals,
     pub(crate) streams: Counts,
     pub(crate) watchers: Counts,
+    pub(crate) usage: Usage,
     /// Calls that open a watch. All watches of a company may be opened at once, so they are not among its calls.
     openings: Counts,
     /// Streams without a token, by the network of their peer.
@@ -84,12 +86,19 @@ impl Shares {
         let large_pages = QueueLimits { running_with_others: 1, slow_after: Duration::MAX, ..large_pages };
         let queue = |limits| WorkQueue::new(limits, callers.clone());
         let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
+        let own = |kind: fn(Limit) -> Option<usize>| CompanyLimit::by_company(&settings.company_limits, kind);
+        let memory = own(|limit| if let Limit::Memory(bytes) = limit { Some(bytes) } else { None });
+        let calls = own(|limit| if let Limit::InFlight(calls) = limit { Some(calls) } else { None });
+        let streams = own(|limit| if let Limit::Streams(streams) = limit { Some(streams) } else { None });
+        let watches = own(|limit| if let Limit::Watches(watches) = limit { Some(watches) } else { None });
+        let calls_of_a_company = (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST);
         Self {
-            memory: Memory::new(request_memory, request_memory / MEMORY_SHARE),
-            calls: Counts::new(max_in_flight, (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST)),
-            streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
-            watchers: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
-            openings: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
+            memory: Memory::with_companies(request_memory, request_memory / MEMORY_SHARE, memory),
+            calls: Counts::with_companies(max_in_flight, calls_of_a_company, calls),
+            streams: Counts::with_companies(max_streams.saturating_mul(STREAM_COMPANIES), max_streams, streams),
+            watchers: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches.clone()),
+            openings: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches),
+            usage: Usage::new(settings),
             open_to_all: Counts::new(OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER),
             statements: queue(limits((cpus * STATEMENTS_PER_CPU).min(connections), MAX_QUEUED_STATEMENTS)),
             heavy: queue(limits(cpus.max(LONG_BATCHES_AT_LEAST).min(connections), MAX_QUEUED_LONG_BATCHES)),
@@ -133,13 +142,22 @@ impl Shares {
 
     /// Counts a watcher as open until what is returned is dropped.
     pub(crate) fn watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.watchers.add(company_id).map_err(too_many_watches)
+        self.watchers.add(company_id).map_err(|full| self.too_many_watches(company_id, full))
     }
 
     /// Counts a call that opens a watch until what is returned is dropped.
     pub(crate) fn open_watch(&self, company_id: i64) -> Result<Count, Error> {
         self.callers.called(company_id);
-        self.openings.add(company_id).map_err(too_many_watches)
+        self.openings.add(company_id).map_err(|full| self.too_many_watches(company_id, full))
+    }
+
+    fn too_many_watches(&self, company_id: i64, full: Full) -> Error {
+        let most = self.watchers.limit_of(company_id);
+        let message = match full {
+            Full::Company => format!("The company has {most} watches open already."),
+            Full::Process => format!("This instance of the service has {WATCHERS} watches open already."),
+        };
+        Error { message, ..full.into() }
     }
 
     /// Counts a stream that needs no token as open until what is returned is dropped.
@@ -160,10 +178,33 @@ impl Shares {
     }
 }
 
-fn too_many_watches(full: Full) -> Error {
-    let message = match full {
-        Full::Company => format!("The company has {WATCHERS_OF_A_COMPANY} watches open already."),
-        Full::Process => format!("This instance of the service has {WATCHERS} watches open already."),
-    };
-    Error { message, ..full.into() }
+#[cfg(test)]
+mod tests {
+    use admission::Full;
+
+    use super::{Shares, WATCHERS_OF_A_COMPANY};
+    use crate::CoreSettings;
+
+    #[tokio::test]
+    async fn a_company_with_limits_of_its_own_has_no_others() {
+        let limits = ["1:in-flight=1", "1:streams=2", "1:watches=3", "1:memory=4KiB"];
+        let company_limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();
+        let shares = Shares::new(&CoreSettings { company_limits, ..CoreSettings::default() }, 20);
+        let _call = shares.call(1).unwrap();
+        assert_eq!(shares.call(1).unwrap_err(), Full::Company);
+        let _streams = [1, 1].map(|company| shares.open_stream(company).unwrap());
+        assert!(shares.open_stream(1).is_err());
+        let _watches = [1, 1, 1].map(|company| (shares.open_watch(company).unwrap(), shares.watch(company).unwrap()));
+        for error in [shares.open_watch(1).unwrap_err(), shares.watch(1).unwrap_err()] {
+            assert_eq!(error.message, "The company has 3 watches open already.");
+        }
+        let mut memory = shares.memory.reservation(Some(1));
+        assert_eq!((memory.grow(4097), memory.grow(4096)), (Err(Full::Company), Ok(())));
+        // Another company has the limits of all companies.
+        let calls: Vec<_> = (0..).map_while(|_| shares.call(2).ok()).collect();
+        let streams: Vec<_> = (0..).map_while(|_| shares.open_stream(2).ok()).collect();
+        let watches: Vec<_> = (0..).map_while(|_| shares.watch(2).ok()).collect();
+        assert_eq!((calls.len(), streams.len(), watches.len()), (1024, 64, WATCHERS_OF_A_COMPANY));
+        assert_eq!(shares.memory.reservation(Some(2)).grow(1 << 20), Ok(()));
+    }
 }

@@ -9,6 +9,7 @@ mod batch_read;
 mod bounds;
 mod cases;
 mod citus;
+mod company_limits;
 mod concurrency;
 mod conditions;
 mod counts;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::{
-    start::{ServicePort, check_webhooks, wait_for},
+    start::{ServicePort, check_company_limits, check_webhooks, wait_for},
     version::COMMIT,
 };
 
@@ -72,6 +72,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
     let tls = args.grpc_tls.load()?;
+    check_company_limits(&args.core)?;
     check_webhooks(&args.core)?;
     let mut ports = vec![ServicePort::grpc(&args.core, tls.clone())?];
     let _telemetry = args.telemetry.start("compliance-core", COMMIT)?;

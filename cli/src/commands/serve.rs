@@ -30,7 +30,7 @@ use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
     secret,
-    start::{ServicePort, check_webhooks, wait_for},
+    start::{ServicePort, check_company_limits, check_webhooks, wait_for},
     version::COMMIT,
 };
 
@@ -107,6 +107,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
         return Err(InvalidSetting::missing(named("database-url"), allowed).into());
     }
     let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
+    check_company_limits(&args.core)?;
     check_webhooks(&args.core)?;
     let [rest_tls, grpc_tls] = certificates.clone();
     let mut ports = vec![ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core, grpc_tls)?];

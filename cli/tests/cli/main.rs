@@ -10,6 +10,7 @@ mod calls;
 mod cancelled;
 mod certificates;
 mod common;
+mod company_limits;
 mod configuration;
 mod cut_files;
 mod data;

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use telemetry::MAX_REQUEST_ID;
 use tonic::Status;
 
-use super::rate_limit::{self, Limiter};
+use super::rate_limit::{self, Limiters};
 
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
@@ -39,12 +39,12 @@ impl Identity {
 /// Decides who may call what, and how often.
 pub(crate) struct AccessPolicy {
     verifier: Arc<Verifier>,
-    limiter: Option<Arc<Limiter>>,
+    limiters: Arc<Limiters>,
 }
 
 impl AccessPolicy {
-    pub(crate) fn new(verifier: Arc<Verifier>, limiter: Option<Arc<Limiter>>) -> Self {
-        Self { verifier, limiter }
+    pub(crate) fn new(verifier: Arc<Verifier>, limiters: Arc<Limiters>) -> Self {
+        Self { verifier, limiters }
     }
 
     /// Checks a call, and counts it against the rate limit of its company. Returns the token, what is left of its limit, and
@@ -75,7 +75,7 @@ impl AccessPolicy {
             }
         };
         let company_id = claims.company_id;
-        let counted = self.limiter.as_ref().map(|limiter| limiter.count(company_id, rate_limit::cores(headers)));
+        let counted = self.limiters.of(company_id).map(|limiter| limiter.count(company_id, rate_limit::cores(headers)));
         let rate_limit = match counted.transpose() {
             Ok(rate_limit) => rate_limit,
             Err((rate_limit, error)) => return (Some(claims), Some(rate_limit), Err(error)),
@@ -136,6 +136,8 @@ fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use compliance_api::{
         error::Reason,
         token::{Claims, KeySource, SCOPE_MONITOR, Secret, issue},
@@ -158,7 +160,7 @@ mod tests {
     async fn policy(limit: &str) -> AccessPolicy {
         let source = KeySource { secret: Some(secret()), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(source, None).await.unwrap());
-        AccessPolicy::new(verifier, Limiter::new(limit.parse().unwrap()).map(Arc::new))
+        AccessPolicy::new(verifier, Arc::new(Limiters::new(limit.parse().unwrap(), HashMap::new())))
     }
 
     /// The time, not by the function under test.

@@ -3,7 +3,7 @@
 //! Cores share nothing. A gateway that spreads its calls over N cores says so in each ([`CORES`]), and each core counts the call as
 //! N calls, so that together they let through what one of them would.
 
-use std::{num::NonZeroU32, str::FromStr, time::Duration};
+use std::{collections::HashMap, num::NonZeroU32, str::FromStr, time::Duration};
 
 use compliance_api::{
     client::CORES,
@@ -73,9 +73,32 @@ pub(crate) struct Limiter<C: Clock = DefaultClock> {
     companies: RateLimiter<i64, DashMapStateStore<i64>, C, StateInformationMiddleware>,
 }
 
+/// The limits of all companies, and those of companies that have another one.
+pub(crate) struct Limiters {
+    default: Option<Limiter>,
+    companies: HashMap<i64, Option<Limiter>>,
+}
+
+impl Limiters {
+    pub(crate) fn new(default: RateLimit, companies: HashMap<i64, RateLimit>) -> Self {
+        let companies = companies.into_iter().map(|(company, limit)| (company, Limiter::new(limit))).collect();
+        Self { default: Limiter::new(default), companies }
+    }
+
+    /// `None` when the company has no limit.
+    pub(crate) fn of(&self, company_id: i64) -> Option<&Limiter> {
+        self.companies.get(&company_id).unwrap_or(&self.default).as_ref()
+    }
+
+    /// Drops the state of companies that have their whole limit.
+    pub(crate) fn sweep(&self) {
+        self.companies.values().chain([&self.default]).flatten().for_each(Limiter::sweep);
+    }
+}
+
 impl Limiter {
     /// `None` when there is no limit.
-    pub(crate) fn new(limit: RateLimit) -> Option<Self> {
+    fn new(limit: RateLimit) -> Option<Self> {
         Self::with_clock(limit, DefaultClock::default())
     }
 }
@@ -120,8 +143,7 @@ impl<C: Clock> Limiter<C> {
         error.with("company_id", company_id).with("limit", self.requests)
     }
 
-    /// Drops the state of companies that have their whole limit.
-    pub(crate) fn sweep(&self) {
+    fn sweep(&self) {
         self.companies.retain_recent();
     }
 
@@ -142,7 +164,7 @@ mod tests {
     use governor::clock::FakeRelativeClock;
     use http::{HeaderMap, HeaderValue};
 
-    use super::{Limiter, RateLimit, cores};
+    use super::{Limiter, Limiters, RateLimit, cores};
     use crate::limits::MAX_CORES;
 
     const ONE: NonZeroU32 = NonZeroU32::MIN;
@@ -254,5 +276,20 @@ mod tests {
         let (_, error) = limiter.count(1, ONE).unwrap_err();
         assert_eq!(wait(&error), 30);
         assert!(limiter.count(2, ONE).is_ok() && limiter.count(2, ONE).is_ok() && limiter.count(2, ONE).is_err());
+    }
+
+    #[test]
+    fn a_company_with_a_limit_of_its_own_has_no_other() {
+        let companies = [(2, "1/m"), (3, "off")].map(|(company, limit)| (company, limit.parse().unwrap()));
+        let limiters = Limiters::new("2/m".parse().unwrap(), companies.into());
+        let through = |company: i64| {
+            let limiter = limiters.of(company)?;
+            Some((0..10).filter(|_| limiter.count(company, ONE).is_ok()).count())
+        };
+        assert_eq!([1, 2, 3].map(through), [Some(2), Some(1), None]);
+        let unlimited = Limiters::new(RateLimit::Off, companies.into());
+        assert!(unlimited.of(1).is_none() && unlimited.of(2).is_some());
+        limiters.sweep();
+        assert_eq!(through(2), Some(0));
     }
 }

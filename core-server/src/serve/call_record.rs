@@ -28,6 +28,7 @@ use super::{
     operations::Called,
     protocol::{code, describe},
 };
+use crate::usage::Usage;
 use storage::statement::{StatementContext, shown};
 
 const REQUEST_ID: &str = "x-request-id";
@@ -54,11 +55,14 @@ pub(super) struct CallRecord {
     is_logged: bool,
     pub(super) request_id: Option<HeaderValue>,
     pub(super) code: Code,
+    /// The items that it writes.
+    pub(super) written: usize,
+    usage: Usage,
     pub(super) span: Span,
 }
 
 impl CallRecord {
-    pub(super) fn new(arrival: &Arrival<'_>) -> Self {
+    pub(super) fn new(arrival: &Arrival<'_>, usage: &Usage) -> Self {
         let Arrival { called, headers, .. } = *arrival;
         let operation = called.name();
         // Health checks are many, and the same.
@@ -75,6 +79,8 @@ impl CallRecord {
             is_logged,
             request_id: headers.get(REQUEST_ID).cloned(),
             code: Code::Cancelled,
+            written: 0,
+            usage: usage.clone(),
             span,
         }
     }
@@ -109,6 +115,7 @@ impl Drop for CallRecord {
         let duration = self.started.elapsed();
         DURATIONS.record((operation, code), duration);
         if let Some(company) = company {
+            self.usage.called(company, code, duration, self.written);
             span.set("compliance.company_id", company);
         }
         span.set("rpc.response.status_code", name(code));

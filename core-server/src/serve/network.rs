@@ -132,7 +132,7 @@ where
             let shares = pipeline.shares();
             let stream = called.is_open_to_all().then(|| shares.open_to_all(http_server::peer())).transpose()?;
             let content = (Body::new(body), Held { memory: shares.memory.reservation(None), stream }, false);
-            return Ok(MeasuredMessage { content, work: QueueClass::Coalesced, is_long: false });
+            return Ok(MeasuredMessage { content, written: 0, work: QueueClass::Coalesced, is_long: false });
         }
         Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
     };
@@ -144,7 +144,7 @@ where
     };
     let is_long = work.is_heavy() || is_long(memory.bytes());
     let held = Held { memory, stream: None };
-    Ok(MeasuredMessage { content: (body, held, is_long), work, is_long })
+    Ok(MeasuredMessage { content: (body, held, is_long), written: called.written(measure.items), work, is_long })
 }
 
 /// A response that holds what its request does, and its own memory, until it was sent. Large messages are encoded off-thread.

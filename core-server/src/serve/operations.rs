@@ -71,6 +71,14 @@ impl Called {
         matches!(self, Self::Operation(operation) if operation.path == Operation::WATCH_CHANGES.path)
     }
 
+    /// The items that a call with so many writes. A call without a list writes one, and those of a stream are counted as they arrive.
+    pub(super) fn written(self, items: usize) -> usize {
+        match self {
+            Self::Operation(operation) if !operation.is_read && !operation.streams => items.max(1),
+            _ => 0,
+        }
+    }
+
     /// What a call with so many items makes the service do. Pages of a stream are counted by themselves.
     pub(super) fn work(self, items: usize) -> QueueClass {
         let Self::Operation(operation) = self else { return QueueClass::Coalesced };
@@ -97,6 +105,15 @@ mod tests {
         let work = |items| Called::Operation(&Operation::ADD_COMPLIANCE_URLS).work(items);
         assert_eq!([0, 1].map(work), [QueueClass::Coalesced; 2]);
         assert_eq!([2, 100, 101].map(|items| work(items).is_heavy()), [false, false, true]);
+    }
+
+    #[test]
+    fn calls_that_change_something_write() {
+        let written = |operation, items| Called::Operation(operation).written(items);
+        assert_eq!([0, 1, 7].map(|items| written(&Operation::ADD_COMPLIANCE_URLS, items)), [1, 1, 7]);
+        assert_eq!([&Operation::CHECK_ACCESS, &Operation::BATCH_GET_AFFILIATES].map(|read| written(read, 7)), [0, 0]);
+        assert_eq!(written(&Operation::STREAM_URL_OBSERVATIONS, 7), 0);
+        assert_eq!(Called::at(HEALTH_CHECK).written(7), 0);
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub(super) struct RefusedCall {
 
 pub(super) struct MeasuredMessage<M> {
     pub(super) content: M,
+    /// The items that it writes.
+    pub(super) written: usize,
     pub(super) work: QueueClass,
     /// Whether each step of that may take long.
     pub(super) is_long: bool,
@@ -165,7 +167,7 @@ impl Pipeline {
     /// Lets a call through, or refuses it: the steps up to *share*.
     pub(super) fn check(&self, mut arrival: Arrival<'_>) -> Result<Call, RefusedCall> {
         let mut call = Call {
-            record: CallRecord::new(&arrival),
+            record: CallRecord::new(&arrival, &self.0.shares.usage),
             rate_limit: None,
             company_id: None,
             caller: None,
@@ -192,10 +194,12 @@ impl Pipeline {
         message: impl Future<Output = Result<MeasuredMessage<M>, Status>>,
         service: impl FnOnce(M) -> F,
     ) -> R {
-        let Call { record, rate_limit, company_id, timeout, log_span, permit, count, .. } = call;
+        let Call { mut record, rate_limit, company_id, timeout, log_span, permit, count, .. } = call;
         let shares = &self.0.shares;
+        let mut items = 0;
         let serving = async {
-            let MeasuredMessage { content, work, is_long } = message.await?;
+            let MeasuredMessage { content, written, work, is_long } = message.await?;
+            items = written;
             let permit = match company_id {
                 Some(company_id) => {
                     let start = Instant::now();
@@ -224,6 +228,7 @@ impl Pipeline {
                 R::refusal(Error::internal().into())
             }
         };
+        record.written = items;
         drop((permit, count));
         response.finish(rate_limit, record)
     }
@@ -251,8 +256,9 @@ impl Middleware for Pipeline {
             Err(refused) => return refused.respond(),
         };
         call.identify(request.extensions_mut());
-        let work = called.work(request.get_ref().items());
-        let message = ready(Ok(MeasuredMessage { content: request, work, is_long: work.is_heavy() }));
+        let items = request.get_ref().items();
+        let (work, written) = (called.work(items), called.written(items));
+        let message = ready(Ok(MeasuredMessage { content: request, written, work, is_long: work.is_heavy() }));
         self.serve(call, message, service).await
     }
 }

@@ -37,10 +37,13 @@ where
     let mut messages = Messages { pipeline, operation, body, buffer, limits, memory };
     if operation.streams {
         let memory = messages.memory.empty();
-        let messages = stream::try_unfold(messages, |mut messages| async move {
+        let messages = stream::try_unfold(messages, move |mut messages| async move {
             // The service reads the next one when it has saved the last one.
             messages.memory = messages.memory.empty();
             let next = messages.next().await?;
+            if let (Some((_, measure)), Some(company)) = (&next, company) {
+                messages.pipeline.shares().usage.wrote(company, measure.items);
+            }
             Ok::<_, Status>(next.map(|(message, _)| (Frame::data(message), messages)))
         });
         let body = StreamBody::new(Box::pin(messages));

@@ -14,6 +14,8 @@ pub struct Counts(Arc<SharedCounts>);
 struct SharedCounts {
     total: usize,
     share: usize,
+    /// Companies that may have another number.
+    companies: HashMap<i64, usize>,
     open: Mutex<Open>,
 }
 
@@ -26,7 +28,17 @@ struct Open {
 impl Counts {
     /// At most `total` of them, of which one company may have `share`.
     pub fn new(total: usize, share: usize) -> Self {
-        Self(Arc::new(SharedCounts { total, share, open: Mutex::default() }))
+        Self::with_companies(total, share, HashMap::new())
+    }
+
+    /// The same, where each of these companies may have another number.
+    pub fn with_companies(total: usize, share: usize, companies: HashMap<i64, usize>) -> Self {
+        Self(Arc::new(SharedCounts { total, share, companies, open: Mutex::default() }))
+    }
+
+    /// How many a company may have.
+    pub fn limit_of(&self, company: i64) -> usize {
+        self.0.companies.get(&company).copied().unwrap_or(self.0.share)
     }
 
     /// Counts one more.
@@ -36,7 +48,7 @@ impl Counts {
             return Err(Full::Process);
         }
         let of_company = open.companies.entry(company).or_default();
-        if *of_company >= self.0.share {
+        if *of_company >= self.limit_of(company) {
             return Err(Full::Company);
         }
         *of_company += 1;
@@ -68,6 +80,18 @@ impl Drop for Count {
 #[cfg(test)]
 mod tests {
     use super::{Counts, Full};
+
+    #[test]
+    fn a_company_with_a_limit_of_its_own_has_no_other() {
+        let counts = Counts::with_companies(5, 2, [(1, 1), (2, 4)].into());
+        let open = |company| (0..).map_while(|_| counts.add(company).ok()).collect::<Vec<_>>();
+        let (one, two) = (open(1), open(2));
+        assert_eq!((one.len(), two.len()), (1, 4));
+        assert_eq!([1, 2, 3].map(|company| counts.limit_of(company)), [1, 4, 2]);
+        assert_eq!((counts.add(1).unwrap_err(), counts.add(3).unwrap_err()), (Full::Process, Full::Process));
+        drop(two);
+        assert_eq!((open(3).len(), counts.add(1).unwrap_err()), (2, Full::Company));
+    }
 
     #[test]
     fn a_company_has_a_share_and_all_have_the_total() {

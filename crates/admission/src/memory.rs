@@ -20,6 +20,8 @@ struct SharedMemory {
     total: usize,
     /// What one company may hold while the others hold nothing.
     share: usize,
+    /// The same of companies that may hold more or less.
+    companies: HashMap<i64, usize>,
     held: Mutex<HeldBytes>,
     /// Is notified when something is given back.
     freed: Notify,
@@ -41,7 +43,13 @@ impl Memory {
     /// `total` bytes for companies, of which one alone may hold `share`, and the same part of what others leave of them. What
     /// belongs to no company may take a sixteenth of `total` in addition.
     pub fn new(total: usize, share: usize) -> Self {
-        Self(Arc::new(SharedMemory { total, share: share.min(total), held: Mutex::default(), freed: Notify::new() }))
+        Self::with_companies(total, share, HashMap::new())
+    }
+
+    /// The same, where each of these companies may hold another number of bytes alone.
+    pub fn with_companies(total: usize, share: usize, companies: HashMap<i64, usize>) -> Self {
+        let (held, freed) = (Mutex::default(), Notify::new());
+        Self(Arc::new(SharedMemory { total, share: share.min(total), companies, held, freed }))
     }
 
     /// Nothing yet, for a company to grow. Without a company it grows in the share of what belongs to none.
@@ -57,18 +65,24 @@ impl Memory {
 }
 
 impl SharedMemory {
+    /// What a company may hold while the others hold nothing.
+    fn share_of(&self, company: i64) -> usize {
+        self.companies.get(&company).map_or(self.share, |share| *share.min(&self.total))
+    }
+
     /// Why a company may not hold `bytes` more.
     fn refusal(&self, held: &HeldBytes, company: i64, bytes: usize) -> Option<Full> {
         let own = held.companies.get(&company).copied().unwrap_or_default();
         let wanted = own.saturating_add(bytes);
-        if wanted > self.share {
+        let share = self.share_of(company);
+        if wanted > share {
             return Some(Full::Company);
         }
         // An equal part, with one for a company that is yet to come.
         let equal = self.total / (held.companies.len() + usize::from(own == 0) + 1);
         let left = self.total.saturating_sub(held.all - own).saturating_sub(held.wanted_by_others(company, equal));
         // Widened: the product of two sizes can be too large.
-        let most = (left as u128 * self.share as u128 / self.total.max(1) as u128) as usize;
+        let most = (left as u128 * share as u128 / self.total.max(1) as u128) as usize;
         if wanted <= most && bytes <= self.total - held.all {
             None
         } else if own > 0 && wanted > equal {
@@ -121,7 +135,7 @@ impl Reservation {
     /// Like [`Self::grow_to`], but waits for others to give something back, up to `longest`: they may wait for this one.
     pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), Full> {
         let memory = self.memory.clone();
-        if bytes > memory.0.share {
+        if bytes > self.company.map_or(memory.0.share, |company| memory.0.share_of(company)) {
             return self.grow_to(bytes);
         }
         let Err(full) = self.grow_to(bytes) else { return Ok(()) };
@@ -253,6 +267,23 @@ mod tests {
         assert_eq!((nothing.grow(0), nothing.bytes()), (Ok(()), 0));
         assert!(memory.0.held.lock().companies.is_empty());
         assert_eq!([Memory::new(100, 60), Memory::new(50, 60)].map(|memory| memory.0.share), [60, 50]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_company_with_a_limit_of_its_own_has_no_other() {
+        let memory = Memory::with_companies(100, 50, [(1, 10), (2, 200)].into());
+        let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(2)));
+        assert_eq!((one.grow(11), one.grow(10)), (Err(Full::Company), Ok(())));
+        // More than its limit is not waited for.
+        let start = tokio::time::Instant::now();
+        assert_eq!(one.wait_to_grow(11, Duration::from_secs(1000)).await, Err(Full::Company));
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        // Never more than there is, and what others hold.
+        assert_eq!((two.grow(91), two.grow(90)), (Err(Full::Process), Ok(())));
+        assert_eq!(memory.reservation(Some(3)).grow(1), Err(Full::Process));
+        drop(two);
+        let three = take_all(&memory, 3);
+        assert_eq!(three.bytes(), 45);
     }
 
     #[test]

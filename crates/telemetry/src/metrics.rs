@@ -20,6 +20,8 @@ use crate::background::Task;
 /// Upper bounds of the buckets of durations, in seconds: from a read without a wait to the longest call.
 const SECONDS: [f64; 16] =
     [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
+/// The same of each company: few, since there are many companies.
+const SECONDS_OF_COMPANIES: [f64; 1] = [1.0];
 /// Upper bounds of the buckets of numbers of items.
 const ITEMS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 /// How often values that were recorded are added to their buckets when nobody asks for metrics.
@@ -33,10 +35,11 @@ static READINGS: Mutex<Vec<Reading>> = Mutex::new(Vec::new());
 
 /// Starts recording. Must come before anything that is measured is made, and happens once in a process.
 pub fn install(version: &'static str, commit: &'static str, instance: &str) -> Result<(), BuildError> {
-    use metrics_exporter_prometheus::Matcher::Suffix;
+    use metrics_exporter_prometheus::Matcher::{Prefix, Suffix};
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Suffix("_seconds".to_owned()), &SECONDS)?
         .set_buckets_for_metric(Suffix("_items".to_owned()), &ITEMS)?
+        .set_buckets_for_metric(Prefix("compliance_company_".to_owned()), &SECONDS_OF_COMPANIES)?
         .install_recorder()?;
     let _ = RECORDER.set(handle);
     Collector::default().describe();

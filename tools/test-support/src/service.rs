@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use admission::Memory;
-use core_server::{CoreSettings, GrpcConnections, WebhookSettings, access::RateLimit};
+use core_server::{CompanyLimit, CoreSettings, GrpcConnections, WebhookSettings, access::RateLimit};
 use rest_gateway::Settings;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::net::TcpListener;
@@ -27,6 +27,8 @@ pub enum Layer {
 pub struct Options {
     /// The rate limit of each company. Off by default.
     pub rate_limit: RateLimit,
+    /// Limits of single companies. None by default.
+    pub company_limits: Vec<CompanyLimit>,
     /// The settings of both gateways.
     pub settings: Settings,
     /// Whether nodes of Citus are reached through the coordinator only.
@@ -52,6 +54,7 @@ impl Default for Options {
         let core = CoreSettings::default();
         Self {
             rate_limit: RateLimit::Off,
+            company_limits: Vec::new(),
             settings: Settings { request_timeout: DEADLINE, ..Settings::default() },
             coordinator_only: core.coordinator_only,
             company_streams: core.max_streams,
@@ -96,6 +99,7 @@ impl TestService {
     pub async fn over(database: PgConnectOptions, options: Options) -> Self {
         let settings = CoreSettings {
             rate_limit: options.rate_limit,
+            company_limits: options.company_limits,
             call_timeout: options.call_timeout,
             list_timeout: options.list_timeout,
             request_memory: options.request_memory,

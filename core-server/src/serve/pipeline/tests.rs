@@ -2,6 +2,7 @@
 //! step that is left out or moved shows in what its callers see.
 
 use std::{
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex},
     time::{Duration, SystemTime},
@@ -25,7 +26,7 @@ use tracing::{Metadata, field::Visit, span, subscriber::set_default};
 use super::{Arrival, Origin, Pipeline};
 use crate::{
     CoreSettings,
-    access::{AccessPolicy, RateLimit},
+    access::{AccessPolicy, Limiters, RateLimit},
     serve::{network::NetworkService, operations::Called},
     shares::{QueueClass, Shares},
 };
@@ -61,7 +62,10 @@ impl World {
     async fn new(faults: &[(&'static str, Reason)]) -> Self {
         let secret = || Secret::new([1; 32]).unwrap();
         let source = KeySource { secret: Some(secret()), ..KeySource::default() };
-        let access = AccessPolicy::new(Arc::new(Verifier::new(source, None).await.unwrap()), None);
+        let access = AccessPolicy::new(
+            Arc::new(Verifier::new(source, None).await.unwrap()),
+            Arc::new(Limiters::new(RateLimit::Off, HashMap::new())),
+        );
         let settings = CoreSettings { max_in_flight: 100, rate_limit: RateLimit::Off, ..CoreSettings::default() };
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
         Self {

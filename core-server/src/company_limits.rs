@@ -1,0 +1,138 @@
+//! Limits of single companies, where they differ from those of all others.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    str::FromStr,
+};
+
+use flags::{MAX_COUNT, count, size};
+
+use crate::access::RateLimit;
+
+/// A limit of one company, written `17:rate-limit=200/s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompanyLimit {
+    /// The company.
+    pub company: i64,
+    /// What it is limited to.
+    pub limit: Limit,
+}
+
+/// What one company can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// `rate-limit`: calls in a window.
+    Rate(RateLimit),
+    /// `in-flight`: calls in flight.
+    InFlight(usize),
+    /// `streams`: open lists, exports and streams of observations.
+    Streams(usize),
+    /// `watches`: open watches of changes.
+    Watches(usize),
+    /// `memory`: bytes of its requests while no other company has any.
+    Memory(usize),
+}
+
+const EXPECTED: &str = "must be COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s; \
+                        the limits are rate-limit, in-flight, streams, watches and memory";
+
+impl FromStr for CompanyLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (company, limit) = text.split_once(':').ok_or(EXPECTED)?;
+        let (name, value) = limit.split_once('=').ok_or(EXPECTED)?;
+        let company = company.parse().map_err(|_| format!("{company:?} is not the ID of a company; it {EXPECTED}"))?;
+        let number = || count(1..=MAX_COUNT)(value);
+        let limit = match name {
+            "rate-limit" => value.parse().map(Limit::Rate).map_err(str::to_owned),
+            "in-flight" => number().map(Limit::InFlight),
+            "streams" => number().map(Limit::Streams),
+            "watches" => number().map(Limit::Watches),
+            "memory" => size(1 << 10..=u64::MAX)(value).map(Limit::Memory),
+            _ => return Err(format!("{name:?} is not a limit; it {EXPECTED}")),
+        };
+        limit.map(|limit| Self { company, limit }).map_err(|error| format!("{name}: {error}"))
+    }
+}
+
+impl fmt::Display for CompanyLimit {
+    /// Writes the company and the name of the limit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.limit {
+            Limit::Rate(_) => "rate-limit",
+            Limit::InFlight(_) => "in-flight",
+            Limit::Streams(_) => "streams",
+            Limit::Watches(_) => "watches",
+            Limit::Memory(_) => "memory",
+        };
+        write!(f, "{}:{name}", self.company)
+    }
+}
+
+impl CompanyLimit {
+    /// Returns the limits of one kind, by company.
+    pub(crate) fn by_company<T>(limits: &[Self], of_kind: impl Fn(Limit) -> Option<T>) -> HashMap<i64, T> {
+        limits.iter().filter_map(|limit| Some((limit.company, of_kind(limit.limit)?))).collect()
+    }
+
+    /// Fails if a company has two limits of one kind.
+    pub fn check(limits: &[Self]) -> Result<(), String> {
+        let mut seen = HashSet::new();
+        let repeated = limits.iter().find(|limit| !seen.insert(limit.to_string()));
+        repeated.map_or(Ok(()), |limit| Err(format!("{limit} is set twice: leave one out")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CompanyLimit, Limit};
+
+    fn parse(text: &str) -> Result<CompanyLimit, String> {
+        text.parse()
+    }
+
+    #[test]
+    fn limits_are_written_as_documented() {
+        for (text, company, limit) in [
+            ("17:rate-limit=200/s", 17, Limit::Rate("200/s".parse().unwrap())),
+            ("17:rate-limit=off", 17, Limit::Rate("off".parse().unwrap())),
+            ("17:in-flight=256", 17, Limit::InFlight(256)),
+            ("17:streams=4", 17, Limit::Streams(4)),
+            ("17:watches=10", 17, Limit::Watches(10)),
+            ("9007199254740993:memory=64MiB", 9_007_199_254_740_993, Limit::Memory(64 << 20)),
+        ] {
+            let parsed = parse(text).unwrap();
+            assert_eq!(parsed, CompanyLimit { company, limit });
+            assert!(text.starts_with(&format!("{parsed}=")), "{parsed}");
+        }
+    }
+
+    #[test]
+    fn errors_name_what_is_wrong() {
+        for (text, cause) in [
+            ("rate-limit=200/s", "must be COMPANY:LIMIT=VALUE"),
+            ("17:200/s", "must be COMPANY:LIMIT=VALUE"),
+            ("x:in-flight=2", "\"x\" is not the ID of a company"),
+            ("17:in flight=2", "\"in flight\" is not a limit"),
+            ("17:rate-limit=200", "rate-limit: a rate limit is N/s, N/m or off"),
+            ("17:in-flight=0", "in-flight: must be a whole number between 1 and"),
+            ("17:memory=1 parsec", "memory: \" parsec\" is not one of the units"),
+        ] {
+            assert!(parse(text).unwrap_err().starts_with(cause), "{text}: {:?}", parse(text));
+        }
+    }
+
+    #[test]
+    fn a_limit_of_a_company_is_set_once() {
+        let check = |texts: &[&str]| {
+            let limits: Vec<CompanyLimit> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            CompanyLimit::check(&limits)
+        };
+        assert_eq!(check(&["17:streams=4", "18:streams=4", "17:watches=4"]), Ok(()));
+        let repeated = check(&["18:streams=4", "17:streams=4", "17:streams=5"]);
+        assert_eq!(repeated, Err("17:streams is set twice: leave one out".to_owned()));
+        assert_eq!(check(&[]), Ok(()));
+    }
+}

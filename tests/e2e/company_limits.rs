@@ -1,0 +1,73 @@
+//! Limits of single companies, on every layer: a company is refused by its own limit, and no other company notices.
+
+use std::time::Duration;
+
+use compliance_api::v1::{CheckAccessRequest, WatchChangesRequest};
+use core_server::{CompanyLimit, Limit, access::RateLimit};
+use test_support::{Options, RestResponse, TestService, new_company};
+use tonic::Code;
+
+use crate::http::envelope;
+
+/// So many requests in a window that does not end during a test.
+fn rate(requests: u32) -> RateLimit {
+    RateLimit::Limited { requests: requests.try_into().unwrap(), window: Duration::from_hours(10_000) }
+}
+
+/// The status, and what the response says of the limit: the limit and what remains.
+fn limit_of(response: &RestResponse) -> (u16, Option<[u64; 2]>) {
+    let number = |header| response.header(header).map(|value| value.parse().unwrap());
+    let limit = number("x-ratelimit-limit").zip(number("x-ratelimit-remaining"));
+    (response.status, limit.map(|(limit, remaining)| [limit, remaining]))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_company_has_its_own_rate() {
+    let [low, off, usual] = [new_company(), new_company(), new_company()];
+    let limit = |company, rate| CompanyLimit { company, limit: Limit::Rate(rate) };
+    let company_limits = vec![limit(low, rate(3)), limit(off, RateLimit::Off)];
+    let options = Options { rate_limit: rate(5), company_limits, ..Options::default() };
+    let service = TestService::with(options).await;
+
+    for (read, left) in [(service.rest(low), 2), (service.rest_remote(low), 1)] {
+        assert_eq!(limit_of(&read.get("/urls").await), (200, Some([3, left])));
+    }
+    let mut grpc = service.grpc(low).await;
+    let last = grpc.access.check_access(CheckAccessRequest {}).await.unwrap();
+    assert_eq!(last.metadata().get("x-ratelimit-remaining").unwrap(), "0");
+    for rest in [service.rest(low), service.rest_remote(low)] {
+        for path in ["/urls", "/affiliates/1"] {
+            let refused = rest.get(path).await;
+            assert_eq!(limit_of(&refused), (429, Some([3, 0])), "{}", refused.text);
+            envelope("429")(&refused);
+        }
+    }
+    let refused = grpc.access.check_access(CheckAccessRequest {}).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+
+    assert_eq!(limit_of(&service.rest(usual).get("/urls").await), (200, Some([5, 4])));
+    for _ in 0..10 {
+        assert_eq!(limit_of(&service.rest_remote(off).get("/urls").await), (200, None));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_company_has_its_own_number_of_watches() {
+    let [limited, usual] = [new_company(), new_company()];
+    let company_limits = vec![CompanyLimit { company: limited, limit: Limit::Watches(1) }];
+    let service = TestService::with(Options { company_limits, ..Options::default() }).await;
+    let (mut one, mut other) = (service.grpc(limited).await, service.grpc(usual).await);
+    let _open = one.changes.watch_changes(WatchChangesRequest::default()).await.unwrap();
+    let refused = one.changes.watch_changes(WatchChangesRequest::default()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    assert_eq!(refused.message(), "The company has 1 watches open already.");
+    for rest in [service.rest(limited), service.rest_remote(limited)] {
+        let request = rest.request("GET", "/changes").header("Accept", "text/event-stream");
+        let refused = RestResponse::of(request).await;
+        assert_eq!((refused.status, refused.header("x-ratelimit-limit")), (429, None), "{}", refused.text);
+    }
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(other.changes.watch_changes(WatchChangesRequest::default()).await.unwrap());
+    }
+}
