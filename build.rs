@@ -1,4 +1,4 @@
-//! Compiles `proto/` into messages, services, rule checks and the descriptor set. No `protoc` is needed.
+//! Compiles `proto/` into messages, services, rule checks and the descriptor set, without `protoc`.
 
 use std::{
     env, fs,
@@ -25,7 +25,7 @@ fn main() -> anyhow::Result<()> {
     println!("cargo:rerun-if-changed=proto");
     println!("cargo:rerun-if-changed=build.rs");
     let out = PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is set by cargo")?);
-    println!("cargo:rustc-env=BUILD_PROFILE={}", profile(&out).context("OUT_DIR names no profile")?);
+    println!("cargo:rustc-env=BUILD_PROFILE={}", profile(&out).context("OUT_DIR does not name a profile")?);
 
     let mut files: Vec<PathBuf> =
         fs::read_dir("proto/compliance/v1")?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<()> {
     compiler.include_imports(true).include_source_info(true).open_files(files)?;
     let pool = compiler.descriptor_pool();
 
-    // The pool keeps the options that are extensions of ours; reflection shows the rules.
+    // The descriptor set keeps our options, so reflection shows the rules.
     fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
     fs::write(out.join("checks.rs"), checks::generate(&pool)?)?;
     fs::write(out.join("clients.rs"), clients::generate(&pool)?)?;
@@ -42,7 +42,7 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("operations.rs"), operations::generate(&pool)?)?;
     fs::write(out.join("records.rs"), records::generate(&pool)?)?;
 
-    // A record moves through several queues on its way into such a response.
+    // A record moves through several queues before it reaches this response.
     let messages = ["affiliate", "url", "case"].into_iter().fold(tonic_prost_build::configure(), |messages, field| {
         messages.boxed(format!(".compliance.v1.BatchReadResponse.result.{field}"))
     });
@@ -53,7 +53,9 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The profile of this build. Only the folder in `OUT_DIR`, `…/FOLDER/build/…`, distinguishes a profile from the one that it inherits.
+/// Returns the profile of this build, from the folder in `OUT_DIR`, `…/FOLDER/build/…`.
+///
+/// Cargo's variable `PROFILE` does not distinguish a profile from the profile that it inherits.
 fn profile(out: &Path) -> Option<&str> {
     let build = out.ancestors().find(|folder| folder.ends_with("build"))?;
     match build.parent()?.file_name()?.to_str()? {

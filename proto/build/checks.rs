@@ -1,4 +1,4 @@
-//! The checks of the rules that stand beside the fields: one `Check` a message that a request holds.
+//! Generates checks of the field rules: a `Check` for every request and every message within a request.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -10,7 +10,7 @@ use super::{
     options::{self, flag},
 };
 
-/// Requests whose fields cannot have rules: the operations that this one names check what it holds.
+/// Requests without rules. The operations that they name check their content.
 const UNCHECKED: &[&str] = &["BatchReadRequest"];
 
 /// Writes an implementation of `Check` for every request and every message within one.
@@ -93,7 +93,7 @@ fn write_field(
         other => bail!("no check is known for the kind {other:?} of the field {name}"),
     };
     match field.kind() {
-        // What is within a message has fields of its own.
+        // A message checks its own fields.
         Kind::Message(inner) if is_ours(&inner) => writeln!(code, "checker.{check};")?,
         _ => writeln!(code, "if checker.checks({described}) {{ checker.{check}; }}")?,
     }
@@ -104,7 +104,7 @@ fn write_field(
     Ok(())
 }
 
-/// The check that a field has the field that it needs.
+/// Writes the check that the field needed by another field is present.
 fn write_needed(field: &FieldDescriptor, needed: &str, code: &mut String) -> anyhow::Result<()> {
     let name = field.name();
     let (holder, message) = match field.kind() {

@@ -1,4 +1,4 @@
-//! The services that a gateway calls: over a channel, behind a middleware, and as stubs for fakes.
+//! Generates the services that a gateway calls: over a channel, behind a middleware, and as stubs for fakes.
 
 use std::fmt::Write as _;
 
@@ -21,12 +21,12 @@ const SERVICES: &[&str] = &[
     "MonitoringService",
 ];
 
-/// The services that a gateway calls, and so all whose responses partners get.
+/// The services that a gateway calls. Partners get their responses.
 pub(crate) fn services(pool: &DescriptorPool) -> impl Iterator<Item = ServiceDescriptor> {
     pool.services().filter(|service| SERVICES.contains(&service.name()))
 }
 
-/// Writes, for every service with a client, the service over a channel, the service behind a middleware, and its stubs.
+/// Writes three implementations of every service with a client: over a channel, behind a middleware, and as stubs.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut code = String::new();
     for service in services(pool) {
@@ -57,8 +57,9 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     Ok(code)
 }
 
-/// Writes a trait of which every operation returns UNIMPLEMENTED until it is overridden, and implements the service for it. The
-/// service's own trait has no defaults, so the compiler finds what a core forgets.
+/// Writes a trait whose operations return UNIMPLEMENTED unless overridden, and implements the service for it.
+///
+/// The service's own trait has no defaults, so the compiler finds operations that a core lacks.
 fn write_stubs(code: &mut String, service: &ServiceDescriptor, service_trait: &str) -> anyhow::Result<()> {
     let stream = |method: &MethodDescriptor| format!("BoxStream<crate::v1::{}>", method.output().name());
     let stubs = format!("{}Stubs", service.name());
@@ -82,7 +83,7 @@ fn write_stubs(code: &mut String, service: &ServiceDescriptor, service_trait: &s
     write_service(code, service, &format!("<T: {stubs}> {service_trait} for T"), stream, call)
 }
 
-/// Writes an implementation of a service's trait. `stream` is the type of an operation's stream, `body` makes the call.
+/// Writes an implementation of a service trait. `stream` is the type of an operation's stream, and `body` makes the call.
 fn write_service(
     code: &mut String,
     service: &ServiceDescriptor,
@@ -109,7 +110,7 @@ fn write_service(
     Ok(())
 }
 
-/// What an operation receives. Streams exist on a network alone.
+/// The type that an operation receives. Only networks have streams.
 fn request_type(method: &MethodDescriptor) -> String {
     let request = format!("crate::v1::{}", method.input().name());
     if method.is_client_streaming() { format!("tonic::Streaming<{request}>") } else { request }
@@ -124,13 +125,13 @@ fn call_over_channel(method: &MethodDescriptor) -> String {
     format!("self.client.clone().{}(request).await{boxed}", method.name().to_snake_case())
 }
 
-/// The call of an operation that is coalesced: one that `Read` holds, whose result has the same name. What cannot be read with others
-/// is an ordinary call.
+/// The call of a coalesced operation: `Read` has a field with its request, and the result has the same name.
+///
+/// A read of a past state, or a read that is alone, is an ordinary call.
 fn coalesced(pool: &DescriptorPool, method: &MethodDescriptor) -> Option<String> {
     let read = pool.get_message_by_name("compliance.v1.Read")?;
     let field = read.fields().find(|field| field.kind() == Kind::Message(method.input()))?;
     let variant = field.name().to_upper_camel_case();
-    // A past state of a record, or a read that meets no others.
     Some(format!(
         "let reading = self.reads.begin();\n\
          if request.get_ref().as_of.is_some() || reading.is_alone() {{\n\

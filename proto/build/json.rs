@@ -1,17 +1,17 @@
-//! The JSON forms of messages that partners read, and of those that files of records hold.
+//! Generates the JSON forms of messages that partners read, and of records in files.
 
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use tonic_prost_build::Builder;
 
 use super::{checks, messages};
 
-/// Messages that files of records hold; everything they hold is one of them, too.
+/// Messages in files of records. Messages within them are also listed.
 const RECORDS: &[&str] = &["UrlObservation", "InfractionInput", "OpenCaseRequest", "CaseInput", "IncidentInput"];
 
-/// The form of a field that JSON does not have: partners read it as a header.
+/// The form of a field that JSON omits, because partners read it as a header.
 const OMITTED: &str = "omitted";
 
-/// Adds serde attributes to the messages that partners read, as they stand, and to those of [`RECORDS`].
+/// Adds serde attributes to the messages that partners read, and to [`RECORDS`].
 pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder {
     let responses = messages::responses(pool).into_values().filter(checks::is_ours);
     let is_record = |message: &MessageDescriptor| RECORDS.contains(&message.name());
@@ -39,7 +39,7 @@ pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder
     builder
 }
 
-/// The function that writes a field whose documented form is not serde's own.
+/// Returns the function that writes a field, if its form is not serde's own.
 pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
     match (field.kind(), field.cardinality()) {
         (_, Cardinality::Repeated) => None,
@@ -54,7 +54,7 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
     }
 }
 
-/// How a field of a record is written and read: absent rather than null, but null is understood.
+/// Returns the attributes of a record's field. It is written as absent instead of null, but null can be read.
 fn record_form(field: &FieldDescriptor) -> &'static str {
     match (field.kind(), field.cardinality()) {
         (_, Cardinality::Repeated) => {

@@ -1,4 +1,4 @@
-//! What messages consist of, as statics: the fields with their types, rules and comments.
+//! Generates descriptions of messages as statics: fields with types, rules and comments.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -11,10 +11,10 @@ use prost_reflect::{
 
 use super::{clients, json, options};
 
-/// The enums whose numbers partners see, or that say why a request is refused.
+/// The enums with descriptions: result codes, and reasons for errors.
 const ENUMS: &[&str] = &["ResultCode", "Reason"];
 
-/// Writes the descriptions of all messages within requests, of those that partners receive, and of the enums.
+/// Writes descriptions of all messages within requests, all messages that partners receive, and the enums.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut messages = responses(pool);
     for service in pool.services() {
@@ -35,10 +35,10 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     Ok(code)
 }
 
-/// The service whose responses partners get as results alone.
+/// The service whose responses reach partners only as results.
 const WITHOUT_RECORDS: &str = "MonitoringService";
 
-/// The responses that partners get through a gateway, and the messages within them, by name.
+/// Returns the responses that partners get, and the messages within them, by name.
 pub(crate) fn responses(pool: &DescriptorPool) -> BTreeMap<String, MessageDescriptor> {
     let mut messages = BTreeMap::new();
     for service in clients::services(pool).filter(|service| service.name() != WITHOUT_RECORDS) {
@@ -49,7 +49,7 @@ pub(crate) fn responses(pool: &DescriptorPool) -> BTreeMap<String, MessageDescri
     messages
 }
 
-/// Adds a message and those within it, by name.
+/// Adds a message and the messages within it, by name.
 pub(crate) fn collect(message: &MessageDescriptor, messages: &mut BTreeMap<String, MessageDescriptor>) {
     if messages.insert(message.full_name().to_owned(), message.clone()).is_none() {
         for field in message.fields() {
@@ -60,7 +60,7 @@ pub(crate) fn collect(message: &MessageDescriptor, messages: &mut BTreeMap<Strin
     }
 }
 
-/// The name of a message's description.
+/// Returns the name of a message's description.
 pub(crate) fn static_name(message: &MessageDescriptor) -> String {
     message.name().to_shouty_snake_case()
 }
@@ -109,19 +109,19 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
     Ok(())
 }
 
-/// The values of an enum, except 0: their numbers, and their names without that of the enum.
+/// Returns the values of an enum except 0: numbers, and names without the enum's name.
 fn choices(kind: &EnumDescriptor) -> Vec<(i32, String)> {
     let prefix = format!("{}_", kind.name().to_shouty_snake_case());
     let name = |value: &str| value.strip_prefix(&prefix).unwrap_or(value).to_lowercase();
     kind.values().map(|value| (value.number(), name(value.name()))).filter(|(number, _)| *number != 0).collect()
 }
 
-/// The rules of a field, as the rest of its description.
+/// Returns the rules of a field, as the rest of its description.
 fn rules(rules: &DynamicMessage) -> anyhow::Result<String> {
     let mut code = String::new();
     for rule in rules.descriptor().fields() {
         if ["flatten", "items_alone", "needs"].contains(&rule.name()) {
-            // They decide which check is generated.
+            // These rules select the generated check.
             continue;
         }
         let value = match rules.get_field(&rule).as_ref() {
@@ -143,13 +143,13 @@ fn rules(rules: &DynamicMessage) -> anyhow::Result<String> {
     Ok(code)
 }
 
-/// A function that returns the comment of a value by its number.
+/// Writes a function that returns the comment of a value.
 fn write_enum(values: &EnumDescriptor, code: &mut String) -> anyhow::Result<()> {
     let name = values.name();
     let function = name.to_snake_case();
     writeln!(
         code,
-        "/// What a value means.\npub const fn {function}(value: crate::v1::{name}) -> &'static str {{\nmatch value as i32 {{"
+        "/// Returns the meaning of a value.\npub const fn {function}(value: crate::v1::{name}) -> &'static str {{\nmatch value as i32 {{"
     )?;
     for value in values.values() {
         writeln!(code, "{} => {:?},", value.number(), comment(&values.parent_file(), value.path()))?;
@@ -158,7 +158,7 @@ fn write_enum(values: &EnumDescriptor, code: &mut String) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The comment above a declaration, as one line; a table keeps its rows.
+/// Returns the comment above a declaration as one line. Tables keep their rows.
 fn comment(file: &FileDescriptor, path: &[i32]) -> String {
     let locations = file.file_descriptor_proto().source_code_info.iter().flat_map(|info| &info.location);
     let comments = locations.filter(|location| location.path == path).filter_map(|it| it.leading_comments.as_deref());

@@ -1,4 +1,4 @@
-//! The operations with their options, and the number of items of each request.
+//! Generates the operations with their options, and the number of items of each request.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -27,7 +27,7 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
         writeln!(code, "/// `{path}`\npub const {name}: Self = {operation};")?;
     }
     let names: Vec<String> = operations.values().map(|(name, _)| format!("Self::{name}")).collect();
-    // Sorted by path, for `at`.
+    // `at` needs the order by path.
     writeln!(code, "/// Every operation.\npub const ALL: &[Self] = &[{}];\n}}", names.join(", "))?;
     for (name, request) in requests {
         let lists = request.fields().filter(|field| field.cardinality() == Cardinality::Repeated);

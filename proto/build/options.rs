@@ -1,4 +1,4 @@
-//! The options of messages and fields that `rules.proto` and `storage.proto` declare.
+//! Reads the options that `rules.proto`, `storage.proto` and `operations.proto` declare.
 
 use anyhow::{Context as _, bail};
 use heck::ToUpperCamelCase as _;
@@ -6,14 +6,14 @@ use prost_reflect::{
     DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, ReflectMessage as _, Value,
 };
 
-/// The value of an option; the default of its type if it is not given.
+/// Returns the value of an option, or the default of its type.
 pub(crate) fn value(pool: &DescriptorPool, options: &DynamicMessage, name: &str) -> anyhow::Result<Value> {
     let option = pool.get_extension_by_name(&format!("compliance.v1.{name}"));
     let option = option.with_context(|| format!("the option {name} is declared"))?;
     Ok(options.get_extension(&option).into_owned())
 }
 
-/// The message that an option of a field holds; an empty one if the option is not given.
+/// Returns the message in an option of a field, or an empty message.
 pub(crate) fn of_field(pool: &DescriptorPool, field: &FieldDescriptor, name: &str) -> anyhow::Result<DynamicMessage> {
     match value(pool, &field.options(), name)? {
         Value::Message(message) => Ok(message),
@@ -21,24 +21,24 @@ pub(crate) fn of_field(pool: &DescriptorPool, field: &FieldDescriptor, name: &st
     }
 }
 
-/// A text of an option; empty if it is not given.
+/// Returns a text in an option, or an empty text.
 pub(crate) fn text(option: &DynamicMessage, name: &str) -> String {
     option.get_field_by_name(name).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// A flag of an option.
+/// Returns a flag in an option.
 pub(crate) fn flag(option: &DynamicMessage, name: &str) -> bool {
     option.get_field_by_name(name).and_then(|value| value.as_bool()).unwrap_or_default()
 }
 
-/// The Rust name of an enum's value in an option: of `STORED_FORM_COUNTRY_CODE`, `CountryCode`.
+/// Returns the Rust name of an enum value in an option: `CountryCode` for `STORED_FORM_COUNTRY_CODE`.
 pub(crate) fn variant(option: &DynamicMessage, name: &str) -> anyhow::Result<String> {
     let field = option.descriptor().get_field_by_name(name).with_context(|| format!("{name} is declared"))?;
     let Kind::Enum(kind) = field.kind() else { bail!("{name} is not an enum") };
     variant_of(&kind, option.get_field(&field).as_enum_number().unwrap_or_default())
 }
 
-/// The Rust name of an enum's value.
+/// Returns the Rust name of an enum value.
 pub(crate) fn variant_of(kind: &EnumDescriptor, number: i32) -> anyhow::Result<String> {
     let value = kind.get_value(number).with_context(|| format!("{} has no value {number}", kind.name()))?;
     let variant = value.name().to_upper_camel_case();

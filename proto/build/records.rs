@@ -1,4 +1,4 @@
-//! The fields of messages that are records of a table: their columns, and access to their values.
+//! Generates the fields of records: their columns, and access to their values.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageD
 
 use super::options::{self, flag, text};
 
-/// Field numbers from here on have no bit in a set of fields.
+/// The number of bits in a set of fields. Field numbers are below it.
 const MASK_BITS: u32 = 63;
 
 /// Writes an implementation of `Record` for every message with the option `table`.
@@ -75,7 +75,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code
     Ok(())
 }
 
-/// The access to a field's value, and the usual type of its column. `None` for a field that no single column holds.
+/// Returns the access to a field's value, and the default type of its column. `None` if no single column holds the field.
 fn access(field: &FieldDescriptor) -> Option<(String, &'static str)> {
     let name = field.name();
     let optional = field.supports_presence();

@@ -1,4 +1,4 @@
-//! Single reads of many callers in one call: what [`Read`] and [`BatchReadResponse`] hold.
+//! Single reads of many callers in one call.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Reads in one call.
+/// Maximum number of reads in one call.
 pub const MAX_READS: usize = 1000;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -42,7 +42,7 @@ impl Readings {
 impl Reading {
     /// Whether no other read is in progress.
     pub fn is_alone(&self) -> bool {
-        // The other reference is that of all readings.
+        // `Readings` has the other reference.
         Arc::strong_count(&self.0) == 2
     }
 }
@@ -50,7 +50,7 @@ impl Reading {
 /// Makes single reads in batches.
 #[tonic::async_trait]
 pub trait ReadRecords: Send + Sync + 'static {
-    /// Begins a read, which may be an ordinary call instead.
+    /// Begins a read. A read that is alone can be an ordinary call.
     fn begin(&self) -> Reading;
 
     /// Makes a read. The metadata holds its token and request ID.
@@ -58,7 +58,7 @@ pub trait ReadRecords: Send + Sync + 'static {
 }
 
 impl Read {
-    /// A read, from the request of its operation. `authorization` is the index of its token.
+    /// A read from its operation's request. `authorization` is the index of its token.
     pub fn new(authorization: u32, request: &Request<Operation>) -> Self {
         let headers: &HeaderMap = request.metadata().as_ref();
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -83,7 +83,7 @@ impl Read {
 }
 
 impl BatchReadResponse {
-    /// The result, as if the operation had been called by itself.
+    /// Returns the result as a separate call would.
     pub fn into_result(self) -> Result<Response<Outcome>, Status> {
         let mut metadata = MetadataMap::new();
         if let Some(rate_limit) = self.rate_limit {

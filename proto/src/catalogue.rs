@@ -1,24 +1,25 @@
-//! The vocabularies that every company starts with. A company may add names of its own; theirs have IDs from
-//! [`FIRST_OWN_ID`] on, so these IDs mean the same everywhere and for ever.
+//! The vocabularies that every company starts with.
+//!
+//! Names that a company adds have IDs from [`FIRST_OWN_ID`], so the default IDs never change and are the same for everyone.
 
-/// The lowest ID of a name that a company added itself.
+/// The lowest ID of a name that a company added.
 pub const FIRST_OWN_ID: i32 = 1000;
 
 /// A vocabulary: the names that one field can have.
 pub use crate::v1::VocabularyKind as Vocabulary;
 
 impl Vocabulary {
-    /// Every vocabulary, in the order of their numbers.
+    /// Returns every vocabulary, in numeric order.
     pub fn all() -> impl Iterator<Item = Self> {
         (1..).map_while(|number| Self::try_from(number).ok())
     }
 
-    /// How JSON names it: `case_status`.
+    /// Returns the name in JSON, such as `case_status`.
     pub fn key(self) -> String {
         self.as_str_name().trim_start_matches("VOCABULARY_KIND_").to_lowercase()
     }
 
-    /// The names that every company starts with; the first has the ID 1.
+    /// Returns the names that every company starts with. The first has the ID 1.
     pub const fn defaults(self) -> &'static [&'static str] {
         match self {
             Self::Unspecified => &[],
@@ -86,37 +87,37 @@ impl Vocabulary {
         }
     }
 
-    /// The default name of an ID; `None` for an ID that is a company's own or nobody's.
+    /// Returns the default name with an ID.
     pub fn default_name(self, id: i32) -> Option<&'static str> {
         usize::try_from(id).ok()?.checked_sub(1).and_then(|index| self.defaults().get(index)).copied()
     }
 
-    /// The ID of a default name, compared exactly.
+    /// Returns the ID of a default name, compared exactly.
     pub fn default_id(self, name: &str) -> Option<i32> {
         self.defaults().iter().position(|default| *default == name).map(|index| index as i32 + 1)
     }
 }
 
-/// The type that each default infraction name belongs to: the first type's names come first, and so on.
-pub const DEFAULT_NAMES_A_TYPE: [usize; 8] = [5, 3, 2, 3, 3, 1, 3, 1];
+/// The number of default infraction names of each type. The names are in the order of their types.
+pub const DEFAULT_NAMES_PER_TYPE: [usize; 8] = [5, 3, 2, 3, 3, 1, 3, 1];
 
-/// The ID of the type that a default infraction name belongs to.
+/// Returns the type ID of a default infraction name, by its ID.
 pub fn default_type_of_name(name_id: i32) -> Option<i32> {
     let (name_id, mut last) = (usize::try_from(name_id).ok().filter(|id| *id > 0)?, 0);
     let of_type = |names: usize| {
         last += names;
         name_id <= last
     };
-    DEFAULT_NAMES_A_TYPE.into_iter().position(of_type).map(|index| index as i32 + 1)
+    DEFAULT_NAMES_PER_TYPE.into_iter().position(of_type).map(|index| index as i32 + 1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DEFAULT_NAMES_A_TYPE, Vocabulary, default_type_of_name};
+    use super::{DEFAULT_NAMES_PER_TYPE, Vocabulary, default_type_of_name};
 
     #[test]
     fn every_default_name_has_a_type() {
-        assert_eq!(DEFAULT_NAMES_A_TYPE.iter().sum::<usize>(), Vocabulary::InfractionName.defaults().len());
+        assert_eq!(DEFAULT_NAMES_PER_TYPE.iter().sum::<usize>(), Vocabulary::InfractionName.defaults().len());
         let type_of = |name| {
             let id = Vocabulary::InfractionName.default_id(name).and_then(default_type_of_name);
             id.and_then(|id| Vocabulary::InfractionType.default_name(id))

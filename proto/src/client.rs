@@ -1,5 +1,6 @@
-//! Clients of the partner services: the generated service traits. A local client is the service itself, so nothing is encoded;
-//! a remote one sends the same call over a [`Channel`].
+//! Clients of the services: the generated service traits.
+//!
+//! A local client is the service itself, without encoding. A remote client sends the same call over a [`Channel`].
 
 use std::sync::Arc;
 
@@ -35,11 +36,12 @@ use tonic_health::{
     server::HealthService,
 };
 
-/// The header in which a gateway says over how many cores it spreads its calls. Each of them then counts its call as so many of its
-/// company.
+/// Header with the number of cores that a gateway spreads its calls over.
+///
+/// Each core then counts the call as that many calls of its company.
 pub const CORES: HeaderName = HeaderName::from_static("x-compliance-cores");
 
-/// What a remote client sends its calls over.
+/// The channel of a remote client.
 pub trait Channel:
     GrpcService<Body, ResponseBody = Body, Error = Status, Future: Send> + Clone + Send + Sync + 'static
 {
@@ -50,9 +52,9 @@ impl<C> Channel for C where
 {
 }
 
-/// Runs around every call of a local service, as a tower layer does on a network.
+/// Wraps every call of a local service, as a tower layer does on a network.
 pub trait Middleware: Send + Sync + 'static {
-    /// Makes a call, or refuses it. `path` is `/package.Service/Operation`.
+    /// Makes or rejects a call. `path` is `/package.Service/Operation`.
     fn call<M, R, F>(
         &self,
         path: &'static str,
@@ -65,16 +67,16 @@ pub trait Middleware: Send + Sync + 'static {
         F: Future<Output = Result<Response<R>, Status>> + Send;
 }
 
-/// A service behind a [`Middleware`]. It implements the trait of the service.
+/// A service behind a [`Middleware`]. It implements the service trait.
 #[derive(Clone, Debug)]
 pub struct WithMiddleware<S, M> {
     /// The service.
     pub service: Arc<S>,
-    /// What runs around its calls.
+    /// The middleware of its calls.
     pub middleware: M,
 }
 
-/// A service that is reached over a network. It implements the trait of the service.
+/// A service on a network. It implements the service trait.
 struct Remote<C> {
     client: C,
     reads: Arc<dyn ReadRecords>,
@@ -83,7 +85,7 @@ struct Remote<C> {
 /// The clients that a gateway needs.
 #[derive(Clone)]
 pub struct Clients {
-    /// What a token may do.
+    /// Checks of tokens.
     pub access: Arc<dyn AccessService>,
     /// Affiliates.
     pub affiliates: Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>,
@@ -106,19 +108,19 @@ pub struct Clients {
                 ExportCasesStream = BoxStream<ExportCasesResponse>,
             >,
     >,
-    /// Figures of all records.
+    /// The overview.
     pub overview: Arc<dyn OverviewService>,
-    /// Names that fields can have.
+    /// Vocabularies.
     pub vocabularies: Arc<dyn VocabularyService>,
     /// The record of changes.
     pub changes: Arc<dyn ChangeService<WatchChangesStream = BoxStream<WatchChangesResponse>>>,
     /// Erasure of personal data.
     pub erasures: Arc<dyn ErasureService>,
-    /// Endpoints that receive changes.
+    /// Webhooks.
     pub webhooks: Arc<dyn WebhookService>,
-    /// Searches of that record.
+    /// Searches of the record of changes.
     pub audit: Arc<dyn AuditService>,
-    /// Whether the services can serve.
+    /// Health checks.
     pub health: Arc<dyn CheckHealth>,
 }
 
@@ -160,7 +162,7 @@ impl std::fmt::Debug for Clients {
 /// The response to a health check.
 type HealthResult = Result<Response<HealthCheckResponse>, Status>;
 
-/// `Health` without its stream, whose type differs between services.
+/// `Health` without its stream, because the stream's type differs between services.
 #[tonic::async_trait]
 pub trait CheckHealth: Send + Sync {
     /// Calls `Check`.

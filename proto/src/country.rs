@@ -1,22 +1,22 @@
-//! ISO 3166-1: the alpha-2 code that is written, the numeric code and the short name that are read.
+//! ISO 3166-1 country codes: requests use alpha-2 codes, responses numeric codes and short names.
 
-/// The numeric code of an alpha-2 code in either case; `None` when it is no code of the standard.
+/// Returns the numeric code of an alpha-2 code, ignoring case.
 pub fn numeric(alpha2: &str) -> Option<i16> {
     let code = rust_iso3166::from_alpha2(&alpha2.to_ascii_uppercase())?;
     i16::try_from(code.numeric).ok()
 }
 
-/// The alpha-2 code, in upper case, of a numeric code.
+/// Returns the alpha-2 code of a numeric code, in upper case.
 pub fn alpha2(numeric: i16) -> Option<&'static str> {
     rust_iso3166::from_numeric(u16::try_from(numeric).ok()?).map(|code| code.alpha2)
 }
 
-/// The short name of a numeric code.
+/// Returns the short name of a numeric code.
 pub fn name(numeric: i16) -> Option<&'static str> {
     rust_iso3166::from_numeric(u16::try_from(numeric).ok()?).map(|code| code.name)
 }
 
-/// Every alpha-2 code, in upper case and in alphabetical order.
+/// Returns every alpha-2 code, in upper case and alphabetical order.
 pub fn codes() -> Vec<&'static str> {
     let mut codes = rust_iso3166::ALL_ALPHA2.to_vec();
     codes.sort_unstable();

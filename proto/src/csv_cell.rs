@@ -1,25 +1,27 @@
-//! Texts in cells of CSV. A spreadsheet takes a cell that begins with one of certain characters for a formula and computes
-//! it, whatever it calls or sends.
+//! Escapes texts in CSV cells.
+//!
+//! A spreadsheet computes a cell that begins with certain characters as a formula, which can call programs or send data.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// What a formula begins with. Spreadsheets skip a tab or the end of a line before it.
+/// Characters that begin a formula. Spreadsheets skip a tab or a line end before a formula.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
-/// Whether a text is a formula behind any number of apostrophes.
+/// Whether a text is a formula after any number of apostrophes.
 fn is_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(FORMULA)
 }
 
-/// The cell of a text: an apostrophe before a formula, which a spreadsheet then shows as text. It is also put before what
-/// looks like the cell of a formula, so that [`text`] finds the original of every cell.
+/// Escapes a text: an apostrophe before a formula makes a spreadsheet show it as text.
+///
+/// Texts that look like an escaped formula also get an apostrophe, so [`text`] restores every text.
 pub fn cell(text: &str) -> Cow<'_, str> {
     if is_formula(text) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }
 
-/// The text of a cell: without the apostrophe before a formula. Other texts may begin with one.
+/// Restores the text of a cell: removes the apostrophe before a formula.
 pub fn text(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(text) if is_formula(text) => text,
@@ -27,7 +29,7 @@ pub fn text(cell: &str) -> &str {
     }
 }
 
-/// How texts become cells. Nothing in a file says which it is: who reads it must know how it was written.
+/// How texts become cells. A file does not say how it was written, so its reader must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escape {
     /// For spreadsheets: an apostrophe before a formula.
@@ -48,7 +50,7 @@ impl Escape {
         if self == Self::None { cell } else { text(cell) }
     }
 
-    /// The cell of a field of a record: empty if it is absent, and JSON if it is a list or an object.
+    /// The cell of a record's field: empty if absent, JSON for lists and objects.
     pub fn of_json(self, value: Option<&Value>) -> Cow<'_, str> {
         match value {
             None | Some(Value::Null) => Cow::Borrowed(""),
@@ -62,7 +64,7 @@ impl Escape {
 mod tests {
     use super::{Escape, cell, text};
 
-    /// Every text of up to five of these characters, which mean something to a spreadsheet, to CSV or to this rule.
+    /// Tries every text of up to five characters that are special to spreadsheets, to CSV or to this module.
     #[test]
     fn every_text_is_read_back() {
         let characters = ["'", "=", "@", "\"", ",", "\r", "\n", "\t", " ", "\u{feff}", "a"];

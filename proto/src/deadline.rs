@@ -1,10 +1,10 @@
-//! The deadline of a call, as gRPC writes it.
+//! The `grpc-timeout` header.
 
 use std::time::Duration;
 
 use http::HeaderMap;
 
-/// The `grpc-timeout` of a call. Transports enforce it too; a call in this process has no transport.
+/// Returns the timeout of a call. Transports enforce it, but in-process calls have no transport.
 pub fn grpc_timeout(headers: &HeaderMap) -> Option<Duration> {
     parse(headers.get("grpc-timeout")?.to_str().ok()?)
 }

@@ -1,18 +1,20 @@
-//! What messages consist of, as data: their fields with the comments, types and rules that stand in `proto/`. Requests are
-//! checked and measured by it, and documents about the interface are made from it, so they say what the service does.
+//! Messages as data: their fields with the comments, types and rules from `proto/`.
+//!
+//! Requests are checked and measured with these descriptions. The documentation is generated from them, so it matches the
+//! service.
 
 use crate::v1::{Format, ItemCodes};
 
 /// A message.
 #[derive(Debug, PartialEq)]
 pub struct Message {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its comment.
+    /// The comment.
     pub doc: &'static str,
     /// Size of the Rust type, in bytes.
     pub size: usize,
-    /// Its fields, in the order of declaration.
+    /// The fields, in the order of declaration.
     pub fields: &'static [Field],
 }
 
@@ -20,20 +22,19 @@ pub struct Message {
 #[derive(Debug, PartialEq)]
 #[expect(missing_docs, clippy::struct_excessive_bools, reason = "these are the rules of rules.proto")]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its number.
+    /// The number.
     pub number: u32,
-    /// Its comment.
+    /// The comment.
     pub doc: &'static str,
-    /// What it holds.
+    /// The type of the value, or of each list element.
     pub kind: Kind,
-    /// Whether it is a list of that.
+    /// Whether the field is a list.
     pub is_list: bool,
-    /// Whether it may be absent: null in JSON.
+    /// Whether the field can be absent: null in JSON.
     pub may_be_absent: bool,
-    /// The function of [`crate::json`] that writes it, by name; empty if it is written as it is, and `omitted` if it is not
-    /// written.
+    /// Name of the [`crate::json`] function that writes the field. Empty for serde's own form, `omitted` if JSON omits the field.
     pub form: &'static str,
     pub required: bool,
     pub max_chars: Option<usize>,
@@ -48,33 +49,33 @@ pub struct Field {
     pub min_chars: Option<usize>,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A text.
     Text,
-    /// A whole number of so many bits.
+    /// An integer with this number of bits.
     Integer(u32),
     /// A flag.
     Flag,
-    /// A value of an enum: each with its number and its name in queries. The value for "unspecified" is left out.
+    /// An enum value, by number and name in queries. It omits the value for "unspecified".
     Choice(&'static [(i32, &'static str)]),
     /// A message.
     Message(&'static Message),
 }
 
 impl Message {
-    /// The message of a name; `None` if no request holds it and no partner receives it.
+    /// Returns a message by name, if a request contains it or partners receive it.
     pub fn of(name: &str) -> Option<&'static Self> {
         ALL.iter().copied().find(|message| message.name == name)
     }
 
-    /// The field of a name.
+    /// Returns a field by name.
     pub fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// The names of all fields, in the order of declaration.
+    /// Returns all field names, in the order of declaration.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.fields.iter().map(|field| field.name)
     }

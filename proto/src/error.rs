@@ -1,18 +1,18 @@
-//! The one table of errors: each reason with its gRPC code, HTTP status and result code.
+//! The error table: each reason with its gRPC code, HTTP status and result code.
 
 use std::time::Duration;
 
 use crate::rules::Violations;
 pub use crate::v1::{Reason, ResultCode};
 
-/// What a reason means to callers of either layer.
+/// How both layers report a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
     /// The status of a gRPC call.
     pub grpc: tonic::Code,
     /// The status of an HTTP response.
     pub http: http::StatusCode,
-    /// The `code` of the envelope. A validation failure has another body, without a code.
+    /// The `code` in the envelope. The body of a validation failure has no code.
     pub result: ResultCode,
 }
 
@@ -66,24 +66,23 @@ pub const fn meaning(reason: Reason) -> Meaning {
     Meaning { grpc, http, result }
 }
 
-/// An error that callers of either layer may see. It never holds the text of a driver or of a panic.
+/// An error for callers of either layer. It never contains the text of a driver or a panic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// Why.
+    /// Why the call failed.
     pub reason: Reason,
     /// A sentence for people.
     pub message: String,
-    /// Metadata for programs, by name.
+    /// Metadata for programs, as names and values.
     pub metadata: Vec<(&'static str, String)>,
-    /// The violations of the request, when the reason is [`Reason::InvalidFields`]. It holds fewer than their total when they
-    /// were too many to keep or to send.
+    /// The violations of the request, for [`Reason::InvalidFields`]. It contains only the first of many violations.
     pub violations: Violations,
-    /// When to try again.
+    /// When to retry.
     pub retry_after: Option<Duration>,
 }
 
 impl Error {
-    /// An error with a sentence of its own.
+    /// An error with this sentence.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), metadata: Vec::new(), violations: Violations::new(), retry_after: None }
     }
@@ -95,77 +94,77 @@ impl Error {
         self
     }
 
-    /// Sets when to try again.
+    /// Sets when to retry.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// Fields of the request are invalid.
+    /// Request fields are invalid.
     pub fn invalid(violations: Violations) -> Self {
         let summary = violations.summary();
         Self { violations, ..Self::new(Reason::InvalidFields, summary) }
     }
 
-    /// The company has no such affiliate. `id` is what the caller provided.
+    /// The company has no affiliate with this ID, as the caller sent it.
     pub fn affiliate_not_found(id: impl ToString) -> Self {
         let id = id.to_string();
         Self::new(Reason::AffiliateNotFound, affiliate_not_found_text(&id)).with("affiliate_id", id)
     }
 
-    /// The company has no such URL.
+    /// The company has no URL with this ID.
     pub fn url_not_found(id: impl ToString) -> Self {
         Self::new(Reason::UrlNotFound, "URL not found.").with("url_id", id)
     }
 
-    /// The company has no such case.
+    /// The company has no case with this ID.
     pub fn case_not_found(id: impl ToString) -> Self {
         Self::new(Reason::CaseNotFound, "Case not found.").with("case_id", id)
     }
 
-    /// The company has no such webhook.
+    /// The company has no webhook with this ID.
     pub fn webhook_not_found(id: impl ToString) -> Self {
         Self::new(Reason::WebhookNotFound, "Webhook not found.").with("webhook_id", id)
     }
 
-    /// The record, whose ID is `id` of the kind `name`, has another etag than the request names.
+    /// The record has another etag. `name` is the name of its ID, such as `affiliate_id`.
     pub fn etag_mismatch(name: &'static str, id: i64, etag: &str) -> Self {
         Self::new(Reason::EtagMismatch, RECORD_CHANGED).with(name, id).with("etag", etag)
     }
 
-    /// Changes after the position are not, or no longer, kept: there are those above `dropped`, up to `last`.
+    /// Changes after the position are not available. Changes from `dropped` to `last` are.
     pub fn position_gone(position: i64, dropped: i64, last: i64) -> Self {
         let message = format!(
-            "The changes after position {position} cannot be read. Those after {dropped} are kept, up to {last}."
+            "Changes after position {position} are not available. Available changes follow position {dropped}, up to {last}."
         );
         Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }
 
-    /// The position was lost by a restore: there are those up to `kept`, and those after `restored`.
+    /// A restore lost the position. Positions up to `kept` and after `restored` exist.
     pub fn position_restored(position: i64, kept: i64, restored: i64) -> Self {
         let message = format!(
-            "Position {position} is lost: the database was restored from a backup. Read all records again, and then the changes after \
+            "Position {position} is lost: the database was restored from a backup. Read all records again, then the changes after \
              {restored}."
         );
         Self::new(Reason::PositionRestored, message).with("kept_position", kept).with(RESTORED_POSITION, restored)
     }
 
-    /// Whether a reader of changes cannot go on from its position.
+    /// Whether a reader of changes cannot continue from its position.
     pub fn is_of_position(&self) -> bool {
         matches!(self.reason, Reason::PositionGone | Reason::PositionRestored)
     }
 
-    /// The affiliate has too many records or changes to be erased by a request.
+    /// The affiliate has too many records or changes for one erasure.
     pub fn erasure_too_large(id: i64) -> Self {
         Self::new(Reason::FailedPrecondition, ERASURE_TOO_LARGE).with("affiliate_id", id)
     }
 
-    /// `absent` affiliates that a roster lacks would get a status, and `max_absent` may.
+    /// More than `max_absent` absent affiliates would get a status.
     pub fn too_many_absent(absent: i64, max_absent: i64, status: &str) -> Self {
         let message = format!(
-            "The roster lacks {absent} affiliates that would be set to {status}, and at most {max_absent} may be. None was \
-             changed. If the roster is complete, set max_absent to {absent}."
+            "The sync would set {absent} absent affiliates to {status}, and max_absent allows {max_absent}. None was changed. If \
+             the roster is complete, set max_absent to {absent}."
         );
         Self::new(Reason::FailedPrecondition, message).with("absent", absent).with("max_absent", max_absent)
     }
@@ -176,7 +175,7 @@ impl Error {
         Self::new(Reason::ScopeMissing, message).with("scope", scope)
     }
 
-    /// The company has an affiliate of this name already.
+    /// The company already has an affiliate with this name.
     pub fn affiliate_name_exists(client_affiliate_id: &str) -> Self {
         Self::new(Reason::AffiliateNameExists, NAME_EXISTS).with("client_affiliate_id", client_affiliate_id)
     }
@@ -201,7 +200,7 @@ impl Error {
         Self::new(Reason::CoreUnavailable, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
-    /// More work than the service can take.
+    /// The service is overloaded.
     pub fn overloaded() -> Self {
         Self::new(Reason::Overloaded, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
@@ -211,14 +210,14 @@ impl Error {
         Self::new(Reason::BodyTooLarge, "The request body is too large.")
     }
 
-    /// The body has an encoding that the service does not know.
+    /// The body's encoding is not supported.
     pub fn encoding_unsupported() -> Self {
-        Self::new(Reason::EncodingUnsupported, "The Content-Encoding of the body must be gzip, or none.")
+        Self::new(Reason::EncodingUnsupported, "The Content-Encoding of the body must be gzip or absent.")
     }
 
-    /// The request expects what the service does not do.
+    /// The `Expect` header is not supported.
     pub fn expectation_failed() -> Self {
-        Self::new(Reason::ExpectationFailed, "The request expects something other than 100-continue.")
+        Self::new(Reason::ExpectationFailed, "The Expect header must be 100-continue.")
     }
 
     /// The request does not name exactly one host.
@@ -231,31 +230,30 @@ impl Error {
         Self::new(Reason::UnknownPath, "Nothing is served at this path.")
     }
 
-    /// The company has used up its share of the service: of memory, calls or streams.
+    /// The company uses all of its memory, calls or streams.
     pub fn share_used_up() -> Self {
         Self::new(Reason::RateLimited, "Too many requests at the same time. Please wait before trying again.")
             .retry_after(Duration::from_secs(1))
     }
 }
 
-/// The metadata with the position after which changes follow that a restored database has.
+/// Metadata with the position after which a restored database continues.
 pub const RESTORED_POSITION: &str = "restored_position";
 
-/// The fixed sentence of a server error.
+/// The fixed sentence for server errors.
 pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the server administrator.";
-/// The sentence of a service that is temporarily unavailable.
+/// The sentence for a temporarily unavailable service.
 pub const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
-/// The sentence for an affiliate name that the company has already.
+/// The sentence for an affiliate name that is taken.
 pub const NAME_EXISTS: &str = "An affiliate with this name already exists.";
 
-/// The sentence for a record that has another etag than the request names.
+/// The sentence for an etag that does not match.
 pub const RECORD_CHANGED: &str = "The record has changed since it was read. Read it again before you change it.";
 
 /// The sentence for an affiliate that only the operator can erase.
-const ERASURE_TOO_LARGE: &str = "The affiliate has too many records or changes to be erased by a request. Ask the operator of the service to \
-                                 erase it with `compliance erase`.";
+const ERASURE_TOO_LARGE: &str = "The affiliate has too many records or changes for one request. Ask the service operator to run `compliance erase`.";
 
-/// The sentence for an affiliate that the company does not have.
+/// The sentence for an unknown affiliate ID.
 pub fn affiliate_not_found_text(id: &str) -> String {
     format!("No affiliate was found for the provided affiliate ID {id}.")
 }
@@ -271,7 +269,7 @@ mod tests {
             let meaning = meaning(reason);
             assert_ne!(meaning.grpc, tonic::Code::Ok, "{reason:?}");
             assert!(meaning.http.is_client_error() || meaning.http.is_server_error(), "{reason:?}");
-            // Only a validation failure has no code: its body is another.
+            // Only validation failures have no code.
             assert_eq!(meaning.result == ResultCode::Unspecified, reason == Reason::InvalidFields, "{reason:?}");
         }
     }

@@ -1,5 +1,6 @@
-//! Documented JSON forms that differ from serde's own: here those of the interface, in [`lines`] those of a line, in [`records`] those
-//! of files.
+//! JSON forms of the interface that differ from serde's own.
+//!
+//! [`lines`] writes JSON on one line, and [`records`] reads records from files.
 
 pub mod lines;
 pub mod records;
@@ -16,7 +17,7 @@ pub(crate) fn datetime<S: Serializer>(value: &Option<Timestamp>, serializer: S) 
     value.as_ref().and_then(datetime_text).serialize(serializer)
 }
 
-/// The documented text of a timestamp: `YYYY-MM-DD HH:MM:SS`, UTC. `None` for a timestamp outside the years 0 to 9999.
+/// Formats a timestamp of the years 0 to 9999 as `YYYY-MM-DD HH:MM:SS`, UTC.
 pub fn datetime_text(value: &Timestamp) -> Option<String> {
     let timestamp = OffsetDateTime::from_unix_timestamp(value.seconds).ok()?;
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");

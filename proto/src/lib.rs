@@ -1,5 +1,6 @@
-//! The contract of the Affiliate Compliance Service, shared by both layers: messages and services compiled from
-//! `proto/`, the rules that stand beside the fields, the one table of errors, tokens, and the vocabularies.
+//! The contract of the Affiliate Compliance Service, shared by both layers.
+//!
+//! It holds the messages and services compiled from `proto/`, the field rules, the error table, tokens and vocabularies.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 #[cfg(feature = "service")]
@@ -8,7 +9,7 @@ pub mod catalogue;
 #[cfg(feature = "service")]
 pub mod client;
 #[cfg(test)]
-#[path = "../build/client_crate.rs"]
+#[path = "tests/client_crate.rs"]
 mod client_crate;
 pub mod country;
 pub mod csv_cell;
@@ -36,7 +37,7 @@ pub mod token;
     unreachable_pub,
     clippy::pedantic,
     clippy::doc_lazy_continuation,
-    reason = "generated: what the generators add to the declarations has no comments of ours"
+    reason = "generated: the generators add items without comments"
 )]
 pub mod v1;
 #[cfg(feature = "service")]
@@ -49,7 +50,7 @@ pub use status::MAX_VIOLATION_BYTES;
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
-/// The profile that Cargo built this with: `dev`, `release` or `dist`.
+/// The Cargo profile of this build: `dev`, `release` or `dist`.
 pub const BUILD_PROFILE: &str = env!("BUILD_PROFILE");
 
 #[cfg(test)]

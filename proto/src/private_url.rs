@@ -1,13 +1,13 @@
-//! A URL that may hold a password.
+//! URLs that can contain a password.
 
 use std::fmt;
 
-/// A URL of a setting. Its text and its debug output leave out user, password, query and fragment, which may be secret.
+/// A URL from a setting. `Display` and `Debug` omit user, password, query and fragment, which can be secret.
 #[derive(Clone)]
 pub struct PrivateUrl(String);
 
 impl PrivateUrl {
-    /// The whole URL, secrets included.
+    /// Returns the whole URL, including secrets.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -28,7 +28,7 @@ impl fmt::Display for PrivateUrl {
             Ok(url) if url.has_host() => {
                 write!(f, "{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPath])
             }
-            // Nobody can say which part of it is the password.
+            // The password could be any part of it.
             _ => f.write_str("…"),
         }
     }

@@ -1,4 +1,4 @@
-//! Records: messages whose fields are columns of a table, as the options of `storage.proto` describe them.
+//! Records: messages whose fields are columns of a table, according to the options in `storage.proto`.
 
 mod field;
 mod field_set;

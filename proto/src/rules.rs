@@ -1,6 +1,6 @@
-//! The checks of requests against the rules of the fields in `proto/`, with the partners' texts.
+//! Checks requests against the field rules in `proto/`.
 //!
-//! The checks are generated ([`Check`] for every request) and call the [`Checker`].
+//! The build generates a [`Check`] for every request. It calls the [`Checker`].
 
 mod formats;
 mod violations;
@@ -18,41 +18,41 @@ use crate::{
     v1::{Format, ItemCodes},
 };
 
-/// A message that knows what it must hold.
+/// A message with field rules.
 pub trait Check {
-    /// Its fields, with their rules.
+    /// The fields with their rules.
     const MESSAGE: &'static Message;
 
     /// Passes every field to the checker.
     fn check(&self, checker: &mut Checker);
 }
 
-/// Every violation of a request, in the order of its items and fields. Empty for a valid one.
+/// Checks a request. Returns every violation, in the order of items and fields.
 pub fn check(request: &impl Check) -> Violations {
     let mut checker = Checker::default();
     request.check(&mut checker);
     checker.violations
 }
 
-/// Every violation of an element of a request's list: of the one at `index` in the list `name`.
+/// Checks the element at `index` in the list `name` of a request.
 pub fn check_element(name: &str, index: usize, element: &impl Check) -> Violations {
     let mut checker = Checker { item: index as u32 + 1, ..Checker::default() };
     checker.within(format_args!("{name}.{index}"), |checker| element.check(checker));
     checker.violations
 }
 
-/// Why an item of a list fails alone: the violation of a rule that has result codes of its own.
+/// A violation that fails only its list item, with the result codes of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemFailure {
     /// The field that violates its rule.
     pub field: &'static str,
     /// The result codes of the rule.
     pub codes: ItemCodes,
-    /// What partners read.
+    /// A sentence for partners.
     pub message: String,
 }
 
-/// Why an item of a list fails alone; `None` if it does not. Other violations refuse the request; [`check`] finds them.
+/// Finds the violation that fails only this list item. [`check`] finds violations that reject the whole request.
 pub fn item_failure<R: Record + Check>(item: &R) -> Option<ItemFailure> {
     R::MESSAGE.fields.iter().find_map(|field| {
         let codes = field.item_codes?;
@@ -61,7 +61,7 @@ pub fn item_failure<R: Record + Check>(item: &R) -> Option<ItemFailure> {
             return None;
         }
         let message = match field.format {
-            Format::Country => format!("{text} is no ISO 3166-1 alpha-2 country code."),
+            Format::Country => format!("{text} is not a valid ISO 3166-1 alpha-2 country code."),
             format => formats::violation(format, &label(field.name)),
         };
         Some(ItemFailure { field: field.name, codes, message })
@@ -72,27 +72,27 @@ pub fn item_failure<R: Record + Check>(item: &R) -> Option<ItemFailure> {
 #[derive(Debug, Default)]
 pub struct Checker {
     violations: Violations,
-    /// Path of the message that is being checked, with its closing dot; empty at the top.
+    /// Path of the current message with a trailing dot; empty at the top.
     prefix: String,
-    /// The element of a list that is being checked, from 1; 0 outside lists.
+    /// The current list element, from 1; 0 outside lists.
     item: u32,
-    /// If set, the only fields that are checked.
+    /// If set, only these fields are checked.
     mask: Option<Vec<String>>,
-    /// A required field that is absent is not sent, so it is not missing. One that is sent must be valid.
+    /// Absent required fields are not violations: an update sends only what it changes.
     changes_only: bool,
 }
 
 impl Checker {
-    /// Whether the value of a field counts.
+    /// Whether the field is checked.
     pub fn checks(&self, field: &Field) -> bool {
         self.mask.as_ref().is_none_or(|mask| mask.iter().any(|path| path == field.name))
     }
 
-    /// A text, which has this name in its path. Absent and empty are the same unless the field is an element's entry.
+    /// Checks a text with this name in its path. An empty text counts as absent, unless the field is an element's entry.
     pub fn text(&mut self, name: &str, field: &Field, value: Option<&str>) {
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
             return match value {
-                // The element that lacks it has the violation.
+                // The violation is reported at the element's path.
                 None if field.entry => self.must("", field, format_args!("must contain entries for: {}", field.name)),
                 Some(_) if field.required => self.must(name, field, "is required"),
                 _ => self.absent(field),
@@ -118,28 +118,28 @@ impl Checker {
         if !field.one_of.is_empty() && !field.one_of.contains(&text) {
             self.violated(name, field, |label| not_one_of(label, field.one_of));
         }
-        // Within a list it is the result of its item.
+        // Within a list, the violation fails only its item.
         let fails_item = self.item > 0 && field.item_codes.is_some();
         if !fails_item && !formats::matches(field.format, text) {
             self.violated(name, field, |label| formats::violation(field.format, label));
         }
     }
 
-    /// A text that must be there, `with` another field or always.
+    /// Checks that a text is present. `with` ends the message: it names the field that needs the text.
     pub fn needs(&mut self, field: &Field, value: Option<&str>, with: &str) {
         if value.is_none_or(str::is_empty) {
             self.must(field.name, field, format_args!("is required{with}"));
         }
     }
 
-    /// A list, by its number of elements.
+    /// Checks the number of elements of a list.
     pub fn items(&mut self, field: &Field, items: usize) {
         if let Some(most) = field.max_items.filter(|most| items > *most && self.checks(field)) {
             self.violated(field.name, field, |label| violations::too_many_items(label, most));
         }
     }
 
-    /// A list of items that are checked separately, by its number of elements.
+    /// Checks the number of elements of a list whose items are checked separately.
     pub fn items_alone(&mut self, field: &Field, items: usize) {
         if items == 0 && self.checks(field) {
             return self.absent(field);
@@ -147,7 +147,7 @@ impl Checker {
         self.items(field, items);
     }
 
-    /// A list of texts: each is checked against the rules of the field.
+    /// Checks each text of a list against the rules of the field.
     pub fn texts(&mut self, field: &Field, values: &[String]) {
         self.items(field, values.len());
         for (index, value) in values.iter().enumerate() {
@@ -155,7 +155,7 @@ impl Checker {
         }
     }
 
-    /// A whole number.
+    /// Checks an integer.
     pub fn number(&mut self, field: &Field, value: Option<i64>) {
         let Some(value) = value else { return self.absent(field) };
         let name = field.name;
@@ -173,7 +173,7 @@ impl Checker {
         }
     }
 
-    /// A value of an enum, or a required flag.
+    /// Checks an enum value or a required flag.
     pub fn choice(&mut self, field: &Field, present: bool, known: bool) {
         if !present && field.required {
             self.absent(field);
@@ -182,7 +182,7 @@ impl Checker {
         }
     }
 
-    /// A timestamp.
+    /// Checks a timestamp.
     pub fn time(&mut self, field: &Field, value: Option<&Timestamp>) {
         match value {
             None => self.absent(field),
@@ -191,7 +191,7 @@ impl Checker {
         }
     }
 
-    /// A list of messages: each is checked at its own path, `<name>.<index>`.
+    /// Checks each message of a list, at the path `<name>.<index>`.
     pub fn list<M: Check>(&mut self, field: &Field, values: &[M]) {
         if !self.checks(field) {
             return;
@@ -207,7 +207,7 @@ impl Checker {
         self.item = outer;
     }
 
-    /// A message with a path of its own.
+    /// Checks a message at its own path.
     pub fn nested<M: Check>(&mut self, field: &Field, value: Option<&M>) {
         if !self.checks(field) {
             return;
@@ -218,7 +218,7 @@ impl Checker {
         }
     }
 
-    /// A message whose fields have the path of the message that holds it.
+    /// Checks a message whose fields are reported at the path of its parent.
     pub fn flat<M: Check + Default>(&mut self, required: bool, value: Option<&M>) {
         match value {
             Some(value) => value.check(self),
@@ -227,7 +227,7 @@ impl Checker {
         }
     }
 
-    /// Changes under a mask: only the fields that it names count. Without a mask all fields that are set do.
+    /// Checks the fields that a mask names. Without a mask, it checks all fields with a value.
     pub fn masked<M: Check + Default>(&mut self, mask: Option<&FieldMask>, value: Option<&M>) {
         let Some(mask) = mask else {
             let outer = std::mem::replace(&mut self.changes_only, true);
@@ -238,7 +238,7 @@ impl Checker {
         for path in mask.paths.iter().filter(|path| M::MESSAGE.field(path).is_none()) {
             self.violations.push((self.item, u32::MAX), || {
                 let at = format!("{}update_mask", self.prefix);
-                let message = format!("The {} field names no field: {path}.", label(&at));
+                let message = format!("The {} field names an unknown field: {path}.", label(&at));
                 (at, message)
             });
         }
@@ -247,19 +247,19 @@ impl Checker {
         self.mask = outer;
     }
 
-    /// Checks something that has the path `name` within the message that is being checked.
+    /// Runs a check at the path `name` within the current message.
     fn within(&mut self, name: fmt::Arguments<'_>, check: impl FnOnce(&mut Self)) {
         let outer = self.prefix.len();
-        // A text takes whatever is written to it.
+        // Writing to a String cannot fail.
         let _ = write!(self.prefix, "{name}.");
-        // A nested message is complete: the mask names fields of the change only.
+        // The mask names only fields of the outer message.
         let (changes_only, mask) = (std::mem::take(&mut self.changes_only), self.mask.take());
         check(self);
         (self.changes_only, self.mask) = (changes_only, mask);
         self.prefix.truncate(outer);
     }
 
-    /// Reports an absent field, if it must be there.
+    /// Reports an absent field if it is required.
     fn absent(&mut self, field: &Field) {
         if field.required && !self.changes_only {
             self.must(field.name, field, "is required");
@@ -270,7 +270,7 @@ impl Checker {
         self.violated(name, field, |label| format!("The {label} field {must}."));
     }
 
-    /// Adds a violation of a field, which has this name in its path: none if the path is that of what holds it.
+    /// Adds a violation of a field. With an empty name, the path is the parent's path.
     fn violated(&mut self, name: &str, field: &Field, message: impl FnOnce(&str) -> String) {
         self.violations.push((self.item, field.number), || {
             let path = format!("{}{name}", self.prefix).trim_end_matches('.').to_owned();
@@ -280,7 +280,7 @@ impl Checker {
     }
 }
 
-/// The violation of a field that has a value other than these.
+/// The message for a value that is not one of these.
 pub fn not_one_of(label: &str, allowed: &[&str]) -> String {
     format!("{} It must be one of: {}.", formats::unknown(label), allowed.join(", "))
 }
@@ -346,7 +346,10 @@ mod tests {
             )]
         );
         let failure = super::item_failure(request.affiliate.as_ref().unwrap()).unwrap();
-        assert_eq!((failure.field, failure.message.as_str()), ("country", "QQ is no ISO 3166-1 alpha-2 country code."));
+        assert_eq!(
+            (failure.field, failure.message.as_str()),
+            ("country", "QQ is not a valid ISO 3166-1 alpha-2 country code.")
+        );
         assert_eq!(failure.codes.on_create(), v1::ResultCode::InvalidCountry);
         assert_eq!(failure.codes.on_update(), v1::ResultCode::UpdateFailed);
         assert_eq!(super::item_failure(&v1::AffiliateInput::default()), None);
@@ -364,7 +367,7 @@ mod tests {
         };
         assert_eq!(messages(&update(&["city"])), []);
         assert_eq!(messages(&update(&["affiliate_name"]))[0].1, "The affiliate name field is required.");
-        assert_eq!(messages(&update(&["town"]))[0].1, "The update mask field names no field: town.");
+        assert_eq!(messages(&update(&["town"]))[0].1, "The update mask field names an unknown field: town.");
     }
 
     #[test]

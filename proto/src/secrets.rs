@@ -1,4 +1,4 @@
-//! Messages with secrets do not show them.
+//! `Debug` of messages with secrets, which omits the secrets.
 
 use std::fmt::{Debug, Formatter, Result};
 

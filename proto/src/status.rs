@@ -1,4 +1,4 @@
-//! Errors as gRPC statuses with `google.rpc` details, and back.
+//! Converts errors to gRPC statuses with `google.rpc` details, and back.
 
 use std::{collections::HashMap, error::Error as _};
 
@@ -10,10 +10,12 @@ use crate::error::{Error, RESTORED_POSITION, Reason, SERVER_ERROR, meaning};
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
 
-/// The metadata with the number of violations of a request, when not all of them are in the details.
+/// Metadata with the number of violations, if the details do not contain all of them.
 const VIOLATIONS_TOTAL: &str = "violations_total";
 
-/// Details are sent in a header, and clients accept headers of 8 KiB by default. So only the first violations are sent.
+/// Maximum size of violations in a status, in bytes.
+///
+/// Details are sent in a header, and clients accept headers of 8 KiB by default.
 pub const MAX_VIOLATION_BYTES: usize = 4096;
 
 impl From<Error> for Status {
@@ -39,8 +41,10 @@ impl From<Error> for Status {
 }
 
 impl From<&Status> for Error {
-    /// Reads what [`Status::from`] wrote. Of a status without our `ErrorInfo` only the code counts: its text may come from
-    /// anywhere. A status that has a source was not sent by the core: the transport made it when the connection broke.
+    /// Reads what [`Status::from`] wrote.
+    ///
+    /// For a status without our `ErrorInfo`, only the code counts, because its text can come from anywhere. A status with a
+    /// source comes from the transport, after the connection broke.
     fn from(status: &Status) -> Self {
         if status.source().is_some() && !matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) {
             return Self::core_unavailable();
@@ -61,7 +65,7 @@ impl From<&Status> for Error {
         }
         let total = details.error_info().and_then(|info| info.metadata.get(VIOLATIONS_TOTAL)?.parse().ok());
         error.violations.total = total.unwrap_or(error.violations.len());
-        // Those that partners receive.
+        // Only metadata that partners receive.
         for name in ["client_affiliate_id", "case_id", "field", "fields", RESTORED_POSITION] {
             if let Some(value) = details.error_info().and_then(|info| info.metadata.get(name)) {
                 error.metadata.push((name, value.clone()));
@@ -76,7 +80,7 @@ impl Error {
     fn from_code(code: Code) -> Self {
         match code {
             Code::Unavailable => Self::core_unavailable(),
-            // A transport reports its own deadline as cancelled.
+            // Transports report their own deadline as cancelled.
             Code::DeadlineExceeded | Code::Cancelled => Self::deadline_exceeded(),
             Code::ResourceExhausted => Self::overloaded(),
             Code::Unauthenticated => Self::new(Reason::TokenInvalid, "The bearer token was not accepted."),
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_violations_the_first_are_sent_and_all_are_counted() {
+    fn the_first_of_many_violations_are_sent_and_all_are_counted() {
         let mut violations = Violations::new();
         for item in 0..10_000 {
             violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));

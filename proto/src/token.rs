@@ -1,12 +1,10 @@
-//! Bearer tokens: their claims, how they are verified, how they are made.
+//! Bearer tokens: claims, verification and issuing.
 
 mod claims;
-mod demand;
 mod error;
-mod explain;
-mod few;
 mod header;
 mod keys;
+mod reloads;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -21,12 +19,12 @@ pub use keys::{Fetch, KeyError, KeySource, Secret, SecretError};
 pub use rules::{COMPANY_CLAIM, ClaimRules};
 pub use verifier::{VerifiedToken, Verifier};
 
-/// Makes a token that [`Verifier`]s with the same secret accept (HS256).
+/// Issues a token that [`Verifier`]s with the same secret accept (HS256).
 pub fn issue(secret: &Secret, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
     issue_for(secret, claims, COMPANY_CLAIM)
 }
 
-/// Makes a token with the company in another claim.
+/// Issues a token with the company in another claim.
 pub fn issue_for(secret: &Secret, claims: &Claims, company: &str) -> Result<String, jsonwebtoken::errors::Error> {
     let mut claims = serde_json::to_value(claims)?;
     if let Some(id) = claims.as_object_mut().and_then(|claims| claims.remove(COMPANY_CLAIM)) {

@@ -1,5 +1,4 @@
-//! Encoded requests, measured before they are decoded: two bytes can stand for a thousand in memory. Malformed ones are
-//! refused in the contract's words.
+//! Measures encoded requests before they are decoded, because two bytes can become a thousand in memory.
 
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
@@ -10,21 +9,21 @@ use crate::{
     rules::Violations,
 };
 
-/// The most elements of a list that has no limit of its own besides that of its field.
+/// Maximum number of list elements, unless the field has its own limit.
 pub const MAX_ITEMS: usize = 100_000;
 
-/// What a message takes.
+/// The size of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measure {
-    /// Elements of its lists. Those of lists within elements do not count.
+    /// Elements of its lists, except lists within elements.
     pub items: usize,
-    /// Bytes in memory once it is decoded: an upper bound.
+    /// Upper bound of its size in memory once decoded, in bytes.
     pub bytes: usize,
 }
 
-/// A request that knows how much it asks for.
+/// A request with a number of items.
 pub trait Items {
-    /// Elements of its lists, as [`Measure::items`] counts them.
+    /// Returns the number of list elements, as [`Measure::items`] counts them.
     fn items(&self) -> usize;
 }
 
@@ -39,31 +38,31 @@ impl Items for tonic_health::pb::HealthCheckRequest {
 pub struct Operation {
     /// `/package.Service/Operation`.
     pub path: &'static str,
-    /// Its request.
+    /// The request message.
     pub request: &'static Message,
     /// Whether it takes a stream of requests.
     pub streams: bool,
-    /// Whether it changes nothing, so that it may be called again.
+    /// Whether it only reads, so that it can be retried.
     pub is_read: bool,
     /// Who may call it.
     pub authorization: Authorization,
-    /// What a call makes the service do.
+    /// The kind of work that a call causes.
     pub work: Work,
 }
 
 /// Who may call an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authorization {
-    /// Anybody.
+    /// Every caller.
     Open,
-    /// Whoever has a valid token.
+    /// Callers with a valid token.
     Token,
-    /// Whoever has a valid token with one of these scopes. The first is the scope of the service.
+    /// Callers with a valid token that has one of these scopes. The first is the scope of the service.
     Scope(&'static [&'static str]),
 }
 
 impl Operation {
-    /// The operation at a path. `None` for those of other contracts, such as reflection.
+    /// Returns the operation at a path. `None` for other contracts, such as reflection.
     pub fn at(path: &str) -> Option<&'static Self> {
         Self::ALL.binary_search_by_key(&path, |operation| operation.path).ok().map(|index| &Self::ALL[index])
     }
@@ -76,18 +75,20 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/operations.rs"));
 }
 
-/// What a text takes besides its bytes: its allocation is rounded up.
+/// Memory of a text besides its bytes: allocations are rounded up.
 const ALLOCATION: usize = 16;
-/// A short list that grows has up to twice the elements' memory.
+/// A growing short list uses up to twice the memory of its elements.
 const GROWTH: usize = 2;
 
-/// Measures an encoded request. Refuses exactly what the decoder would refuse, and what has more elements than a list may
-/// have, or takes more than `limit` bytes once it is decoded.
+/// Measures an encoded request.
+///
+/// Rejects requests that the decoder would reject, lists with too many elements, and requests that need more than `limit`
+/// bytes once decoded.
 pub fn measure(shape: &Message, encoded: &[u8], limit: usize) -> Result<Measure, Error> {
-    let mut scan = Scan { measure: Measure { items: 0, bytes: shape.size }, lists: Vec::new(), limit, refused: None };
+    let mut scan = Scan { measure: Measure { items: 0, bytes: shape.size }, lists: Vec::new(), limit, rejection: None };
     match scan.message(shape, encoded, true) {
         Some(()) => Ok(scan.measure),
-        None => Err(match scan.refused {
+        None => Err(match scan.rejection {
             Some(error) if error.reason == Reason::BodyTooLarge => too_many_items(shape, encoded).unwrap_or(error),
             Some(error) => error,
             None => Error::invalid(Violations::one("body", "The body must be a valid message of the operation.")),
@@ -95,29 +96,29 @@ pub fn measure(shape: &Message, encoded: &[u8], limit: usize) -> Result<Measure,
     }
 }
 
-/// The violation of the list that has more elements than it may have: it says more than that the request is too large.
+/// Finds a list with too many elements: that error says more than that the request is too large.
 fn too_many_items(shape: &Message, mut encoded: &[u8]) -> Option<Error> {
-    let mut scan = Scan { measure: Measure::default(), lists: Vec::new(), limit: usize::MAX, refused: None };
-    while !encoded.is_empty() && scan.refused.is_none() {
+    let mut scan = Scan { measure: Measure::default(), lists: Vec::new(), limit: usize::MAX, rejection: None };
+    while !encoded.is_empty() && scan.rejection.is_none() {
         let (number, wire_type) = decode_key(&mut encoded).ok()?;
         skip_field(wire_type, number, &mut encoded, DecodeContext::default()).ok()?;
         if let Some(field) = field_of(shape, number).filter(|field| field.is_list) {
             let _ = scan.count(field, 1);
         }
     }
-    scan.refused
+    scan.rejection
 }
 
 struct Scan {
     measure: Measure,
-    /// Elements of each list of the request, by the number of its field.
+    /// Number of elements of each list of the request, by field number.
     lists: Vec<(u32, usize)>,
     limit: usize,
-    /// Why a message that is well formed is refused.
-    refused: Option<Error>,
+    /// Why a well-formed message is rejected.
+    rejection: Option<Error>,
 }
 
-/// Each returns `None` to end the scan: the message is malformed, or refused.
+/// The methods return `None` to end the scan: the message is malformed or rejected.
 impl Scan {
     fn message(&mut self, shape: &Message, mut encoded: &[u8], is_request: bool) -> Option<()> {
         while !encoded.is_empty() {
@@ -136,7 +137,7 @@ impl Scan {
         Some(())
     }
 
-    /// Reads the value of a field; returns how many elements it adds to a list.
+    /// Reads the value of a field. Returns the number of elements that it adds to a list.
     fn field(&mut self, field: &Field, wire_type: WireType, encoded: &mut &[u8], growth: usize) -> Option<usize> {
         let in_list = |size: usize| if field.is_list { size * growth } else { 0 };
         match (field.kind, wire_type) {
@@ -145,7 +146,7 @@ impl Scan {
                 self.add(in_list(size_of::<i64>()))?;
             }
             (Kind::Integer(_) | Kind::Flag | Kind::Choice(_), WireType::LengthDelimited) if field.is_list => {
-                // Numbers without keys.
+                // Packed numbers, without keys.
                 let (mut numbers, mut elements) = (take(encoded)?, 0);
                 while !numbers.is_empty() {
                     decode_varint(&mut numbers).ok()?;
@@ -176,7 +177,7 @@ impl Scan {
             return Some(());
         }
         let message = format!("The request needs more than {} bytes of memory.", self.limit);
-        self.refused = Some(Error::new(Reason::BodyTooLarge, message));
+        self.rejection = Some(Error::new(Reason::BodyTooLarge, message));
         None
     }
 
@@ -194,18 +195,18 @@ impl Scan {
         if count <= most {
             return Some(());
         }
-        self.refused = Some(Error::invalid(Violations::too_many_items(field.name, most)));
+        self.rejection = Some(Error::invalid(Violations::too_many_items(field.name, most)));
         None
     }
 }
 
 fn field_of(message: &Message, number: u32) -> Option<&'static Field> {
-    // Numbers mostly have no gaps.
+    // Field numbers rarely have gaps.
     let likely = message.fields.get((number as usize).wrapping_sub(1)).filter(|field| field.number == number);
     likely.or_else(|| message.fields.iter().find(|field| field.number == number))
 }
 
-/// The bytes of a field whose length precedes them.
+/// Takes the bytes of a length-delimited field.
 fn take<'a>(encoded: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(decode_varint(encoded).ok()?).ok()?;
     let (taken, rest) = encoded.split_at_checked(length)?;

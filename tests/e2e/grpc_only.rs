@@ -69,7 +69,7 @@ async fn masks() {
     assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
 
     let refused = update(grpc, id, state.clone(), Some(&["city", "town"])).await.unwrap_err();
-    assert_eq!(violations(&refused), one("update_mask", "The update mask field names no field: town."));
+    assert_eq!(violations(&refused), one("update_mask", "The update mask field names an unknown field: town."));
     let refused = update(grpc, id, state.clone(), Some(&["id"])).await.unwrap_err();
     assert_eq!(violations(&refused)[0].0, "update_mask");
     let refused = update(grpc, id, state, Some(&["affiliate_name"])).await.unwrap_err();

@@ -18,12 +18,14 @@ use crate::{
     v1::{ListChangesResponse, ObservationResult, ObserveUrlsRequest, UrlObservation, WatchChangesRequest},
 };
 
-/// Observations of a call, at most. Larger calls are not faster.
+/// Maximum number of observations in a call. Larger calls are not faster.
 const OBSERVATIONS: usize = 1000;
-/// Calls of one stream of observations that are under way.
+/// Number of concurrent calls of a stream of observations.
 const CALLS: usize = 2;
 
-/// A client of the service. Clones are cheap and share its connection and its token.
+/// A client of the service.
+///
+/// Clones are cheap. They share one connection and one token.
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) channel: Channel,
@@ -34,13 +36,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// The same client with another deadline: `client.with_deadline(Duration::from_secs(2)).call(…)`.
+    /// Returns the client with another deadline: `client.with_deadline(Duration::from_secs(2)).call(…)`.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
         Self { deadline, ..self.clone() }
     }
 
-    /// The connection, once it takes a call.
+    /// Returns the connection once it is ready for a call.
     async fn grpc(&self) -> Result<Grpc<Channel>, Status> {
         let mut grpc = Grpc::new(self.channel.clone())
             .max_decoding_message_size(self.message_limit)
@@ -49,10 +51,10 @@ impl Client {
         Ok(grpc)
     }
 
-    /// Calls an operation, and repeats it after errors that may go away, until its deadline.
+    /// Calls an operation, and retries temporary errors until the deadline.
     ///
-    /// A creation that is repeated because its response was lost may be reported as [`Error::AlreadyExists`], or in a batch as a
-    /// duplicate. Every other operation returns what it would have returned.
+    /// If the response to a creation is lost, its retry can fail with [`Error::AlreadyExists`], or in a batch as a duplicate.
+    /// Retries of all other operations return the same as the first try.
     pub async fn call<R: UnaryRequest>(&self, request: R) -> Result<R::Response, Error> {
         let deadline = Instant::now() + self.deadline;
         let tries = async {
@@ -72,18 +74,21 @@ impl Client {
         timeout_at(deadline, tries).await.unwrap_or(Err(Error::DeadlineExceeded))
     }
 
-    /// All records of a kind, by ID ascending. A stream that breaks is resumed after the last record that was received. It
-    /// ends after the last record, or with an error. The service sends no more than is read.
+    /// Streams all records of a type, by ascending ID.
+    ///
+    /// A broken stream resumes after the last received record. The stream ends after the last record or with an error. The
+    /// service sends records only as fast as you read them.
     pub fn list<L: List>(&self, request: L) -> impl Stream<Item = Result<L::Record, Error>> + Send + 'static {
         let (client, records) = (self.clone(), Vec::new().into_iter());
         let start = Reading { client, request, last: 0, tries: Tries::default(), stream: None, records };
         try_unfold(start, |mut reading| async move { Ok(reading.record().await?.map(|record| (record, reading))) })
     }
 
-    /// Sends observations while they are made, and returns a result for each, in their order.
+    /// Sends a stream of observations, and returns a result for each, in order.
     ///
-    /// Each call has up to 1,000 of them, as many as are ready, and is repeated as [`Client::call`] repeats it. Two calls are under way at
-    /// a time: more would wait for each other. The stream ends with the first error; what later calls sent may be saved then.
+    /// Each call sends the observations that are ready, up to 1,000, with the retries of [`Client::call`]. Two calls run
+    /// concurrently; more would wait for each other. The stream ends with the first error. The service may have saved later
+    /// observations by then.
     pub fn observe<S>(&self, observations: S) -> impl Stream<Item = Result<ObservationResult, Error>> + Send
     where
         S: Stream<Item = UrlObservation> + Send,
@@ -94,15 +99,17 @@ impl Client {
             async move { client.call(ObserveUrlsRequest { observations }).await }
         };
         let responses = observations.ready_chunks(OBSERVATIONS).map(call).buffered(CALLS);
-        // Otherwise the results after an error would be taken for those of other observations.
+        // Results after an error would be matched with the wrong observations.
         let until_error = responses.scan(false, |has_failed, response| {
             ready((!std::mem::replace(has_failed, response.is_err())).then_some(response))
         });
         until_error.map_ok(|response| iter(response.results.into_iter().map(Ok))).try_flatten()
     }
 
-    /// Changes as they are committed, without an end: pages of them, or without any if only the position has moved. A stream that breaks is
-    /// resumed after the last page that was received. The deadline is that of one message, and should be longer than ten seconds.
+    /// Streams changes as they are committed, without an end.
+    ///
+    /// A page without changes only reports the new position. A broken stream resumes after the last received page. The deadline
+    /// applies to each message, and should be longer than ten seconds.
     pub fn watch(
         &self,
         request: WatchChangesRequest,
@@ -115,16 +122,16 @@ impl Client {
 struct Reading<L: List> {
     client: Client,
     request: L,
-    /// ID of the last record that was received.
+    /// ID of the last received record.
     last: i64,
     tries: Tries,
     stream: Option<Streaming<L::Response>>,
-    /// Those of the last message that are not yet returned.
+    /// Records of the last message that are not yet returned.
     records: std::vec::IntoIter<L::Record>,
 }
 
 impl<L: List> Reading<L> {
-    /// The next record.
+    /// Returns the next record.
     async fn record(&mut self) -> Result<Option<L::Record>, Error> {
         loop {
             if let Some(record) = self.records.next() {
@@ -132,7 +139,7 @@ impl<L: List> Reading<L> {
             }
             match self.message().await {
                 Ok(Some(message)) => {
-                    // A list may go on for long.
+                    // A list can take long, so each message starts the retries again.
                     (self.tries.failed, self.tries.is_renewed) = (0, false);
                     self.records = L::records(message, &mut self.last).into_iter();
                     self.request.resume_after(self.last);
@@ -146,7 +153,7 @@ impl<L: List> Reading<L> {
         }
     }
 
-    /// The next message. The stream is opened if there is none.
+    /// Returns the next message. Opens the stream if necessary.
     async fn message(&mut self) -> Result<Option<L::Response>, Error> {
         let deadline = self.client.deadline;
         let stream = if let Some(stream) = &mut self.stream {
@@ -163,24 +170,24 @@ impl<L: List> Reading<L> {
     }
 }
 
-/// The result of `work`, unless it takes longer.
+/// Runs `work` with a time limit.
 async fn within<T, E: Into<Error>>(longest: Duration, work: impl Future<Output = Result<T, E>>) -> Result<T, Error> {
     timeout(longest, work).await.map_err(|_| Error::DeadlineExceeded)?.map_err(Into::into)
 }
 
-/// What the previous tries of a call leave for the next one.
+/// The previous tries of a call.
 #[derive(Default)]
 struct Tries {
-    /// Tries that failed; for a list, since the last message.
+    /// Number of failed tries; for a list, since the last message.
     failed: u32,
     /// The token of the last try.
     token: Option<Authorization>,
-    /// Whether the last try's token replaced one that was refused.
+    /// Whether the last token replaced a rejected token.
     is_renewed: bool,
 }
 
 impl Tries {
-    /// The request of the next try.
+    /// Returns the request for the next try.
     async fn request<M>(
         &mut self,
         client: &Client,
@@ -200,7 +207,7 @@ impl Tries {
         Ok(request)
     }
 
-    /// After an error: gets another token, or waits. Returns the error if the call is not to be repeated.
+    /// Gets another token, or waits, after an error. Returns the error if the call cannot be retried.
     async fn recover(&mut self, client: &Client, error: Error, deadline: Option<Instant>) -> Result<(), Error> {
         if matches!(error, Error::Unauthenticated { .. }) && !self.is_renewed {
             self.is_renewed = true;

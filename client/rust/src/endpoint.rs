@@ -1,4 +1,4 @@
-//! The address of the service, with or without TLS.
+//! The endpoint of the service, with or without TLS.
 
 use tonic::{codegen::http::Uri, transport::Endpoint};
 
@@ -7,9 +7,9 @@ use crate::Error;
 /// PEM texts for an `https` endpoint.
 #[derive(Default)]
 pub(crate) struct TlsSettings {
-    /// The authorities to trust; those of the system if there are none.
+    /// The trusted authorities; by default, the system's authorities.
     pub(crate) authorities: Option<Vec<u8>>,
-    /// The certificate to present, and its key.
+    /// The client certificate and its key.
     pub(crate) identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -24,12 +24,13 @@ fn settings(message: String) -> Error {
     Error::Settings(message)
 }
 
-/// The endpoint of an address. Whatever would fail with each call fails here.
+/// Makes the endpoint of an address. Errors that would fail every call fail here.
 pub(crate) fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Error> {
-    let uri: Uri = address.parse().map_err(|error| settings(format!("the endpoint {address:?} is no URL: {error}")))?;
+    let uri: Uri =
+        address.parse().map_err(|error| settings(format!("the endpoint {address:?} is not a URL: {error}")))?;
     match uri.scheme_str() {
         Some("http") if tls.authorities.is_some() || tls.identity.is_some() => {
-            Err(settings(format!("certificates are for https endpoints, and {address:?} is none")))
+            Err(settings(format!("certificates need an https endpoint, and {address:?} is not one")))
         }
         Some("http") => Ok(Endpoint::from(uri)),
         Some("https") => secure(Endpoint::from(uri), tls)
@@ -42,7 +43,7 @@ pub(crate) fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Erro
 fn secure(endpoint: Endpoint, tls: TlsSettings) -> Result<Endpoint, String> {
     use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
-    // Without a certificate in it, a text would be a list of none.
+    // A text without a certificate would parse as an empty list.
     let certificates = |pem: &[u8], what| {
         let marker = b"-----BEGIN CERTIFICATE-----";
         pem.windows(marker.len())
@@ -88,14 +89,14 @@ mod tests {
             let message = refused(address, TlsSettings::default());
             assert!(message.ends_with("does not begin with http:// or https://"), "{message}");
         }
-        assert!(refused("no url", TlsSettings::default()).contains("is no URL"));
+        assert!(refused("no url", TlsSettings::default()).contains("is not a URL"));
     }
 
     #[test]
     fn certificates_are_checked_before_the_first_call() {
         let authorities = |pem: &str| TlsSettings { authorities: Some(pem.into()), ..TlsSettings::default() };
         let message = refused("http://localhost:1", authorities("x"));
-        assert!(message.starts_with("certificates are for https endpoints"), "{message}");
+        assert!(message.starts_with("certificates need an https endpoint"), "{message}");
         let message = refused("https://localhost:1", authorities("x"));
         assert!(message.ends_with("the CA certificate has no PEM certificate"), "{message}");
         let key = rcgen::KeyPair::generate().unwrap();

@@ -29,14 +29,14 @@ pub enum Error {
     /// Fields of the request are invalid. Nothing was saved.
     #[error("{message}")]
     Invalid {
-        /// The first violation, and how many more there are.
+        /// The first violation, and the number of further violations.
         message: String,
-        /// The violations, or the first ones of very many.
+        /// The violations, or only the first of very many.
         violations: Vec<Violation>,
-        /// How many violations there are.
+        /// The number of all violations.
         total: usize,
     },
-    /// The token was not accepted, nor the one that the source gave after it.
+    /// The service rejected the token, and also the next token of the source.
     #[error("{message}")]
     Unauthenticated {
         /// Whether it is missing, invalid or expired.
@@ -50,7 +50,7 @@ pub enum Error {
         /// The error in a sentence.
         message: String,
     },
-    /// The company has no such record.
+    /// The company does not have the record.
     #[error("{message}")]
     NotFound {
         /// What does not exist.
@@ -58,7 +58,7 @@ pub enum Error {
         /// The error in a sentence.
         message: String,
     },
-    /// The company has the record already. After a creation that was repeated, an earlier try may have created it.
+    /// The company already has the record. An earlier try of the same call may have created it.
     #[error("{message}")]
     AlreadyExists {
         /// What exists.
@@ -66,7 +66,7 @@ pub enum Error {
         /// The error in a sentence.
         message: String,
     },
-    /// The record has changed since it was read: its etag is another one. Nothing was saved.
+    /// The record has changed since it was read, so the etag does not match. Nothing was saved.
     ///
     /// After a lost response, the first try of the same call may be what changed it: read the record again.
     #[error("{message}")]
@@ -103,7 +103,7 @@ pub enum Error {
     /// The deadline passed. A write was applied as a whole or not at all.
     #[error("the deadline passed")]
     DeadlineExceeded,
-    /// The source of tokens failed.
+    /// The token source failed.
     #[error("no token: {0}")]
     Token(#[source] BoxError),
     /// The settings of the client are wrong.
@@ -115,7 +115,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The reason that the service gave; `None` if it gave none, or one that this release does not know.
+    /// Returns the service's reason. `None` without a reason, or with a reason of a later release.
     pub fn reason(&self) -> Option<Reason> {
         match self {
             Self::Invalid { .. } => Some(Reason::InvalidFields),
@@ -133,7 +133,7 @@ impl Error {
         }
     }
 
-    /// The violations of the request; none if the request is valid.
+    /// Returns the violations of the request.
     pub fn violations(&self) -> &[Violation] {
         match self {
             Self::Invalid { violations, .. } => violations,
@@ -141,7 +141,7 @@ impl Error {
         }
     }
 
-    /// How long the service asks to wait before the next call.
+    /// Returns how long the service asks to wait before the next call.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Unavailable { retry_after, .. } => *retry_after,
@@ -149,13 +149,13 @@ impl Error {
         }
     }
 
-    /// Whether the same call may succeed later.
+    /// Whether the same call can succeed later.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded)
     }
 }
 
-/// The reason that the service gave; `None` if the status has none, or one of a later release.
+/// Returns the service's reason. `None` without a reason, or with a reason of a later release.
 pub(crate) fn reason(status: &Status) -> Option<Reason> {
     let details = status.get_details_error_info().filter(|info| info.domain == DOMAIN)?;
     Reason::from_str_name(&format!("REASON_{}", details.reason))

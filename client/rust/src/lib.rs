@@ -9,13 +9,13 @@ mod request;
 mod retries;
 mod status;
 mod token;
-/// Messages of the contract (requests, responses and records), and plain clients of its services.
+/// The contract's messages, and plain clients of its services.
 #[allow(
     missing_docs,
     unused_qualifications,
     clippy::pedantic,
     clippy::doc_lazy_continuation,
-    reason = "generated: what the generators add to the declarations has no comments of ours"
+    reason = "generated: the generators add items without comments"
 )]
 #[rustfmt::skip]
 pub mod v1;

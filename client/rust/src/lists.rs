@@ -10,16 +10,16 @@ use crate::{
     },
 };
 
-/// A request of an operation that streams all records of a kind, by ID ascending.
+/// A request of an operation that streams all records of a type, by ascending ID.
 pub trait List: Request {
     /// A record.
     type Record: Send + 'static;
 
-    /// Asks for the records after this ID only, as far as the operation can.
+    /// Requests only records after this ID, if the operation supports it.
     #[doc(hidden)]
     fn resume_after(&mut self, last: i64);
 
-    /// The records with a higher ID than `last`, which becomes that of the last of them.
+    /// Returns the records with a higher ID than `last`, and sets `last` to the ID of the last record.
     #[doc(hidden)]
     fn records(message: Self::Response, last: &mut i64) -> Vec<Self::Record>;
 }
@@ -27,7 +27,7 @@ pub trait List: Request {
 impl List for ListAffiliatesRequest {
     type Record = Affiliate;
 
-    // The operation always begins with the first affiliate; those that were received are skipped.
+    // The operation always begins with the first affiliate. `records` skips received affiliates.
     fn resume_after(&mut self, _: i64) {}
 
     fn records(message: ListAffiliatesResponse, last: &mut i64) -> Vec<Affiliate> {
@@ -90,7 +90,7 @@ impl List for ExportCasesRequest {
     }
 }
 
-/// A record is a page of changes, or the position alone. There is no last one.
+/// A record is a page of changes, or only a position. The list has no end.
 impl List for WatchChangesRequest {
     type Record = ListChangesResponse;
 

@@ -1,20 +1,21 @@
-//! How often, and when, a call is repeated.
+//! How often and when a call is retried.
 
 use std::time::Duration;
 
 use crate::Error;
 
-/// How often calls are repeated after errors that may go away: the service is busy or cannot be reached, the connection
-/// broke, or the rate limit is used up. Every operation may be repeated; a change with an etag may find that its own first try has
-/// changed the record.
+/// How often calls are retried after temporary errors.
+///
+/// Temporary errors are: the service is busy or unreachable, the connection broke, or the rate limit is exceeded. All operations
+/// can be retried. The retry of a change with an etag can find that its first try has changed the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// Tries of a call, the first one included. For a list: tries without a message between them. Four by default.
+    /// Maximum number of tries, including the first; four by default. For a list, tries without a message between them.
     pub tries: u32,
-    /// The wait before the second try. It doubles with each further one, is varied at random, and is added to
-    /// what the service asks for. 100 ms by default.
+    /// The wait before the second try; 100 ms by default. It doubles with each further try, varies at random, and is added to
+    /// the wait that the service asks for.
     pub first_wait: Duration,
-    /// The longest such wait. Five seconds by default.
+    /// The maximum of this wait; five seconds by default.
     pub longest_wait: Duration,
 }
 
@@ -25,12 +26,12 @@ impl Default for Retries {
 }
 
 impl Retries {
-    /// Every call is tried once.
+    /// Tries every call once.
     pub fn none() -> Self {
         Self { tries: 1, ..Self::default() }
     }
 
-    /// How long to wait after this number of failed tries, the last one with this error; none if it is not repeated.
+    /// Returns the wait after this number of failed tries, the last with this error. `None` if it is not retried.
     pub(crate) fn wait(&self, failed: u32, error: &Error) -> Option<Duration> {
         if !error.is_temporary() || failed >= self.tries {
             return None;

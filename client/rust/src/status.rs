@@ -1,4 +1,4 @@
-//! Statuses of calls as errors.
+//! Converts statuses to errors.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -10,21 +10,21 @@ use crate::{
     v1::Reason,
 };
 
-/// The metadata with the number of violations, if not all of them were sent.
+/// Metadata with the number of violations, if not all were sent.
 const VIOLATIONS_TOTAL: &str = "violations_total";
-/// How long to wait where nothing says it.
+/// The wait if the service does not specify one.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// An error and those that caused it.
+/// Returns an error and its causes.
 fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// The texts of an error and of those that caused it.
+/// Returns the texts of an error and its causes.
 pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = String::new();
     for next in causes(error).map(ToString::to_string) {
-        // Some repeat what caused them.
+        // Some errors repeat their causes.
         if !text.contains(&next) {
             text = if text.is_empty() { next } else { format!("{text}: {next}") };
         }
@@ -32,7 +32,7 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// The reason of a status for which the service gave none: it comes from a proxy, or from this side.
+/// Returns the reason of a status without one, which comes from a proxy or from this client.
 fn reason_of_code(code: Code) -> Reason {
     match code {
         Code::Unauthenticated => Reason::TokenInvalid,
@@ -44,8 +44,7 @@ fn reason_of_code(code: Code) -> Reason {
 
 impl From<Status> for Error {
     fn from(status: Status) -> Self {
-        // A status that has a source was not sent by the service: the transport made it when the connection broke, or when the
-        // deadline passed.
+        // A status with a source comes from the transport: the connection broke, or the deadline passed.
         if let Some(source) = status.source().filter(|_| status.code() != Code::DeadlineExceeded) {
             if causes(source).any(<dyn StdError>::is::<TimeoutExpired>) {
                 return Self::DeadlineExceeded;

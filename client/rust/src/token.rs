@@ -1,4 +1,4 @@
-//! Tokens, and where they come from.
+//! Tokens and their sources.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -8,9 +8,9 @@ use tonic::metadata::{Ascii, MetadataValue};
 
 use crate::{BoxError, Error};
 
-/// Where tokens come from. Closures and functions that return a future of a token are sources.
+/// A source of tokens. Closures and functions that return a future of a token are sources.
 pub trait TokenSource: Send + Sync + 'static {
-    /// A token, without `Bearer`. It is asked for before the first call, and when the service has refused the last one.
+    /// Returns a token, without `Bearer`. The client calls it before the first call, and after the service rejects a token.
     fn token(&self) -> BoxFuture<'_, Result<String, BoxError>>;
 }
 
@@ -24,7 +24,7 @@ where
     }
 }
 
-/// The value of the header `authorization`. Its debug output hides the token.
+/// The value of the `authorization` header. `Debug` hides the token.
 pub(crate) type Authorization = MetadataValue<Ascii>;
 
 /// The current token of a client and its clones.
@@ -45,10 +45,10 @@ impl Tokens {
         Self { source: Arc::new(source), current: Arc::default() }
     }
 
-    /// A token other than the one that was refused, if any was. Calls that need one at the same time wait for the same.
-    pub(crate) async fn other_than(&self, refused: Option<&Authorization>) -> Result<Authorization, Error> {
+    /// Returns a token other than the rejected one. Concurrent calls wait for the same token.
+    pub(crate) async fn other_than(&self, rejected: Option<&Authorization>) -> Result<Authorization, Error> {
         let mut current = self.current.lock().await;
-        if let Some(token) = current.as_ref().filter(|token| Some(*token) != refused) {
+        if let Some(token) = current.as_ref().filter(|token| Some(*token) != rejected) {
             return Ok(token.clone());
         }
         let token = self.source.token().await.map_err(Error::Token)?;

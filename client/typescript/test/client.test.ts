@@ -265,7 +265,7 @@ test("the program creates the affiliates of a file", (context) => {
     return spawnSync(process.execPath, [program, file], { encoding: "utf8", timeout: 60_000 });
   };
   const first = run([one, two]);
-  assert.equal(first.stderr, `${two.affiliate_name}: ZZ is no ISO 3166-1 alpha-2 country code.\n`);
+  assert.equal(first.stderr, `${two.affiliate_name}: ZZ is not a valid ISO 3166-1 alpha-2 country code.\n`);
   assert.match(first.stdout, /: created as \d+\naffiliates by status: /);
   assert.equal(first.status, 1);
   const second = run([one]);

@@ -1,18 +1,18 @@
-//! Samples of code: escaped, and coloured by a few kinds of words.
+//! Code samples, escaped and highlighted.
 
 use std::fmt::Write as _;
 
 use pulldown_cmark_escape::escape_html;
 
-/// Text as HTML, in content and in attributes between double quotes.
+/// Escapes text for HTML content, and for attributes between double quotes.
 pub(crate) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
-    // A text takes whatever is written to it.
+    // Writing to a String cannot fail.
     let _ = escape_html(&mut html, text);
     html
 }
 
-/// A heading that is a link to itself.
+/// Makes a heading that links to itself.
 pub(crate) fn heading(level: usize, anchor: &str, html: &str) -> String {
     format!("<h{level} id=\"{anchor}\"><a class=\"anchor\" href=\"#{anchor}\">{html}</a></h{level}>")
 }
@@ -23,7 +23,7 @@ const KEYWORDS: &[&str] = &[
     "with",
 ];
 
-/// The name of the language of a sample, for readers.
+/// Returns the language name of a sample, for readers.
 pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
     match name {
         "sh" if text.contains("curl ") => "curl",
@@ -38,12 +38,12 @@ pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
     }
 }
 
-/// A block of code in a language. It may be wider than the page, so it can be scrolled with the keyboard.
+/// Makes a block of code. It can be wider than the page, so readers can scroll it with the keyboard.
 pub(crate) fn block(language: &str, text: &str) -> String {
     format!("<pre tabindex=\"0\"><code>{}</code></pre>", highlight(language, text.trim_end()))
 }
 
-/// Code with `<span>`s around strings, numbers, words of the language and comments.
+/// Puts `<span>`s around strings, numbers, keywords and comments.
 fn highlight(language: &str, code: &str) -> String {
     let comment = match language {
         "sh" | "python" | "toml" => "#",
@@ -61,7 +61,7 @@ fn highlight(language: &str, code: &str) -> String {
             let is_key = language == "json" && rest[length..].starts_with(':');
             (if is_key { "k" } else { "s" }, length)
         } else if starts_word && first.is_ascii_digit() {
-            // An address of a service stays one text: the page puts its own in its place.
+            // The page replaces the address of a service, which must stay one text.
             let is_address = ["sh", ""].contains(&language) && html.ends_with(['/', ':']);
             let length = rest.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(rest.len());
             (if is_address { "" } else { "n" }, length)
@@ -83,7 +83,7 @@ fn highlight(language: &str, code: &str) -> String {
     html
 }
 
-/// The length of the string at the start of a text.
+/// Returns the length of the string literal at the start of a text.
 fn string(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (index, character) in text.char_indices().skip(1) {
@@ -103,7 +103,7 @@ mod tests {
     use super::block;
 
     #[test]
-    fn code_is_escaped_whatever_it_holds() {
+    fn code_is_always_escaped() {
         assert_eq!(
             block("json", r#"{"<a>": [12, "x\"</pre>", null]}"#),
             "<pre tabindex=\"0\"><code>{<span class=\"k\">&quot;&lt;a&gt;&quot;</span>: [<span class=\"n\">12</span>, \

@@ -1,5 +1,6 @@
-//! JSON whose objects keep the order of their keys, for documents that people read. The order of `serde_json::Value` would
-//! be a feature of that crate, which would change it for every crate of the workspace.
+//! JSON with ordered keys, for documents that people read.
+//!
+//! `serde_json::Value` can keep the order of keys, but only by a feature that affects every crate of the workspace.
 
 use std::fmt::{self, Write as _};
 
@@ -7,10 +8,10 @@ use indexmap::{IndexMap, map::Slice};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-/// A value of JSON.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-#[allow(missing_docs, reason = "the kinds of values that JSON has")]
+#[allow(missing_docs, reason = "the types of JSON values")]
 pub enum Json {
     Null,
     Flag(bool),
@@ -20,10 +21,10 @@ pub enum Json {
     Object(IndexMap<String, Json>),
 }
 
-/// An object that fits into as many characters is written on one line.
+/// Maximum length of an object on one line, in characters.
 const LINE: usize = 44;
 
-/// An object with these keys and values, in this order.
+/// Makes an object with these keys and values, in this order.
 #[macro_export]
 macro_rules! object {
     ($($key:literal: $value:expr),* $(,)?) => {
@@ -31,9 +32,9 @@ macro_rules! object {
     };
 }
 
-/// To make a document. What cannot be written is a mistake of the program.
+/// Makes documents. A value without a JSON form is a bug.
 impl Json {
-    /// What a value is written as.
+    /// Converts a value to JSON.
     ///
     /// # Panics
     ///
@@ -42,7 +43,7 @@ impl Json {
         Self::parse(&serde_json::to_string(value).expect("the value has a form in JSON"))
     }
 
-    /// The value of a JSON text.
+    /// Parses a JSON text.
     ///
     /// # Panics
     ///
@@ -51,19 +52,25 @@ impl Json {
         serde_json::from_str(text).expect("the text is JSON")
     }
 
-    /// An object of entries.
+    /// Makes an object from entries.
     pub fn object(entries: impl IntoIterator<Item = (impl Into<String>, impl Serialize)>) -> Self {
         Self::Object(entries.into_iter().map(|(key, value)| (key.into(), Self::of(&value))).collect())
     }
 
-    /// The object with one more entry.
+    /// Returns the object with one more entry.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Serialize) -> Self {
         self.entries_mut().insert(key.to_owned(), Self::of(&value));
         self
     }
 
-    /// The entries of an object.
+    /// Returns the object with one more entry, if there is a value.
+    #[must_use]
+    pub fn with_some(self, key: &str, value: Option<impl Serialize>) -> Self {
+        if let Some(value) = value { self.with(key, value) } else { self }
+    }
+
+    /// Returns the entries of an object.
     ///
     /// # Panics
     ///
@@ -73,39 +80,39 @@ impl Json {
         entries
     }
 
-    /// The value of a key of an object.
+    /// Returns the value of a key in an object.
     ///
     /// # Panics
     ///
-    /// If there is no such key.
+    /// If the object does not have the key.
     pub fn at(&mut self, key: &str) -> &mut Self {
         self.entries_mut().get_mut(key).unwrap_or_else(|| panic!("the object has no {key}"))
     }
 }
 
-/// To read a document, whatever it holds.
+/// Reads documents of any form.
 impl Json {
-    /// The value of a key of an object.
+    /// Returns the value of a key, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Self> {
         if let Self::Object(entries) = self { entries.get(key) } else { None }
     }
 
-    /// The entries of an object; of any other value, none.
+    /// Returns the entries of an object. Other values have none.
     pub fn entries(&self) -> &Slice<String, Self> {
         if let Self::Object(entries) = self { entries.as_slice() } else { Slice::new() }
     }
 
-    /// The entries of the object under a key; none if there is no such object.
+    /// Returns the entries of the object under a key.
     pub(crate) fn entries_of(&self, key: &str) -> &Slice<String, Self> {
         self.get(key).map_or(Slice::new(), Self::entries)
     }
 
-    /// The items of a list under a key; none if there is no such list.
+    /// Returns the items of the list under a key.
     pub(crate) fn list(&self, key: &str) -> &[Self] {
         if let Some(Self::List(items)) = self.get(key) { items } else { &[] }
     }
 
-    /// The text under a key; empty if there is none.
+    /// Returns the text under a key, or an empty text.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.get(key).and_then(Self::as_text).unwrap_or_default()
     }
@@ -114,31 +121,31 @@ impl Json {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// A text as it is, and any other value as JSON.
+    /// Returns a text unchanged, and other values as JSON.
     pub(crate) fn plain(&self) -> String {
         self.as_text().map_or_else(|| self.to_string(), str::to_owned)
     }
 
-    /// What a reference such as `#/components/schemas/Affiliate` refers to in this document, and any other value itself.
+    /// Resolves a reference such as `#/components/schemas/Affiliate` in this document. Returns other values unchanged.
     pub(crate) fn resolve<'a>(&'a self, value: &'a Self) -> &'a Self {
         let Some(keys) = value.text("$ref").strip_prefix("#/") else { return value };
         let mut keys = keys.split('/').map(|key| key.replace("~1", "/").replace("~0", "~"));
         keys.try_fold(self, |found, key| found.get(&key)).unwrap_or(value)
     }
 
-    /// What the document names, of a kind such as `schemas`.
+    /// Returns the components of a kind, such as `schemas`.
     pub(crate) fn components(&self, kind: &str) -> &Slice<String, Self> {
         self.get("components").map_or(Slice::new(), |components| components.entries_of(kind))
     }
 
-    /// The value on several lines; what is short is on one.
+    /// Writes the value on several lines, and short parts on one line.
     pub(crate) fn pretty(&self) -> String {
         let mut text = String::new();
         self.write(&mut text, Some(0));
         text
     }
 
-    /// On one line, or, from a depth on, on several.
+    /// Writes on one line, or from a depth on several lines.
     fn write(&self, text: &mut String, depth: Option<usize>) {
         let (values, open, close): (Vec<(String, &Self)>, _, _) = match self {
             Self::List(items) => (items.iter().map(|item| (String::new(), item)).collect(), '[', ']'),
@@ -165,7 +172,7 @@ impl Json {
     }
 }
 
-/// On one line.
+/// Writes the value on one line.
 impl fmt::Display for Json {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use crate::{markdown::Heading, operation::Operation};
 
-/// A list of the contents of a page, under its name in the navigation.
+/// The table of contents of a page.
 #[derive(Debug, Default)]
 pub(crate) struct Contents<'a> {
     pub(crate) groups: Vec<Group<'a>>,
-    /// The links can be filtered.
+    /// Whether readers can filter the links.
     pub(crate) has_filter: bool,
 }
 
@@ -34,7 +34,7 @@ impl Link<'_> {
 }
 
 impl Contents<'_> {
-    /// The headings of the second level.
+    /// Links to the headings of the second level.
     pub(crate) fn of(headings: &[Heading]) -> Self {
         let links = headings.iter().filter(|heading| heading.level == 2);
         let links = links.map(|heading| Link::to(&heading.anchor, &heading.html)).collect();

@@ -1,6 +1,7 @@
-//! Makes the pages at `/docs`: start, guide, reference, clients and changelog. They are made when the service is built, from the
-//! files of [`files`] and `docs/openapi.json`, so that the service itself sends only what is there. No page holds a script; what
-//! they load is in `crates/pages/src/docs`. The tool that makes the OpenAPI document has its JSON from here.
+//! Makes the pages at `/docs`: start, guide, reference, clients and changelog.
+//!
+//! The build makes them from [`files`], so the service only sends finished pages. Pages contain no scripts; they load the files in
+//! `crates/pages/src/docs`. `tools/openapi` uses [`Json`] to make the OpenAPI document.
 
 mod code;
 mod json;
@@ -23,48 +24,47 @@ pub use json::Json;
 use layout::{Contents, Group, Link};
 use markdown::render;
 use operation::Operation;
-use sections::sections;
 use site::{Content, PAGES, Page};
 
-/// The texts of the files in [`files`], by their paths.
+/// The texts of [`files`], by path.
 pub type Texts = BTreeMap<&'static str, String>;
 
-/// The name of the first page in [`Site`]; the others are below it.
+/// The name of the first page in [`Site`]. The other pages are below it.
 pub const START: &str = "";
 
 const START_CLASS: &str = "start";
 
-/// What the first page leads to.
+/// The links on the first page.
 const CARDS: [(&str, &str); 6] = [
     ("guide", "How to do each task, with commands to copy and their responses."),
     ("reference", "Every operation and field, with a form to try it."),
-    ("errors", "What each result code and status means, and what to do about it."),
+    ("errors", "The meaning of each result code and status, and what to do."),
     ("clients", "Clients in Python and TypeScript, with examples."),
     ("changelog", "What is new for partners."),
-    ("policy", "What can change, what never does, and how long something deprecated works."),
+    ("policy", "What can change, what never changes, and how long deprecated features work."),
 ];
 
-/// Begins the module of the index.
+/// The beginning of the index module.
 const MODULE: &str = "export default ";
 
-/// The section of a version in the changelog that is for partners.
+/// The section for partners in each version of the changelog.
 const FOR_PARTNERS: &str = "### For partners";
 
-/// The paths of the files that the pages are made from, in the repository.
+/// Returns the source files of the pages, as paths in the repository.
 pub fn files() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|page| page.file)
 }
 
-/// The pages, with their names, and the index of the search.
+/// The pages with their names, and the search index.
 #[derive(Debug)]
 pub struct Site {
-    /// HTML by name, in the order of the navigation.
+    /// HTML by name, in navigation order.
     pub pages: Vec<(&'static str, String)>,
-    /// A module with the index as its value, for `search.js`.
+    /// A module that exports the index, for `search.js`.
     pub index: String,
 }
 
-/// Makes the pages from the texts of their files.
+/// Makes the pages from the texts of [`files`].
 pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     let text_of =
         |page: &Page| texts.get(page.file).map(String::as_str).ok_or_else(|| format!("no text of {}", page.file));
@@ -89,7 +89,7 @@ pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     Ok(site)
 }
 
-/// A page: its content, and around it what every page has.
+/// Makes a page: its content within the frame of all pages.
 fn page(
     page: &'static Page,
     document: &Arc<Json>,
@@ -132,14 +132,9 @@ fn page(
             (titled_html(title, text, page).0 + &each, contents)
         }
         Content::Text => titled_html(title, text, page),
-        Content::Changelog => titled_html(
-            title,
-            &format!(
-                "What changed for programs and people that use this interface, newest first.\n\n{}",
-                for_partners(source)
-            ),
-            page,
-        ),
+        Content::Changelog => {
+            titled_html(title, &format!("Changes of this interface, newest first.\n\n{}", for_partners(source)), page)
+        }
     };
     let pages = PAGES.iter().map(|other| {
         context! { href => page.link(other), title => other.title, is_here => other.name == page.name }
@@ -152,26 +147,26 @@ fn page(
     })
 }
 
-/// The title of a page of Markdown, and the text below it.
+/// Splits a Markdown page into its title and the text below.
 fn titled(source: &str) -> (&str, &str) {
     let (title, text) = source.split_once('\n').unwrap_or((source, ""));
     (title.trim_start_matches("# "), text)
 }
 
-/// The content of a page of Markdown.
+/// Makes the content of a Markdown page.
 fn titled_html(title: &str, text: &str, page: &Page) -> (String, Contents<'static>) {
     let (html, headings) = render(text, page);
     (format!("<h1>{}</h1>{html}", code::escape(title)), Contents::of(&headings))
 }
 
-/// What the changelog says to partners, by version. Versions that say nothing to them are left out.
+/// Returns the part of the changelog that is for partners, by version.
 fn for_partners(changelog: &str) -> String {
     let mut text = String::new();
-    for section in sections(changelog).iter().skip(1) {
-        let Some((_, after)) = section.text.split_once(FOR_PARTNERS) else { continue };
+    for version in changelog.split("\n## ").skip(1) {
+        let (title, changes) = version.split_once('\n').unwrap_or((version, ""));
+        let Some((_, after)) = changes.split_once(FOR_PARTNERS) else { continue };
         let part = after.split_once("\n### ").map_or(after, |(part, _)| part);
-        let title = section.title.replace(['[', ']'], "");
-        let _ = write!(text, "## {title}\n{part}\n\n");
+        let _ = write!(text, "## {}\n{part}\n\n", title.replace(['[', ']'], ""));
     }
     text
 }
@@ -180,7 +175,12 @@ fn for_partners(changelog: &str) -> String {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::{Texts, files, for_partners, site, site::PAGES};
+    use super::{
+        Texts, files, for_partners,
+        sections::{anchor, sections},
+        site,
+        site::PAGES,
+    };
 
     const DOCUMENT: &str = "docs/openapi.json";
 
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Samples of the guide are tested; the reference shows them.
+    /// The reference shows the samples of the guide, which are tested.
     #[test]
     fn the_reference_shows_the_samples_of_the_guide() {
         let html = page("reference");
@@ -231,8 +231,8 @@ mod tests {
         for ((name, html), page) in site(&texts).unwrap().pages.iter().zip(PAGES) {
             assert_eq!(*name, page.name);
             if page.file.starts_with("docs/partners") || page.file.starts_with("docs/reference") {
-                for section in super::sections(&texts[page.file]).iter().skip(1) {
-                    let id = format!(" id=\"{}\"", super::sections::anchor(&section.title));
+                for section in sections(&texts[page.file]).iter().skip(2) {
+                    let id = format!(" id=\"{}\"", anchor(&section.heading));
                     assert!(html.contains(&id), "{name}: {id}");
                 }
             }
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// A chapter that no page shows is noticed.
+    /// Finds a chapter without a page.
     #[test]
     fn every_chapter_is_a_page() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -266,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn partners_see_their_part_of_the_changelog_alone() {
+    fn partners_see_only_their_part_of_the_changelog() {
         let changelog = "# Changelog\n\n## [2.0.0]\n\n### For partners\n\n- New field.\n\n### Added\n\n- A metric.\n\n\
                          ## [1.0.0]\n\n### Added\n\n- Another.\n";
         assert_eq!(for_partners(changelog).trim(), "## 2.0.0\n\n\n- New field.");
     }
 
-    /// Whatever a document may hold is shown, and its texts are no markup.
+    /// Shows any document, and escapes its texts.
     #[test]
     fn other_documents_are_shown_as_well() {
         let document = r##"{

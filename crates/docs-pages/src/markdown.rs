@@ -1,4 +1,4 @@
-//! Markdown of this repository as HTML: headings with the anchors that its links use, samples of code, and tables.
+//! Renders the repository's Markdown as HTML: headings with anchors, code samples and tables.
 
 use std::fmt::Write as _;
 
@@ -6,19 +6,19 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, html::p
 
 use crate::{code, sections::anchor, site::Page};
 
-/// A table of fields with more rows can be opened.
+/// A table of fields with more rows is collapsed.
 const ROWS: usize = 12;
 
-/// A heading, for the contents of a page.
+/// A heading, for the table of contents.
 #[derive(Debug)]
 pub(crate) struct Heading {
     pub(crate) level: usize,
     pub(crate) anchor: String,
-    /// Its text, as HTML.
+    /// The text, as HTML.
     pub(crate) html: String,
 }
 
-/// A text within a line, such as a description: without a paragraph around it.
+/// Renders a text within a line, such as a description, without a paragraph around it.
 pub(crate) fn inline(text: &str, page: &Page) -> String {
     let html = render(text, page).0;
     match html.trim().strip_prefix("<p>").and_then(|html| html.strip_suffix("</p>")) {
@@ -27,26 +27,26 @@ pub(crate) fn inline(text: &str, page: &Page) -> String {
     }
 }
 
-/// The HTML of a text, and its headings.
+/// Renders a text as HTML. Returns its headings as well.
 pub(crate) fn render(text: &str, page: &Page) -> (String, Vec<Heading>) {
     let source: Vec<Event> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
     let mut events: Vec<Event> = Vec::new();
     let mut headings = Vec::new();
-    // Links to what is not served are texts.
-    let mut kept_links = Vec::new();
+    // Links to files that are not served become texts.
+    let mut linked = Vec::new();
     let mut after_table = "";
     let mut rest = source.as_slice();
     while let Some((event, after)) = rest.split_first() {
         rest = after;
         match event {
-            // Comments, and whatever else would be markup.
+            // Comments and other markup are skipped.
             Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
             Event::Start(Tag::Image { .. }) => rest = skip(rest, TagEnd::Image).1,
             Event::Start(Tag::Paragraph) if is_pictures(rest) => rest = skip(rest, TagEnd::Paragraph).1,
             Event::Start(Tag::Heading { level, .. }) => {
                 let (inner, after) = skip(rest, TagEnd::Heading(*level));
                 rest = after;
-                // A level is never left out, whatever the text does.
+                // Levels have no gaps, even if the text has gaps.
                 let above = headings.last().map_or(1, |heading: &Heading| heading.level);
                 let heading = heading((*level as usize).min(above + 1), inner);
                 let Heading { level, anchor, html } = &heading;
@@ -60,7 +60,7 @@ pub(crate) fn render(text: &str, page: &Page) -> (String, Vec<Heading>) {
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
                 let target = page.target(dest_url);
-                kept_links.push(target.is_some());
+                linked.push(target.is_some());
                 if let Some(target) = target {
                     events.push(Event::Start(Tag::Link {
                         link_type: *link_type,
@@ -70,7 +70,7 @@ pub(crate) fn render(text: &str, page: &Page) -> (String, Vec<Heading>) {
                     }));
                 }
             }
-            Event::End(TagEnd::Link) if kept_links.pop() == Some(false) => {}
+            Event::End(TagEnd::Link) if linked.pop() == Some(false) => {}
             Event::Start(Tag::Table(_)) => {
                 let (before, after) = around_table(rest);
                 after_table = after;
@@ -89,13 +89,13 @@ pub(crate) fn render(text: &str, page: &Page) -> (String, Vec<Heading>) {
     (html, headings)
 }
 
-/// The events up to an end, and those after it.
+/// Splits events at an end.
 fn skip<'a, 'e>(events: &'a [Event<'e>], end: TagEnd) -> (&'a [Event<'e>], &'a [Event<'e>]) {
     let length = events.iter().position(|event| *event == Event::End(end)).unwrap_or(events.len());
     (&events[..length], events.get(length + 1..).unwrap_or_default())
 }
 
-/// Whether a paragraph holds pictures alone: a page needs none of itself.
+/// Whether a paragraph contains only pictures: a page does not show pictures of itself.
 fn is_pictures(paragraph: &[Event]) -> bool {
     let mut rest = skip(paragraph, TagEnd::Paragraph).0;
     while let Some((event, after)) = rest.split_first() {
@@ -126,8 +126,9 @@ fn heading(level: usize, inner: &[Event]) -> Heading {
     Heading { level, anchor: anchor(&text), html }
 }
 
-/// A block of code, with those that directly follow it in other languages; the page shows one language at a time. A block
-/// named `json 201` is the response with this status.
+/// Renders a code block with directly following blocks in other languages. The page shows one language at a time.
+///
+/// A block named `json 201` is the response with this status.
 fn samples<'a, 'e>(first: &CodeBlockKind, mut rest: &'a [Event<'e>]) -> (String, &'a [Event<'e>]) {
     let mut kind = first;
     let mut blocks: Vec<(String, String)> = Vec::new();
@@ -149,7 +150,7 @@ fn samples<'a, 'e>(first: &CodeBlockKind, mut rest: &'a [Event<'e>]) -> (String,
     (code_samples(blocks), rest)
 }
 
-/// Samples of code by language.
+/// Renders code samples by language.
 pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut html = "<div class=\"samples\">".to_owned();
     for (info, text) in blocks {
@@ -164,7 +165,7 @@ pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>)
     html + "</div>\n"
 }
 
-/// What is before and after a table: it can be scrolled on its own, and one of many fields is closed at first.
+/// Returns the HTML around a table. Readers can scroll the table, and a table of many fields is collapsed.
 fn around_table(table: &[Event]) -> (String, &'static str) {
     let rows = skip(table, TagEnd::Table).0;
     let count = rows.iter().filter(|event| **event == Event::Start(Tag::TableRow)).count();
@@ -186,7 +187,7 @@ mod tests {
     };
 
     #[test]
-    fn markup_in_a_text_is_no_markup() {
+    fn markup_in_a_text_is_removed() {
         let html =
             render("a <script>x</script> <!-- b --> `<i>` [c](javascript:d) &amp; ![e](f.png)\n", Page::named("guide"))
                 .0;
@@ -198,10 +199,11 @@ mod tests {
         let page = "# A\n\nb\n\n## Read one: `GET /api/x/{id}`\n\n```\n## no heading\n```\n";
         let sections = sections(page);
         assert_eq!(
-            sections.iter().map(|section| section.title.as_str()).collect::<Vec<_>>(),
-            ["A", "Read one: `GET /api/x/{id}`"]
+            sections.iter().map(|section| section.heading.as_str()).collect::<Vec<_>>(),
+            ["", "A", "Read one: GET /api/x/{id}"]
         );
-        assert_eq!(anchor(&sections[1].title), "read-one-get-apixid");
+        assert_eq!(sections[2].heading_code, "GET /api/x/{id}");
+        assert_eq!(anchor(&sections[2].heading), "read-one-get-apixid");
         let (html, headings) = render(page, Page::named("guide"));
         assert_eq!(headings[1].anchor, "read-one-get-apixid");
         assert!(html.contains("<h2 id=\"read-one-get-apixid\">"), "{html}");

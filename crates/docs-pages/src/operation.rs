@@ -1,4 +1,4 @@
-//! The operations of a document, with what the templates show of each.
+//! The operations of a document, prepared for the templates.
 
 use serde::Serialize;
 
@@ -13,26 +13,26 @@ use crate::{
 pub(crate) struct Operation<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
-    /// Its name in addresses and in generated clients.
+    /// Name in addresses and generated clients.
     pub(crate) id: String,
     pub(crate) json: &'a Json,
-    /// Parameters of the path and of the query.
+    /// Path and query parameters.
     parameters: Vec<&'a Json>,
     headers: Vec<&'a Json>,
     responses: Vec<Response<'a>>,
     pub(crate) errors: Vec<Response<'a>>,
     needs_token: bool,
-    /// Examples of the body, with their names.
+    /// Examples of the body, with names.
     bodies: Vec<(&'a str, String)>,
     first_body: Option<&'a Json>,
-    /// The path with examples instead of parameters.
+    /// The path with example values.
     example_path: String,
-    /// Samples of the guide.
+    /// Samples from the guide.
     sh: Option<&'a str>,
     python: Option<&'a str>,
-    /// A successful response: its status and its body.
+    /// Status and body of a successful response.
     response: Option<(String, String)>,
-    /// The address of the operation in the guide.
+    /// Address of the operation in the guide.
     guide: Option<&'a str>,
 }
 
@@ -41,15 +41,15 @@ pub(crate) struct Operation<'a> {
 pub(crate) struct Response<'a> {
     pub(crate) status: &'a str,
     json: &'a Json,
-    /// The name of a response that operations share.
+    /// Name of a response that several operations use.
     pub(crate) name: Option<&'a str>,
 }
 
 impl<'a> Operation<'a> {
-    /// The operations of a document, in its order. `shown` is what the guide shows of them.
+    /// Returns the operations of a document, in its order. `shown` has the samples of the guide.
     pub(crate) fn all(document: &'a Json, shown: &'a [Shown]) -> Vec<Self> {
         let of_path = |(path, methods): (&'a String, &'a Json)| {
-            // A path may also have parameters of all of its operations.
+            // A path can also have parameters for all its operations.
             let operations = methods.entries().iter().filter(|(_, json)| json.get("responses").is_some());
             operations.map(move |(method, json)| Self::new(document, method, path, json, shown))
         };
@@ -72,7 +72,7 @@ impl<'a> Operation<'a> {
         let (errors, responses): (Vec<_>, Vec<_>) =
             responses.partition(|response| response.status.starts_with(['4', '5']));
         let operation = format!("{} {path}", method.to_uppercase());
-        let shown = shown.iter().find(|shown| shown.is_of(&operation));
+        let shown = shown.iter().find(|shown| shown.operation == operation);
         let bodies = bodies(json);
         Self {
             needs_token: !matches!(json.get("security"), Some(Json::List(schemes)) if schemes.is_empty()),
@@ -99,10 +99,10 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// The response that the guide shows, or else the first example of a successful one.
+/// Returns the response in the guide, or the first example of a successful response.
 fn response_sample(shown: Option<&Shown>, responses: &[Response]) -> Option<(String, String)> {
     if let Some((status, text)) = shown.and_then(|shown| shown.response.clone()) {
-        // With the lines of a narrow column.
+        // Format it for a narrow column.
         let json = serde_json::from_str::<Json>(&text).map(|json| json.pretty());
         return Some((status, json.unwrap_or(text)));
     }

@@ -1,4 +1,4 @@
-//! The reference, with every operation by its tag, and the errors that operations share.
+//! The reference with every operation by tag, and the errors that several operations use.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub(crate) struct Tag<'a> {
     operations: Vec<&'a Operation<'a>>,
 }
 
-/// The tags in the order of the document. Operations without a described tag are the last ones.
+/// Returns the tags in the document's order. Operations without a described tag come last.
 pub(crate) fn tags<'a>(document: &'a Json, operations: &'a [Operation<'a>]) -> Vec<Tag<'a>> {
     let mut tags: Vec<(&str, &str)> =
         document.list("tags").iter().map(|tag| (tag.text("name"), tag.text("description"))).collect();
@@ -37,7 +37,7 @@ pub(crate) fn tags<'a>(document: &'a Json, operations: &'a [Operation<'a>]) -> V
     tags.filter(|tag| !tag.operations.is_empty()).collect()
 }
 
-/// The title of a tag.
+/// Returns the title of a tag.
 fn title(tag: &str) -> String {
     match tag {
         "urls" => return "URLs".to_owned(),
@@ -48,7 +48,7 @@ fn title(tag: &str) -> String {
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// The navigation of the reference.
+/// Returns the table of contents of the reference.
 pub(crate) fn contents<'a>(tags: &[Tag<'a>], schemas: usize) -> Contents<'a> {
     let link = |operation: &&'a Operation<'a>| Link {
         anchor: operation.id.clone(),
@@ -61,7 +61,7 @@ pub(crate) fn contents<'a>(tags: &[Tag<'a>], schemas: usize) -> Contents<'a> {
     Contents { groups, has_filter: true }
 }
 
-/// An error that operations share.
+/// An error that several operations use.
 #[derive(Serialize)]
 pub(crate) struct SharedError<'a> {
     pub(crate) status: &'a str,
@@ -71,7 +71,7 @@ pub(crate) struct SharedError<'a> {
     returned_by: Vec<&'a Operation<'a>>,
 }
 
-/// The errors by their status.
+/// Returns the errors by status.
 pub(crate) fn errors<'a>(document: &'a Json, operations: &'a [Operation<'a>]) -> Vec<SharedError<'a>> {
     let error = |(name, json): (&'a String, &'a Json)| {
         let named = |operation: &'a Operation<'a>| operation.errors.iter().filter(|error| error.name == Some(name));

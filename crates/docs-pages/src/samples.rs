@@ -1,69 +1,46 @@
-//! Request samples from the guide, and the parts of all other samples.
+//! Samples of requests: from the guide, or made from the document.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::{json::Json, sections::anchor};
+use crate::{
+    json::Json,
+    sections::{Section, anchor, sections},
+};
 
-/// Everything that a path must not hold as it is.
+/// Characters that are escaped in a path.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What the guide shows for one operation.
-#[derive(Debug, Default)]
+/// The samples of the guide for one operation.
+#[derive(Debug)]
 pub(crate) struct Shown {
     /// Method and path.
-    operation: String,
-    /// The address of its heading, from another page.
+    pub(crate) operation: String,
+    /// Address of the heading, from another page.
     pub(crate) address: String,
     pub(crate) sh: Option<String>,
     pub(crate) python: Option<String>,
-    /// The status of the first response, and its body.
+    /// Status and body of the first response.
     pub(crate) response: Option<(String, String)>,
 }
 
-impl Shown {
-    /// Whether it is of an operation, such as `GET /api/urls`.
-    pub(crate) fn is_of(&self, operation: &str) -> bool {
-        self.operation == operation
-    }
-}
-
-/// The operations that headings of a page name, such as `GET /api/urls`.
+/// Returns what a page shows for the operations in its headings, such as `GET /api/urls`.
 pub(crate) fn shown(page: &str, text: &str) -> Vec<Shown> {
-    let mut all: Vec<Shown> = Vec::new();
-    let mut current = Shown::default();
-    let mut block: Option<(String, String)> = None;
-    for line in text.lines().chain(["## "]) {
-        if line == "```"
-            && let Some((info, text)) = block.take()
-        {
-            match info.as_str() {
-                "sh" if current.sh.is_none() => current.sh = Some(text),
-                "python" if current.python.is_none() => current.python = Some(text),
-                _ => {
-                    if let (Some(status), None) = (info.strip_prefix("json "), &current.response) {
-                        current.response = Some((status.to_owned(), text));
-                    }
-                }
-            }
-        } else if let Some((_, text)) = &mut block {
-            text.push_str(line);
-            text.push('\n');
-        } else if let Some(info) = line.strip_prefix("```") {
-            block = Some((info.to_owned(), String::new()));
-        } else if line.starts_with("##") {
-            let heading = line.trim_start_matches('#').trim_start();
-            let operation = heading.split('`').nth(1).unwrap_or_default().to_owned();
-            let next = Shown { operation, address: format!("{page}#{}", anchor(heading)), ..Shown::default() };
-            let done = std::mem::replace(&mut current, next);
-            if done.operation.contains(" /") {
-                all.push(done);
-            }
+    let of_operations = sections(text).into_iter().filter(|section| section.heading_code.contains(" /"));
+    let shown = |Section { heading, heading_code, blocks, .. }: Section| {
+        let block = |language: &str| blocks.iter().find(|(info, _)| info == language).map(|(_, text)| text.clone());
+        let mut responses = blocks.iter().filter_map(|(info, text)| Some((info.strip_prefix("json ")?, text)));
+        Shown {
+            operation: heading_code,
+            address: format!("{page}#{}", anchor(&heading)),
+            sh: block("sh"),
+            python: block("python"),
+            response: responses.next().map(|(status, text)| (status.to_owned(), text.clone())),
         }
-    }
-    all
+    };
+    of_operations.map(shown).collect()
 }
 
-/// The path of an operation with examples instead of these parameters.
+/// Returns the path of an operation with example values.
 pub(crate) fn example_path(path: &str, parameters: &[&Json]) -> String {
     let in_path = parameters.iter().filter(|parameter| parameter.text("in") == "path");
     in_path.fold(path.to_owned(), |path, parameter| {
@@ -72,12 +49,12 @@ pub(crate) fn example_path(path: &str, parameters: &[&Json]) -> String {
     })
 }
 
-/// The examples of an operation's body, with their names.
+/// Returns the examples of an operation's body, with names.
 pub(crate) fn bodies(operation: &Json) -> Vec<(&str, &Json)> {
     operation.get("requestBody").map(content_examples).unwrap_or_default()
 }
 
-/// The examples of the content of a body or of a response.
+/// Returns the examples in a body or response.
 pub(crate) fn content_examples(of: &Json) -> Vec<(&str, &Json)> {
     let Some((_, content)) = of.entries_of("content").iter().find(|(kind, _)| kind.contains("json")) else {
         return Vec::new();
@@ -90,14 +67,14 @@ pub(crate) fn content_examples(of: &Json) -> Vec<(&str, &Json)> {
     named.collect()
 }
 
-/// The example of a parameter.
+/// Returns the example value of a parameter.
 pub(crate) fn example(parameter: &Json) -> String {
     let schema = parameter.get("schema").unwrap_or(&Json::Null);
     let value = parameter.get("example").or_else(|| schema.get("example")).or_else(|| schema.get("default"));
     value.or_else(|| schema.list("enum").first()).map_or_else(|| "1".to_owned(), Json::plain)
 }
 
-/// A value as Python writes it.
+/// Writes a value as Python code.
 pub(crate) fn python(value: &Json) -> String {
     match value {
         Json::Null => "None".to_owned(),

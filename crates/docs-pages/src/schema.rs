@@ -1,11 +1,11 @@
-//! Schemas for people: the type of a value, and its rules.
+//! Describes schemas for people: types and rules.
 
 use crate::{code::escape, json::Json};
 
-/// A longer pattern says nothing to people.
+/// Maximum length of a pattern that people can read.
 const PATTERN: usize = 40;
 
-/// The type of a value, as HTML: a named one is a link to it.
+/// Returns the type of a value, as HTML. A named type is a link.
 pub(crate) fn kind(schema: &Json) -> String {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_text) {
         let name = escape(reference.rsplit('/').next().unwrap_or_default());
@@ -38,7 +38,7 @@ pub(crate) fn kind(schema: &Json) -> String {
     names.join(" or ")
 }
 
-/// The rules of a value besides its type, as HTML.
+/// Returns the rules of a value besides its type, as HTML.
 pub(crate) fn rules(schema: &Json) -> Vec<String> {
     let mut list = Vec::new();
     for schema in ["oneOf", "anyOf", "allOf"].iter().flat_map(|key| schema.list(key)) {

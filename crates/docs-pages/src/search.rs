@@ -1,9 +1,12 @@
-//! The index of the search: what each section of each page says.
+//! The search index: the text of each section of each page.
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
-use crate::{operation::Operation, sections::anchor, site::Page};
+use crate::{
+    operation::Operation,
+    sections::{self, Section, anchor},
+    site::Page,
+};
 
 /// A section that a search can find.
 #[derive(Debug, Serialize)]
@@ -11,7 +14,7 @@ pub(crate) struct Entry {
     page: &'static str,
     /// Title of the page.
     title: &'static str,
-    /// Empty for the beginning of a page.
+    /// Empty for the top of a page.
     anchor: String,
     heading: String,
     text: String,
@@ -23,33 +26,13 @@ impl Entry {
     }
 }
 
-/// Returns the sections of a page of Markdown, without blocks of code.
+/// Returns the sections of a Markdown page, without code blocks.
 pub(crate) fn sections(page: &'static Page, text: &str) -> Vec<Entry> {
-    let mut entries = vec![Entry::new(page, String::new(), page.title.to_owned())];
-    let mut heading: Option<String> = None;
-    let mut is_code = false;
-    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
-        match event {
-            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
-            Event::End(TagEnd::Heading(_)) => {
-                if let Some(heading) = heading.take() {
-                    entries.push(Entry::new(page, anchor(&heading), heading));
-                }
-            }
-            Event::Start(Tag::CodeBlock(_)) => is_code = true,
-            Event::End(TagEnd::CodeBlock) => is_code = false,
-            Event::Text(part) | Event::Code(part) if !is_code => match (&mut heading, entries.last_mut()) {
-                (Some(heading), _) => heading.push_str(&part),
-                (None, Some(entry)) => {
-                    entry.text.push_str(&part);
-                    entry.text.push(' ');
-                }
-                (None, None) => {}
-            },
-            _ => {}
-        }
-    }
-    entries
+    let entry = |Section { heading, text, .. }: Section| {
+        let shown = if heading.is_empty() { page.title.to_owned() } else { heading.clone() };
+        Entry { text, ..Entry::new(page, anchor(&heading), shown) }
+    };
+    sections::sections(text).into_iter().map(entry).collect()
 }
 
 /// Returns the operations of the reference.

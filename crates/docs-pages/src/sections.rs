@@ -1,34 +1,61 @@
-//! The sections of a page of Markdown, and the anchors of its headings.
+//! The sections of a Markdown page, and the anchors of its headings.
 
-/// A part of a page of Markdown: a heading of the second level, with what follows.
-#[derive(Debug)]
+use std::mem;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+/// A heading with the content below it.
+#[derive(Debug, Default)]
 pub(crate) struct Section {
-    pub(crate) title: String,
+    /// Empty for the content before the first heading.
+    pub(crate) heading: String,
+    /// The first code span of the heading; empty if there is none.
+    pub(crate) heading_code: String,
+    /// The text, without code blocks.
     pub(crate) text: String,
+    /// The code blocks: language and text.
+    pub(crate) blocks: Vec<(String, String)>,
 }
 
-/// The sections of a page. The first one, with the title of the page, has what comes before the others.
+/// Returns the sections of a page.
 pub(crate) fn sections(page: &str) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let mut is_code = false;
-    for line in page.lines() {
-        is_code ^= line.starts_with("```");
-        let level = if sections.is_empty() { "# " } else { "## " };
-        match line.strip_prefix(level).filter(|_| !is_code) {
-            Some(title) => sections.push(Section { title: title.to_owned(), text: String::new() }),
-            None => {
-                if let Some(section) = sections.last_mut() {
-                    section.text.push_str(line);
-                    section.text.push('\n');
+    let (mut sections, mut current) = (Vec::new(), Section::default());
+    let (mut is_heading, mut is_block) = (false, false);
+    for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => {
+                sections.push(mem::take(&mut current));
+                is_heading = true;
+            }
+            Event::End(TagEnd::Heading(_)) => is_heading = false,
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let info = if let CodeBlockKind::Fenced(info) = kind { info.to_string() } else { String::new() };
+                current.blocks.push((info, String::new()));
+                is_block = true;
+            }
+            Event::End(TagEnd::CodeBlock) => is_block = false,
+            Event::Text(part) if is_block => {
+                if let Some((_, text)) = current.blocks.last_mut() {
+                    *text += &part;
                 }
             }
+            Event::Text(part) if is_heading => current.heading += &part,
+            Event::Code(part) if is_heading => {
+                current.heading += &part;
+                if current.heading_code.is_empty() {
+                    current.heading_code = part.to_string();
+                }
+            }
+            Event::Text(part) | Event::Code(part) => current.text += &format!("{part} "),
+            _ => {}
         }
     }
+    sections.push(current);
     sections
 }
 
-/// The anchor of a heading, as the web makes it from its text.
+/// Returns the anchor of a heading, as GitHub makes it from the text.
 pub(crate) fn anchor(text: &str) -> String {
-    let kept = |character: &char| character.is_alphanumeric() || matches!(character, '-' | '_' | ' ');
-    text.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+    let is_allowed = |character: &char| character.is_alphanumeric() || matches!(character, '-' | '_' | ' ');
+    text.to_lowercase().chars().filter(is_allowed).collect::<String>().replace(' ', "-")
 }

@@ -1,24 +1,24 @@
-//! The pages, and where a link of the documents leads in them.
+//! The pages, and the targets of links in the documents.
 
-/// What a page shows besides the text of its file.
+/// The content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// What the service is, and links to other pages.
+    /// What the service is, with links to other pages.
     Start,
-    /// The text alone.
+    /// The text of the file.
     Text,
-    /// Every operation of the OpenAPI document, instead of a text.
+    /// Every operation of the OpenAPI document.
     Reference,
-    /// Every error that operations share.
+    /// The text, and every error in the OpenAPI document.
     Errors,
-    /// What is for partners.
+    /// The parts of the text for partners.
     Changelog,
 }
 
 /// A page of the documentation.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// Name in the address. The start is the folder.
+    /// Name in the address. The start page is the folder.
     pub(crate) name: &'static str,
     /// Title in the navigation.
     pub(crate) title: &'static str,
@@ -35,7 +35,7 @@ const fn text(name: &'static str, title: &'static str, file: &'static str) -> Pa
     page(name, title, file, Content::Text)
 }
 
-/// The pages, in the order of the navigation.
+/// The pages, in navigation order.
 pub(crate) static PAGES: &[Page] = &[
     page("", "Start", "docs/partners/quick-start.md", Content::Start),
     text("guide", "Guide", "docs/partners/README.md"),
@@ -67,7 +67,7 @@ pub(crate) static PAGES: &[Page] = &[
 ];
 
 impl Page {
-    /// The page with this name.
+    /// Returns the page with this name.
     pub(crate) fn named(name: &str) -> &'static Self {
         PAGES.iter().find(|page| page.name == name).unwrap_or(&PAGES[0])
     }
@@ -76,7 +76,7 @@ impl Page {
         self.content == Content::Start
     }
 
-    /// The address of another page, from this one.
+    /// Returns the address of another page, relative to this page.
     pub(crate) fn link(&self, other: &Self) -> String {
         match (self.is_start(), other.is_start()) {
             (true, true) => "docs".to_owned(),
@@ -86,17 +86,17 @@ impl Page {
         }
     }
 
-    /// From this page to `/`.
+    /// Returns the path from this page to `/`.
     pub(crate) fn root(&self) -> &'static str {
         if self.is_start() { "" } else { "../" }
     }
 
-    /// From this page to the files of the pages.
+    /// Returns the path from this page to the pages' files.
     pub(crate) fn files(&self) -> &'static str {
         if self.is_start() { "docs/" } else { "" }
     }
 
-    /// The address for a link of this page's file. `None` if the service does not serve what it names.
+    /// Returns the address for a link in this page's file. `None` if the service does not serve the target.
     pub(crate) fn target(&self, link: &str) -> Option<String> {
         if link.starts_with("https://") || link.starts_with("http://") {
             return Some(link.to_owned());
@@ -115,7 +115,7 @@ impl Page {
     }
 }
 
-/// The path of a file that a link in another file names.
+/// Resolves a link in a file to a path.
 fn resolve(from: &str, link: &str) -> Option<String> {
     let mut path: Vec<&str> = from.split('/').collect();
     path.pop();

@@ -1,4 +1,4 @@
-//! The templates of the pages, and what they can call.
+//! The templates of the pages, with their filters.
 
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ const TEMPLATES: [(&str, &str); 9] = [
     ("fetch.txt", include_str!("templates/fetch.txt")),
 ];
 
-/// The templates for one page: links lead from it, and references into the document.
+/// Makes the templates for one page. Links are relative to the page, and references point into the document.
 pub(crate) fn environment(document: Arc<Json>, page: &'static Page) -> Result<Environment<'static>, Error> {
     let mut templates = Environment::new();
     templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    // What a document does not have is shown as nothing.
+    // A document can lack what a template shows.
     templates.set_undefined_behavior(UndefinedBehavior::Chainable);
     templates.set_formatter(|output, state, value| {
         if value.is_undefined() || value.is_none() {
             return Ok(());
         }
-        // A sample of code is escaped as a whole.
+        // Code samples are escaped as a whole.
         let is_html = value.is_safe() || *state.auto_escape() == AutoEscape::None;
         let text = value.to_string();
         output.write_str(&if is_html { text } else { code::escape(&text) }).map_err(Error::from)
@@ -57,7 +57,7 @@ pub(crate) fn environment(document: Arc<Json>, page: &'static Page) -> Result<En
         html(markdown::code_samples(blocks.0.iter().map(|(language, text)| (language.as_str(), text.as_str()))))
     });
     templates.add_filter("python", |value: Serde<Json>| python(&value.0));
-    // A long path may have a new line before a slash.
+    // A long path can break before a slash.
     templates.add_filter("breakable", move |path: &str| html(code::escape(path).replace('/', "<wbr>/")));
     for (name, source) in TEMPLATES {
         templates.add_template(name, source)?;

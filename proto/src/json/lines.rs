@@ -5,20 +5,20 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Serializer, ser::Formatter};
 
-/// What ends a line for many programs, though not for JSON: among them `splitlines` of Python, and `eachLine` of others.
+/// Characters that end a line for many programs but not for JSON, such as Python's `splitlines`.
 const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Writes a value as JSON without any character that ends a line.
+/// Writes a value as JSON without characters that end a line.
 pub fn write(writer: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
     value.serialize(&mut Serializer::with_formatter(writer, OneLine))
 }
 
-/// Escapes [`ENDS`] besides what JSON itself escapes.
+/// Escapes [`ENDS`] in addition to JSON's own escapes.
 struct OneLine;
 
 impl Formatter for OneLine {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        // Most texts need no search by character.
+        // Most texts are ASCII.
         if fragment.is_ascii() {
             return writer.write_all(fragment.as_bytes());
         }
@@ -38,7 +38,7 @@ mod tests {
     use super::write;
 
     #[test]
-    fn a_value_is_one_line_for_everybody() {
+    fn a_value_is_one_line_for_every_program() {
         let text = "é\u{85}\u{2028}b\u{2029}\n\u{b}\u{1c}\u{2027}\u{86}";
         let mut line = Vec::new();
         write(&mut line, &json!({ text: [text, "plain", 5] })).unwrap();

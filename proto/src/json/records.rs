@@ -1,7 +1,10 @@
-//! The form of records in files: one JSON object a line, fields named as in `proto/`. An absent field and null are the same: not given. Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC; texts with an offset
-//! (`"2026-01-31T12:00:00+02:00"`) are understood as well, and fractions are cut off. IDs are numbers, flags `true` or
-//! `false` (the texts `"yes"`, `"no"`, `"true"` and `"false"` are understood), the type of an incident its text (`"display ad"`). An unknown key is an
-//! error that names the known ones.
+//! Records in files: one JSON object per line, with fields named as in `proto/`.
+//!
+//! - Null and an absent field both mean no value.
+//! - Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC. An offset is accepted (`"2026-01-31T12:00:00+02:00"`), and fractions are cut off.
+//! - IDs are numbers. Flags are `true` or `false`, or the texts `"yes"`, `"no"`, `"true"` and `"false"`.
+//! - Incident types are their texts, such as `"display ad"`.
+//! - An unknown key is an error that lists the known keys.
 
 use std::borrow::Cow;
 
@@ -12,12 +15,12 @@ use time::{PrimitiveDateTime, macros::format_description};
 
 use crate::catalogue::Vocabulary;
 
-/// A list; null is the empty one.
+/// Reads a list. Null is an empty list.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// `true`, `false` or null, or as a text, in either case: yes, no, true, false.
+/// Reads a flag: `true`, `false` or null, or one of the texts yes, no, true and false, ignoring case.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(None),
@@ -28,16 +31,16 @@ pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// A timestamp as a text, or null.
+/// Reads a timestamp as a text, or null.
 pub(crate) fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     read_text(deserializer, timestamp_of_text, "is not a timestamp: expected YYYY-MM-DD HH:MM:SS, UTC")
 }
 
-/// A type of incidents as a text; null is none.
+/// Reads an incident type as a text. Null means none.
 pub(crate) fn incident_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
     let known = |text: &str| Vocabulary::IncidentType.default_id(text);
     let incident_type =
-        read_text(deserializer, known, "is no incident type: expected url, form, display ad or paid search ad");
+        read_text(deserializer, known, "is not an incident type: expected url, form, display ad or paid search ad");
     incident_type.map(Option::unwrap_or_default)
 }
 
@@ -50,10 +53,10 @@ fn read_text<'de, D: Deserializer<'de>, T>(
     text.map(|text| read(&text).ok_or_else(|| D::Error::custom(format!("{text:?} {wrong}")))).transpose()
 }
 
-/// The timestamp of a text, in whole seconds; `None` if it is not a timestamp.
+/// Parses a timestamp, in whole seconds.
 ///
-/// `YYYY-MM-DD HH:MM:SS` is UTC. A fraction, which is cut off, and `Z` or an offset may follow, and `T` may replace the space. With
-/// `T` and no offset many programs print the time of their own zone, so that form is not a timestamp.
+/// `YYYY-MM-DD HH:MM:SS` is UTC. A fraction, which is cut off, and `Z` or an offset may follow. `T` may replace the space, but then
+/// `Z` or an offset must follow: without it, many programs mean their own time zone.
 pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
     let (second, rest) = text.split_at_checked(SECOND.len())?;
     let is_spaced = second.as_bytes()[DAY.len()] == b' ';
@@ -78,7 +81,7 @@ pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
 const DAY: &str = "YYYY-MM-DD";
 const SECOND: &str = "YYYY-MM-DD HH:MM:SS";
 
-/// The seconds of an offset: `+HH:MM`, `+HHMM` or `+HH`, with either sign.
+/// Parses an offset, `+HH:MM`, `+HHMM` or `+HH` with either sign. Returns seconds.
 fn offset_seconds(text: &str) -> Option<i64> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'+' => (1, &text[1..]),
@@ -126,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_name_what_is_wrong() {
         let error = |text| serde_json::from_str::<UrlObservation>(text).unwrap_err().to_string();
         assert!(error(r#"{"uri":"x"}"#).starts_with("unknown field `uri`, expected one of `url`, "));
         assert!(error(r#"{"last_seen":"yesterday"}"#).contains("is not a timestamp"));
         assert!(error(r#"{"disabled":1}"#).contains("expected true, false"));
         let incident = |text| serde_json::from_str::<OpenCaseRequest>(text).unwrap_err().to_string();
-        assert!(incident(r#"{"incidents":[{"incident_type":"ad"}]}"#).contains("is no incident type"));
+        assert!(incident(r#"{"incidents":[{"incident_type":"ad"}]}"#).contains("is not an incident type"));
     }
 
     #[test]
@@ -160,7 +163,7 @@ mod tests {
             "2026-01-01",
             "2026-01-01 24:00:00",
             "2026-01-01 1:00:00",
-            // Of which zone?
+            // The time zone is unknown.
             "2026-01-31T12:00:00",
             "2026-01-31T12:00:00.000",
             "2026-01-31 12:00:00.",

@@ -9,20 +9,22 @@ use crate::{
     json::{datetime_text, records::timestamp_of_text},
 };
 
-/// A message whose fields are columns of a table. Generated for every message with the option `table`.
+/// A message whose fields are columns of a table.
+///
+/// The build generates an implementation for every message with the option `table`.
 pub trait Record: Clone + Default + Send + Sync + 'static {
-    /// The table that holds the record.
+    /// The table of the record.
     const TABLE: &'static str;
 
     /// The fields. Their order has no meaning.
     const FIELDS: &'static [RecordField<Self>];
 
-    /// The field of a name; `None` if the record has none.
+    /// Returns a field by name.
     fn field(name: &str) -> Option<&'static RecordField<Self>> {
         Self::FIELDS.iter().find(|field| field.name == name)
     }
 
-    /// The names of all fields, in the order of declaration.
+    /// Returns all field names, in the order of declaration.
     fn names() -> Vec<&'static str> {
         Self::FIELDS.iter().map(|field| field.name).collect()
     }
@@ -30,33 +32,33 @@ pub trait Record: Clone + Default + Send + Sync + 'static {
 
 /// One field of a record.
 pub struct RecordField<R: 'static> {
-    /// Name in the message, in JSON and in update masks.
+    /// Name in messages, JSON and update masks.
     pub name: &'static str,
     /// Number in the message.
     pub number: u32,
-    /// Where the value is stored.
+    /// The column of the value.
     pub column: Column,
-    /// How the value is read from and written to the message.
+    /// Reads and writes the value in the message.
     pub access: Access<R>,
 }
 
-/// Where and how the value of a field is stored.
+/// Where and how a field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The table; empty if the statement that reads the record computes the value.
     pub table: &'static str,
-    /// The column.
+    /// The column's name.
     pub name: &'static str,
     /// The column's type, as PostgreSQL's `format_type` writes it.
     pub sql_type: &'static str,
-    /// How the value of the message becomes that of the column.
+    /// How the message's value becomes the column's value.
     pub form: StoredAs,
 }
 
-/// How the value of a message's field becomes that of a column.
+/// How a field's value becomes a column's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredAs {
-    /// They are the same.
+    /// Both values are the same.
     Plain,
     /// A calendar day as text, stored as date.
     Date,
@@ -68,27 +70,29 @@ pub enum StoredAs {
     CountryName,
     /// An etag, stored as a number.
     Revision,
-    /// A name of a vocabulary, stored as its ID.
+    /// A vocabulary name, stored as its ID.
     Name(Vocabulary),
 }
 
-/// Access to the value of a field, by kind. An absent value is `None`; a field that cannot be absent takes its default.
-#[expect(missing_docs, reason = "each kind has a function to read and one to write")]
+/// Reads and writes the value of a field, by type.
+///
+/// An absent value is `None`. Setting `None` resets a field that cannot be absent to its default.
+#[expect(missing_docs, reason = "each type has a getter and a setter")]
 pub enum Access<R> {
     /// A text.
     Text { get: fn(&R) -> Option<&str>, set: fn(&mut R, Option<String>) },
-    /// A whole number. One that the field cannot hold is absent.
+    /// An integer. A value that the field cannot hold becomes absent.
     Integer { get: fn(&R) -> Option<i64>, set: fn(&mut R, Option<i64>) },
     /// A flag.
     Boolean { get: fn(&R) -> Option<bool>, set: fn(&mut R, Option<bool>) },
-    /// An instant.
+    /// A timestamp.
     Timestamp { get: fn(&R) -> Option<Timestamp>, set: fn(&mut R, Option<Timestamp>) },
     /// A list of texts.
     Texts { get: fn(&R) -> &[String], set: fn(&mut R, Vec<String>) },
 }
 
 impl<R> RecordField<R> {
-    /// The value of a text field; `None` if it is absent or the field is not a text.
+    /// Returns the value of a text field.
     pub fn text<'r>(&self, record: &'r R) -> Option<&'r str> {
         match self.access {
             Access::Text { get, .. } => get(record),
@@ -96,7 +100,7 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// Whether the record has a value; an empty text is one, an empty list is not.
+    /// Whether the record has a value. An empty text is a value, an empty list is not.
     pub fn is_given(&self, record: &R) -> bool {
         match self.access {
             Access::Text { get, .. } => get(record).is_some(),
@@ -112,8 +116,9 @@ impl<R> RecordField<R> {
         !self.is_given(record) || self.text(record) == Some("")
     }
 
-    /// The value as a text: numbers in decimal, flags as `yes` or `no`, timestamps as `YYYY-MM-DD HH:MM:SS`, lists as
-    /// JSON. `None` if it is absent.
+    /// Returns the value as text.
+    ///
+    /// Numbers are decimal, flags `yes` or `no`, timestamps `YYYY-MM-DD HH:MM:SS`, lists JSON.
     pub fn written<'r>(&self, record: &'r R) -> Option<Cow<'r, str>> {
         match self.access {
             Access::Text { get, .. } => get(record).map(Cow::Borrowed),
@@ -127,8 +132,9 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// Sets the value from its written form (see [`written`](Self::written); `true` and `false` are flags as well), or
-    /// clears it. Returns whether the text has that form; otherwise nothing changes.
+    /// Sets or clears the value, given as text (see [`written`](Self::written)).
+    ///
+    /// Flags can also be `true` or `false`. Returns whether the text has the right form. If not, nothing changes.
     #[must_use]
     pub fn set_written(&self, record: &mut R, text: Option<String>) -> bool {
         match self.access {
@@ -155,7 +161,7 @@ impl<R> RecordField<R> {
         true
     }
 
-    /// Sets or clears an integer. Reports whether the field is one, of as many bits as the number takes; if not, nothing changes.
+    /// Sets or clears an integer. Returns whether the number fits the field; if not, nothing changes.
     #[must_use]
     pub fn set_integer(&self, record: &mut R, number: Option<i64>) -> bool {
         let Access::Integer { set, .. } = self.access else { return false };
@@ -172,11 +178,11 @@ impl<R> RecordField<R> {
 
     /// Removes the value.
     pub fn clear(&self, record: &mut R) {
-        // Every field can be without a value.
+        // No value always has the right form.
         let _ = self.set_written(record, None);
     }
 
-    /// The violation of a value that is not of the field's kind: what it must be.
+    /// What a value of this field must be, for messages.
     pub const fn expected(&self) -> &'static str {
         match self.access {
             Access::Text { .. } => "a string",
@@ -188,13 +194,13 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// The bit of the field in a [`FieldSet`](super::FieldSet).
+    /// Returns the field's bit in a [`FieldSet`](super::FieldSet).
     pub const fn bit(&self) -> i64 {
         1 << self.number
     }
 }
 
-// Derived, they would ask the same of the message.
+// Derived implementations would require them of the message.
 impl<R> PartialEq for RecordField<R> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

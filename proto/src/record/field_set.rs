@@ -1,4 +1,4 @@
-//! Sets of a record's fields: what an update changes, what a request sent.
+//! Sets of a record's fields, such as the fields that an update changes.
 
 use std::{fmt, marker::PhantomData};
 
@@ -23,17 +23,17 @@ impl<R: Record> FieldSet<R> {
         Self { bits, record: PhantomData }
     };
 
-    /// The fields that a mask names. Names of no field are left out.
+    /// The fields that a mask names. Unknown names are skipped.
     pub fn of_mask(mask: &FieldMask) -> Self {
         mask.paths.iter().filter_map(|path| R::field(path)).collect()
     }
 
-    /// The mask that names the fields.
+    /// Returns the mask that names the fields.
     pub fn to_mask(self) -> FieldMask {
         FieldMask { paths: self.iter().map(|field| field.name.to_owned()).collect() }
     }
 
-    /// The fields of which `record` has a value; an empty text is one.
+    /// The fields with a value in `record`. An empty text is a value.
     pub fn given(record: &R) -> Self {
         R::FIELDS.iter().filter(|field| field.is_given(record)).collect()
     }
@@ -58,7 +58,7 @@ impl<R: Record> FieldSet<R> {
         R::field(name).is_some_and(|field| self.contains(field))
     }
 
-    /// Whether there is no field.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.bits == 0
     }
@@ -68,7 +68,7 @@ impl<R: Record> FieldSet<R> {
         R::FIELDS.iter().filter(move |field| self.contains(field))
     }
 
-    /// The set as an integer for a statement: the [`bit`](RecordField::bit) of each field.
+    /// Returns the set as an integer for a statement: the [`bit`](RecordField::bit) of each field.
     pub const fn bits(self) -> i64 {
         self.bits
     }
@@ -86,7 +86,7 @@ impl<R: Record> Default for FieldSet<R> {
     }
 }
 
-// Derived, these would ask the same of the message.
+// Derived implementations would require them of the message.
 impl<R> Clone for FieldSet<R> {
     fn clone(&self) -> Self {
         *self

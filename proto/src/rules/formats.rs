@@ -1,4 +1,4 @@
-//! Written forms: e-mail addresses, URLs, calendar days, countries.
+//! Text formats: e-mail addresses, URLs, calendar days, countries.
 
 use email_address::{EmailAddress, Options};
 use prost_types::Timestamp;
@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::{json::records::timestamp_of_text, v1::Format};
 
-/// Whether a text is of a written form.
+/// Whether a text has a format.
 pub(super) fn matches(format: Format, text: &str) -> bool {
     match format {
         Format::Unspecified => true,
@@ -20,7 +20,7 @@ pub(super) fn matches(format: Format, text: &str) -> bool {
     }
 }
 
-/// What partners read of a field that is not of a written form.
+/// The message for a text that does not have the format.
 pub(super) fn violation(format: Format, label: &str) -> String {
     let must = match format {
         Format::Country => return format!("{} It must be an ISO 3166-1 alpha-2 code.", unknown(label)),
@@ -34,7 +34,7 @@ pub(super) fn violation(format: Format, label: &str) -> String {
     format!("The {label} field {must}.")
 }
 
-/// What partners read of a value that nobody knows.
+/// The message for an unknown value.
 pub(super) fn unknown(label: &str) -> String {
     format!("The selected {label} is invalid.")
 }
@@ -44,8 +44,9 @@ fn is_email(text: &str) -> bool {
     EmailAddress::parse_with_options(text, options).is_ok()
 }
 
-/// The URL in its normalised form (WHATWG): scheme and host in lower case, default port and empty path resolved.
-/// `None` unless it is a complete `http://` or `https://` address with a host.
+/// Parses and normalises a complete `http://` or `https://` URL with a host (WHATWG).
+///
+/// The result has its scheme and host in lower case, and its default port and empty path resolved.
 pub fn normalised_url(text: &str) -> Option<Url> {
     let start = text.trim_start();
     let has_scheme = |scheme: &str| start.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
@@ -55,12 +56,14 @@ pub fn normalised_url(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(Url::has_host)
 }
 
-/// A calendar day in one of its two written forms, `YYYY-MM-DD` and `MM/DD/YYYY`.
+/// Parses a calendar day, `YYYY-MM-DD` or `MM/DD/YYYY`.
 pub fn start_date(text: &str) -> Option<Date> {
     iso_date(text).or_else(|| calendar_day(text, format_description!("[month]/[day]/[year]")))
 }
 
-/// An instant of the years 1 to 9999, in any form of [`timestamp_of_text`]: in seconds since 1970-01-01.
+/// Parses a timestamp of the years 1 to 9999, as [`timestamp_of_text`] does.
+///
+/// Returns seconds since 1970-01-01.
 pub fn timestamp(text: &str) -> Option<i64> {
     timestamp_of_text(text).filter(is_timestamp).map(|instant| instant.seconds)
 }
@@ -69,7 +72,7 @@ fn iso_date(text: &str) -> Option<Date> {
     calendar_day(text, format_description!("[year]-[month]-[day]"))
 }
 
-/// A day of the years 1 to 9999, the ones that the database and four digits both hold.
+/// Parses a day of the years 1 to 9999: the years that the database and four digits can both hold.
 fn calendar_day(text: &str, format: &[BorrowedFormatItem<'_>]) -> Option<Date> {
     Date::parse(text, format).ok().filter(|date| text.len() == 10 && date.year() > 0)
 }

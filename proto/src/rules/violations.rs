@@ -1,4 +1,4 @@
-//! The violations of a request: paths as the caller wrote them, with the texts that partners know.
+//! The violations of a request, at paths as the caller wrote them.
 
 use std::{collections::HashSet, ops::Deref};
 
@@ -7,19 +7,19 @@ use std::{collections::HashSet, ops::Deref};
 pub struct Violation {
     /// Path of the field: `city`, `affiliates.3.email_one`, `urls.0`, `body`.
     pub path: String,
-    /// The violation in a sentence. Nothing depends on its text.
+    /// A sentence for people.
     pub message: String,
-    /// Item of a list (from 1, 0 outside lists) and number of the field: violations are reported in this order.
+    /// List item (from 1; 0 outside lists) and field number. Violations are sorted by them.
     order: (u32, u32),
 }
 
-/// The violations of a request that are reported; the rest is only counted.
+/// Maximum number of reported violations of a request. Further ones are only counted.
 pub const MAX_VIOLATIONS: usize = 10_000;
 
-/// Violations in the order of items and fields: the first [`MAX_VIOLATIONS`], and how many there are.
+/// The first [`MAX_VIOLATIONS`] violations of a request, and the number of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
-    kept: Vec<Violation>,
+    reported: Vec<Violation>,
     pub(crate) total: usize,
 }
 
@@ -36,62 +36,66 @@ impl Violations {
         violations
     }
 
-    /// The list at `path` has more than `most` elements.
+    /// The violation of a list at `path` with more than `most` elements.
     pub fn too_many_items(path: &str, most: usize) -> Self {
         Self::one(path, too_many_items(&label(path), most))
     }
 
-    /// Adds a violation: its path and its message, by the order of item (from 1; 0 outside lists) and number of the field.
+    /// Adds a violation, given by path and message. `order` is the list item (from 1; 0 outside lists) and the field number.
     pub fn push(&mut self, order: (u32, u32), violation: impl FnOnce() -> (String, String)) {
         self.total += 1;
-        if self.kept.len() < MAX_VIOLATIONS {
+        if self.reported.len() < MAX_VIOLATIONS {
             let (path, message) = violation();
-            self.kept.push(Violation { path, message, order });
+            self.reported.push(Violation { path, message, order });
         }
     }
 
-    /// Adds a violation by a field outside lists. `message` takes the label of the path.
+    /// Adds a violation of a field outside lists. `message` takes the label of the path.
     pub fn report(&mut self, path: impl Into<String>, message: impl FnOnce(&str) -> String) {
         let path = path.into();
         let message = message(&label(&path));
         self.push((0, 0), || (path, message));
     }
 
-    /// Adds the violation that a field outside lists is absent.
+    /// Adds the violation of a missing field outside lists.
     pub fn required(&mut self, path: impl Into<String>) {
         self.report(path, |label| format!("The {label} field is required."));
     }
 
-    /// Whether the field of this path has a violation that was kept.
+    /// Whether a violation is reported at this path.
     pub fn names(&self, path: &str) -> bool {
-        self.kept.iter().any(|violation| violation.path == path)
+        self.reported.iter().any(|violation| violation.path == path)
     }
 
-    /// Adds the violations that another check of the same object finds. A path that has violations keeps them: to the
-    /// rules a value of the wrong type is absent, and must not be reported as missing as well.
+    /// Adds the violations that another check found in the same object.
+    ///
+    /// Paths that have violations get no further ones: to the rules, a value of the wrong type is absent, but the caller
+    /// must not read that it is missing.
     pub fn merge(&mut self, mut other: Self) {
-        let known: HashSet<&str> = self.kept.iter().map(|known| known.path.as_str()).collect();
-        let kept_before = other.kept.len();
-        other.kept.retain(|violation| !known.contains(violation.path.as_str()) && !is_within(&known, &violation.path));
-        other.total -= kept_before - other.kept.len();
+        let known: HashSet<&str> = self.reported.iter().map(|known| known.path.as_str()).collect();
+        let before = other.reported.len();
+        other
+            .reported
+            .retain(|violation| !known.contains(violation.path.as_str()) && !is_within(&known, &violation.path));
+        other.total -= before - other.reported.len();
         self.total += other.total;
-        self.kept.append(&mut other.kept);
-        self.kept.sort_by_key(|violation| violation.order);
-        self.kept.truncate(MAX_VIOLATIONS);
+        self.reported.append(&mut other.reported);
+        self.reported.sort_by_key(|violation| violation.order);
+        self.reported.truncate(MAX_VIOLATIONS);
     }
 
-    /// Removes the violations of this path, which were kept.
+    /// Removes the reported violations at this path.
     pub fn forget(&mut self, path: &str) {
-        let kept_before = self.kept.len();
-        self.kept.retain(|violation| violation.path != path);
-        self.total -= kept_before - self.kept.len();
+        let before = self.reported.len();
+        self.reported.retain(|violation| violation.path != path);
+        self.total -= before - self.reported.len();
     }
 
-    /// Adds the violations of items that follow.
+    /// Adds the violations of later items.
     pub fn append(&mut self, mut other: Self) {
         self.total += other.total;
-        self.kept.append(&mut other.kept);
-        self.kept.truncate(MAX_VIOLATIONS);
+        self.reported.append(&mut other.reported);
+        self.reported.truncate(MAX_VIOLATIONS);
     }
 
     /// The number of all violations.
@@ -101,7 +105,7 @@ impl Violations {
 
     /// `<first message> (and N more errors)`; empty when there are none.
     pub fn summary(&self) -> String {
-        let first = self.kept.first().map_or("", |first| &first.message);
+        let first = self.reported.first().map_or("", |first| &first.message);
         match self.total {
             0 | 1 => first.to_owned(),
             2 => format!("{first} (and 1 more error)"),
@@ -110,12 +114,12 @@ impl Violations {
     }
 }
 
-/// The violations that are reported, in order.
+/// The reported violations, in order.
 impl Deref for Violations {
     type Target = [Violation];
 
     fn deref(&self) -> &[Violation] {
-        &self.kept
+        &self.reported
     }
 }
 
@@ -124,11 +128,11 @@ impl IntoIterator for Violations {
     type IntoIter = std::vec::IntoIter<Violation>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.kept.into_iter()
+        self.reported.into_iter()
     }
 }
 
-/// The name of a path in a sentence: as it is if it is nested, with spaces for underscores if it is not.
+/// The name of a path in a sentence: nested paths are unchanged, others have spaces for underscores.
 pub fn label(path: &str) -> String {
     if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }
@@ -137,7 +141,7 @@ pub(super) fn too_many_items(label: &str, most: usize) -> String {
     format!("The {label} field must not have more than {most} items.")
 }
 
-/// Whether a path is within an element of a list that is reported itself.
+/// Whether a path is within a list element that is reported itself.
 fn is_within(reported: &HashSet<&str>, path: &str) -> bool {
     path.match_indices('.').map(|(end, _)| &path[..end]).any(|outer| {
         let is_element = outer.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
@@ -150,13 +154,13 @@ mod tests {
     use super::{MAX_VIOLATIONS, Violations};
 
     #[test]
-    fn the_first_are_kept_and_all_are_counted() {
+    fn the_first_violations_are_reported_and_all_are_counted() {
         let mut violations = Violations::new();
         for item in 0..MAX_VIOLATIONS as u32 + 5 {
             violations.push((item + 1, 1), || (format!("a.{item}"), "Wrong.".into()));
         }
         assert_eq!((violations.len(), violations.total()), (MAX_VIOLATIONS, MAX_VIOLATIONS + 5));
-        // One that comes first in order drives out the last.
+        // An earlier violation displaces the last one.
         let mut first = Violations::new();
         first.push((0, 1), || ("top".into(), "First.".into()));
         violations.merge(first);

@@ -1,13 +1,13 @@
-//! What a token says.
+//! The claims of tokens.
 
 use serde::{Deserialize, Serialize};
 
-/// The audience that tokens must name, unless another one is configured.
+/// The default audience that tokens must name.
 pub const AUDIENCE: &str = "affiliate-compliance";
 
 /// The scope of the internal write side.
 pub const SCOPE_MONITOR: &str = "monitor";
-/// The scope of audits: who made a change.
+/// The scope of audits, which show who made a change.
 pub const SCOPE_AUDIT: &str = "audit";
 
 /// The scope of case work, which officers need.
@@ -19,28 +19,28 @@ pub const SCOPE_WEBHOOKS: &str = "webhooks";
 /// Every scope.
 pub const SCOPES: [&str; 5] = [SCOPE_CASES, SCOPE_MONITOR, SCOPE_WEBHOOKS, SCOPE_AUDIT, SCOPE_ERASE];
 
-/// What a token says. Times are seconds since 1970 (UTC).
+/// The claims of a token. Times are seconds since 1970 (UTC).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// The company whose records the bearer may see and change: a positive integer.
+    /// The company whose records the bearer can read and change: a positive integer.
     pub company_id: i64,
-    /// The token counts until this second, exclusively.
+    /// The token expires at this second.
     pub exp: i64,
-    /// For whom the token is: must contain [`AUDIENCE`].
+    /// The audience, which must contain [`AUDIENCE`] unless another one is configured.
     pub aud: Audience,
-    /// Who the bearer is.
+    /// The bearer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
-    /// When the token was made.
+    /// When the token was issued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iat: Option<i64>,
-    /// The token does not count before this second.
+    /// The token is not valid before this second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nbf: Option<i64>,
-    /// Who made the token.
+    /// The issuer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iss: Option<String>,
-    /// What the bearer may do beyond the partners' operations, separated by spaces.
+    /// Scopes beyond partner operations, separated by spaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
@@ -49,9 +49,9 @@ pub struct Claims {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Audience {
-    /// One.
+    /// One audience.
     One(String),
-    /// Several.
+    /// Several audiences.
     Many(Vec<String>),
 }
 
@@ -66,7 +66,7 @@ impl Audience {
 }
 
 impl Claims {
-    /// A token for a company, made at `now` and good for `ttl` seconds.
+    /// Claims for a company, issued at `now` and valid for `ttl` seconds.
     pub fn new(company_id: i64, now: i64, ttl: i64) -> Self {
         Self {
             company_id,

@@ -1,8 +1,8 @@
-//! Why a token is refused, in the words for its caller.
+//! Why a token is rejected: for its caller, and for operators.
 
 use crate::error::{Error, Reason};
 
-/// Why a token was not accepted.
+/// Why a token is rejected, for its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// No token was presented.
@@ -24,5 +24,23 @@ impl From<TokenError> for Error {
             TokenError::Expired => Reason::TokenExpired,
         };
         Self::new(reason, error.to_string())
+    }
+}
+
+/// Why a token is rejected, also for operators. Callers can be strangers, so they do not learn the explanation.
+#[derive(Debug)]
+pub(super) struct Rejection {
+    pub(super) error: TokenError,
+    /// The part of the token, and what it should be.
+    pub(super) explanation: String,
+}
+
+impl Rejection {
+    pub(super) fn invalid(explanation: impl Into<String>) -> Self {
+        Self { error: TokenError::Invalid, explanation: explanation.into() }
+    }
+
+    pub(super) fn expired(seconds: i64) -> Self {
+        Self { error: TokenError::Expired, explanation: format!("exp: it expired {seconds} s ago") }
     }
 }

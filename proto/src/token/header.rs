@@ -1,31 +1,31 @@
-//! The header of a token (RFC 7515, 4): only what decides whether and with which key the token is verified.
+//! The header of a token (RFC 7515, 4): the members that select the verification key.
 
 use std::borrow::Cow;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::Algorithm;
+use jsonwebtoken::{Algorithm, decode_header};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, IntoDeserializer as _},
 };
 
-use super::unique::UniqueObject;
+use super::{error::Rejection, unique::UniqueObject};
 
 /// The name of `EdDSA` with the curve Ed25519 (RFC 9864, 2.2).
 pub(super) const ED25519: &str = "Ed25519";
 
-/// The types of tokens that grant access (RFC 7519, 5.1; RFC 9068, 2.1). Tokens made for other purposes, such as
-/// `logout+jwt`, have types of their own and grant nothing (RFC 8725, 3.11).
+/// The types of access tokens (RFC 7519, 5.1; RFC 9068, 2.1). Other tokens, such as `logout+jwt`, have other types and grant no
+/// access (RFC 8725, 3.11).
 const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 
-/// A header. Members that are not listed, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot bring its own key.
-/// A member that is given twice makes the header invalid.
+/// The header of a token. Other members, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot bring its own key. Duplicate
+/// members make the header invalid.
 #[derive(Debug, Deserialize)]
 pub(super) struct Header {
-    /// How the token says it is signed. The key decides whether that is so.
+    /// The algorithm that the token claims. The key decides.
     #[serde(deserialize_with = "algorithm")]
     pub(super) alg: Algorithm,
-    /// Which key the token says it is signed with.
+    /// The key ID that the token claims.
     #[serde(default)]
     pub(super) kid: Option<String>,
     #[serde(default)]
@@ -37,43 +37,53 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a token in the compact form. `None` if it is malformed, or demands what this service does not do.
-    pub(super) fn of(token: &str) -> Option<Self> {
-        let (header, rest) = token.split_once('.')?;
-        let (claims, signature) = rest.split_once('.')?;
-        if signature.contains('.') {
-            // Five parts: an encrypted token.
-            return None;
-        }
-        // The parser does not look into members that nobody reads.
-        text(claims)?;
-        let UniqueObject(members) = serde_json::from_str(&text(header)?).ok()?;
+    /// Reads the header of a token in the compact form.
+    pub(super) fn of(token: &str) -> Result<Self, Rejection> {
+        // Encrypted tokens have five parts.
+        let parts: Vec<&str> = token.split('.').collect();
+        let [header, claims, _signature] = parts[..] else {
+            return Err(Rejection::invalid("it is not a signed JSON Web Token: three parts, separated by dots"));
+        };
+        // The JSON parser skips members that nobody reads, so it does not find text there that is not UTF-8.
+        text(claims).and_then(|_| Self::parse(&text(header)?)).ok_or_else(|| {
+            let found = decode_header(token).map(|header| format!("alg is {:?}", header.alg));
+            let found = found.unwrap_or_else(|error| error.to_string());
+            Rejection::invalid(format!(
+                "header: alg, typ or crit is not accepted ({found}): use RS256, ES256, EdDSA (Ed25519) or HS256, the type JWT or at+jwt, \
+                 and no extensions"
+            ))
+        })
+    }
+
+    /// Parses a decoded header. `None` if it is malformed or needs what this service does not support.
+    fn parse(text: &str) -> Option<Self> {
+        let UniqueObject(members) = serde_json::from_str(text).ok()?;
         let header: Self = serde_json::from_value(members.into()).ok()?;
-        // `crit` lists extensions without which the token must not be accepted (RFC 7515, 4.1.11). None is implemented, and
-        // `crit` itself must not be empty. `b64` is such an extension, which JSON Web Tokens must not use (RFC 7797, 7).
-        let is_understood = !header.crit && header.b64 != Some(false);
-        (is_understood && header.typ.as_deref().is_none_or(is_access_token)).then_some(header)
+        // `crit` lists extensions that a service must support to accept the token (RFC 7515, 4.1.11). This service supports
+        // none, and an empty `crit` is invalid. JSON Web Tokens must not use the extension `b64` (RFC 7797, 7).
+        let is_supported = !header.crit && header.b64 != Some(false);
+        (is_supported && header.typ.as_deref().is_none_or(is_access_token)).then_some(header)
     }
 }
 
-/// A decoded part of a token, which must be UTF-8 (RFC 7519, 7.2).
+/// Decodes a part of a token, which must be UTF-8 (RFC 7519, 7.2).
 fn text(part: &str) -> Option<String> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// `EdDSA` has two names: RFC 9864 calls it `Ed25519`.
+/// Reads an algorithm. RFC 9864 renames `EdDSA` to `Ed25519`.
 fn algorithm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Algorithm, D::Error> {
     let name = Cow::<str>::deserialize(deserializer)?;
     if name == ED25519 { Ok(Algorithm::EdDSA) } else { Algorithm::deserialize(name.into_deserializer()) }
 }
 
-/// Media types are compared without regard to case, with or without `application/` (RFC 7515, 4.1.9).
+/// Whether a media type is an access token's, ignoring case and the prefix `application/` (RFC 7515, 4.1.9).
 fn is_access_token(typ: &str) -> bool {
     let typ = typ.to_ascii_lowercase();
     TYPES.contains(&typ.strip_prefix("application/").unwrap_or(&typ))
 }
 
-/// Whether a member is given, with any value, null included.
+/// Whether a member is present, with any value including null.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(deserializer).map(|_| true)
 }
@@ -87,7 +97,7 @@ mod tests {
     #[test]
     fn every_part_is_utf8() {
         let of = |header: &[u8], claims: &[u8]| {
-            Header::of(&format!("{}.{}.c2ln", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims))).is_some()
+            Header::of(&format!("{}.{}.c2ln", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims))).is_ok()
         };
         assert!(of(br#"{"alg":"HS256"}"#, "{\"x\":\"\u{e9}\"}".as_bytes()));
         assert!(!of(br#"{"alg":"HS256"}"#, b"{\"x\":\"\xe9\"}"));

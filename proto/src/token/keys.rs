@@ -11,26 +11,26 @@ use serde::Deserialize;
 use super::header::ED25519;
 use crate::private_url::PrivateUrl;
 
-/// A token that names no key is tried with every key of its algorithm, so their number is bounded.
+/// Maximum number of keys. A token without a key ID is tried with every key of its algorithm.
 const MAX_KEYS: usize = 100;
-/// What HS256 needs (RFC 7518, 3.2).
+/// Minimum length of an HS256 secret (RFC 7518, 3.2).
 const MIN_SECRET_BYTES: usize = 32;
-/// The shortest RSA key that counts, in bits (RFC 7518, 3.3).
+/// Minimum length of an RSA key, in bits (RFC 7518, 3.3).
 const MIN_RSA_BITS: usize = 2048;
-/// The longest RSA key that signatures are verified with, in bits.
+/// Maximum length of an RSA key, in bits.
 const MAX_RSA_BITS: usize = 8192;
 
-/// A shared secret for HS256, of at least 32 bytes (RFC 7518, 3.2). It does not show itself in debug output.
+/// A shared secret for HS256, of at least 32 bytes (RFC 7518, 3.2). `Debug` omits it.
 #[derive(Clone)]
 pub struct Secret(pub(super) Vec<u8>);
 
-/// The secret is too short to be one.
+/// The secret is too short.
 #[derive(Debug, thiserror::Error)]
 #[error("the JWT secret has {0} bytes; HS256 needs at least {MIN_SECRET_BYTES} (RFC 7518, 3.2)")]
 pub struct SecretError(usize);
 
 impl Secret {
-    /// Takes a secret's bytes.
+    /// Creates a secret from its bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, SecretError> {
         let bytes = bytes.into();
         if bytes.len() < MIN_SECRET_BYTES { Err(SecretError(bytes.len())) } else { Ok(Self(bytes)) }
@@ -48,20 +48,20 @@ impl fmt::Debug for Secret {
 pub struct KeySource {
     /// A shared secret (HS256).
     pub secret: Option<Secret>,
-    /// A second one, which tokens may be signed with while secrets are rotated.
+    /// A second shared secret, for secret rotation.
     pub second_secret: Option<Secret>,
-    /// A file that holds a JSON Web Key Set (RS256, ES256, EdDSA).
+    /// A file with a JSON Web Key Set (RS256, ES256, EdDSA).
     pub jwks_file: Option<PathBuf>,
-    /// An address that serves a JSON Web Key Set, and what fetches it.
+    /// The URL of a JSON Web Key Set, and the function that fetches it.
     pub jwks_url: Option<(PrivateUrl, Fetch)>,
-    /// A PEM file with the authorities of that address. Without it, those that the system trusts.
+    /// A PEM file with certificate authorities for the URL. By default, the system's authorities.
     pub jwks_ca: Option<PathBuf>,
 }
 
-/// Fetches the text at an address, whose authorities may be in a file, or returns why that failed.
+/// Fetches the text at a URL, with an optional file of certificate authorities. Fails with an explanation.
 pub type Fetch = fn(PrivateUrl, Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 
-/// Why there are no keys to verify tokens with.
+/// Why no keys could be loaded.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum KeyError {
@@ -71,11 +71,11 @@ pub enum KeyError {
     File { path: PathBuf, source: std::io::Error },
     #[error("cannot fetch the key set {url}: {reason}")]
     Fetch { url: String, reason: String },
-    #[error("{origin} is no JSON Web Key Set: {source}")]
+    #[error("{origin} is not a JSON Web Key Set: {source}")]
     Json { origin: String, source: serde_json::Error },
-    #[error("{origin} holds no key that may verify RS256, ES256 or EdDSA, or only weak ones")]
+    #[error("{origin} has no usable key: a strong key for RS256, ES256 or EdDSA that can verify signatures")]
     Empty { origin: String },
-    #[error("{origin} holds {count} keys; at most {MAX_KEYS} are allowed")]
+    #[error("{origin} has {count} keys; at most {MAX_KEYS} are allowed")]
     TooMany { origin: String, count: usize },
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Key {
 }
 
 impl KeySource {
-    /// Reads every key. The set at a URL is fetched at each call.
+    /// Loads all keys. Each call fetches the set at the URL.
     pub(super) async fn load(&self) -> Result<Vec<Key>, KeyError> {
         let mut keys = Vec::new();
         for secret in self.secret.iter().chain(&self.second_secret) {
@@ -106,8 +106,10 @@ impl KeySource {
     }
 }
 
-/// The keys in a text from `origin` that may verify tokens: those for other purposes, for other algorithms, and weak ones
-/// are left out. A set without a usable key is an error, so that it does not lock everybody out unnoticed.
+/// Parses the usable keys of a key set from `origin`.
+///
+/// Weak keys and keys for other uses or algorithms are skipped. A set without usable keys is an error, because it would lock out
+/// all callers unnoticed.
 fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
     match serde_json::from_slice::<KeySet>(text) {
         Err(source) => Err(KeyError::Json { origin, source }),
@@ -125,11 +127,11 @@ fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
 
 #[derive(Deserialize)]
 struct KeySet {
-    /// Keys that cannot be read are skipped like keys for other purposes (RFC 7517, 5).
+    /// Unreadable keys are skipped (RFC 7517, 5).
     keys: Vec<serde_json::Value>,
 }
 
-/// A key whose algorithm has the name that [`Jwk`] knows.
+/// Replaces the new name of `EdDSA`, which [`Jwk`] does not know.
 fn known_name(mut key: serde_json::Value) -> serde_json::Value {
     if let Some(alg) = key.get_mut("alg").filter(|alg| *alg == ED25519) {
         *alg = "EdDSA".into();
@@ -158,7 +160,7 @@ fn usable(jwk: &Jwk) -> Option<Key> {
     is_strong(algorithm, decoding.kind()).then(|| Key { id: jwk.common.key_id.clone(), algorithm, decoding })
 }
 
-/// Whether the set's owner lets the key verify signatures (RFC 7517, 4.2 and 4.3).
+/// Whether the key is meant to verify signatures (RFC 7517, 4.2 and 4.3).
 fn may_verify(jwk: &Jwk) -> bool {
     let is_for_signatures = jwk.common.public_key_use.as_ref().is_none_or(|usage| *usage == PublicKeyUse::Signature);
     let operations = jwk.common.key_operations.as_ref();
@@ -172,7 +174,7 @@ fn is_strong(algorithm: Algorithm, key: &DecodingKeyKind) -> bool {
             let modulus = n.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &n[start..]);
             let bits = modulus.first().map_or(0, |first| modulus.len() * 8 - first.leading_zeros() as usize);
             let exponent = e.iter().position(|byte| *byte != 0).map_or(&[][..], |start| &e[start..]);
-            // With the exponent 1 everybody can sign.
+            // With the exponent 1, anyone can sign.
             let is_odd = exponent.last().is_some_and(|last| last % 2 == 1);
             (MIN_RSA_BITS..=MAX_RSA_BITS).contains(&bits) && is_odd && exponent != [1]
         }

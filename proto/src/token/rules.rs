@@ -1,23 +1,23 @@
-//! What a token must say, and where issuers write it.
+//! The rules for the claims of tokens.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
     claims::{AUDIENCE, Audience, Claims},
-    error::TokenError,
+    error::Rejection,
 };
 use crate::id::MAX_ID;
 
-/// The claim with the company, unless another one is configured.
+/// The default claim with the company.
 pub const COMPANY_CLAIM: &str = "company_id";
-/// The claims with scopes: of OAuth 2 (RFC 8693, 4.2), and of Entra ID and Okta.
+/// Claims with scopes: OAuth 2 (RFC 8693, 4.2), and Entra ID and Okta.
 const SCOPE_CLAIMS: [&str; 2] = ["scope", "scp"];
-/// The claims with roles: of Entra ID, and of Keycloak.
+/// Claims with roles: Entra ID, and Keycloak.
 const ROLE_CLAIMS: [&str; 2] = ["roles", "realm_access.roles"];
-/// How far the clock of a token's issuer may be ahead of ours, in seconds.
+/// How far an issuer's clock may be ahead of ours, in seconds.
 const SKEW: i64 = 60;
-/// Characters of a claim's value in an explanation.
+/// Maximum length of a claim's value in an explanation, in characters.
 const MAX_SHOWN_VALUE: usize = 100;
 
 /// The rules for the claims of tokens.
@@ -27,7 +27,7 @@ pub struct ClaimRules {
     pub issuer: Option<String>,
     /// The audience that tokens must name.
     pub audience: String,
-    /// The claim with the company: its name, or the names of nested claims, separated by dots.
+    /// The claim with the company. Dots separate the names of nested claims.
     pub company: String,
     /// Roles, each with its scopes.
     pub role_scopes: Vec<(String, Vec<String>)>,
@@ -39,33 +39,20 @@ impl Default for ClaimRules {
     }
 }
 
-/// Why claims are refused: the error for the caller, and the reason for operators.
-#[derive(Debug)]
-pub(super) struct Refused {
-    pub(super) error: TokenError,
-    pub(super) why: String,
-}
-
-impl Refused {
-    fn invalid(why: String) -> Self {
-        Self { error: TokenError::Invalid, why }
-    }
-}
-
 type Object = Map<String, Value>;
 
 impl ClaimRules {
-    /// Reads claims whose signature was verified, at `now`.
-    pub(super) fn read(&self, claims: &Object, now: i64) -> Result<Claims, Refused> {
+    /// Reads claims with a valid signature, at `now`.
+    pub(super) fn read(&self, claims: &Object, now: i64) -> Result<Claims, Rejection> {
         for required in [&self.company, "exp", "aud"] {
             if look_up(claims, required).is_none_or(Value::is_null) {
-                return Err(Refused::invalid(format!("{required}: it is missing")));
+                return Err(Rejection::invalid(format!("{required}: it is missing")));
             }
         }
         let value = |name: &str| claims.get(name).unwrap_or(&Value::Null);
         let aud: Audience = typed(claims, "aud")?.ok_or_else(|| wrong("aud", value("aud"), "an audience"))?;
         if !aud.contains(&self.audience) {
-            return Err(Refused::invalid(format!(
+            return Err(Rejection::invalid(format!(
                 "aud: it is {}, and must contain {:?}",
                 shown(value("aud")),
                 self.audience
@@ -84,7 +71,7 @@ impl ClaimRules {
         let (nbf, iat) = (seconds("nbf")?, seconds("iat")?);
         for (name, time) in [("nbf", nbf), ("iat", iat)] {
             if let Some(time) = time.filter(|time| *time > now.saturating_add(SKEW)) {
-                return Err(Refused::invalid(format!("{name}: it is {} s in the future", time.saturating_sub(now))));
+                return Err(Rejection::invalid(format!("{name}: it is {} s in the future", time.saturating_sub(now))));
             }
         }
         let sub = typed::<Option<String>>(claims, "sub")?.flatten();
@@ -92,14 +79,13 @@ impl ClaimRules {
         let exp = seconds("exp")?.filter(|exp| *exp >= 0);
         let exp = exp.ok_or_else(|| wrong("exp", value("exp"), "seconds since 1970"))?;
         if exp <= now {
-            let why = format!("exp: it expired {} s ago", now - exp);
-            return Err(Refused { error: TokenError::Expired, why });
+            return Err(Rejection::expired(now - exp));
         }
         Ok(Claims { company_id, exp, aud, sub, iat, nbf, iss, scope })
     }
 
-    /// All scopes of a token: those that it names, and those of its roles.
-    fn scope(&self, claims: &Object) -> Result<Option<String>, Refused> {
+    /// Returns all scopes of a token, including the scopes of its roles.
+    fn scope(&self, claims: &Object) -> Result<Option<String>, Rejection> {
         let mut scopes: Vec<&str> = Vec::new();
         for name in SCOPE_CLAIMS {
             scopes.extend(texts(claims, name)?.into_iter().flat_map(str::split_whitespace));
@@ -115,7 +101,9 @@ impl ClaimRules {
     }
 }
 
-/// The value of a claim. The name can contain dots, as a URL does, so the whole name is looked up before a path of nested names.
+/// Returns the value of a claim.
+///
+/// A name can contain dots, as a URL does, so the whole name comes before a path of nested names.
 fn look_up<'c>(claims: &'c Object, name: &str) -> Option<&'c Value> {
     claims.get(name).or_else(|| {
         let mut paths = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
@@ -123,7 +111,7 @@ fn look_up<'c>(claims: &'c Object, name: &str) -> Option<&'c Value> {
     })
 }
 
-/// A company as issuers write it.
+/// Parses a company ID, as a number or a text.
 fn company_id(value: &Value) -> Option<i64> {
     let id = match value {
         Value::String(text) => text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())),
@@ -132,8 +120,8 @@ fn company_id(value: &Value) -> Option<i64> {
     id.filter(|id| (1..=MAX_ID).contains(id))
 }
 
-/// The texts of a claim that is a text or a list of texts. None if it is absent.
-fn texts<'c>(claims: &'c Object, name: &str) -> Result<Vec<&'c str>, Refused> {
+/// Returns the texts of a claim that is a text or a list of texts.
+fn texts<'c>(claims: &'c Object, name: &str) -> Result<Vec<&'c str>, Rejection> {
     let value = look_up(claims, name).unwrap_or(&Value::Null);
     let texts = match value {
         Value::Null => Some(Vec::new()),
@@ -144,18 +132,18 @@ fn texts<'c>(claims: &'c Object, name: &str) -> Result<Vec<&'c str>, Refused> {
     texts.ok_or_else(|| wrong(name, value, "a text or a list of texts"))
 }
 
-/// The value of a claim by its type. `None` if it is absent.
-fn typed<T: DeserializeOwned>(claims: &Object, name: &str) -> Result<Option<T>, Refused> {
+/// Reads a claim as a type.
+fn typed<T: DeserializeOwned>(claims: &Object, name: &str) -> Result<Option<T>, Rejection> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let typed = T::deserialize(value).map(Some);
-    typed.map_err(|_| Refused::invalid(format!("{name}: it is {}, which has the wrong type", shown(value))))
+    typed.map_err(|_| Rejection::invalid(format!("{name}: it is {}, which has the wrong type", shown(value))))
 }
 
-fn wrong(name: &str, value: &Value, must: &str) -> Refused {
-    Refused::invalid(format!("{name}: it is {}, and must be {must}", shown(value)))
+fn wrong(name: &str, value: &Value, must: &str) -> Rejection {
+    Rejection::invalid(format!("{name}: it is {}, and must be {must}", shown(value)))
 }
 
-/// The beginning of a value.
+/// Formats the beginning of a value.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(MAX_SHOWN_VALUE) {

@@ -1,4 +1,4 @@
-//! JSON in which no object has a name twice.
+//! JSON objects without duplicate names.
 
 use std::fmt;
 
@@ -8,8 +8,9 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
-/// The header or the claims of a token. A name that is given twice makes them invalid (RFC 7515, 4; RFC 7519, 4), also within the value
-/// of another: readers would not agree on its value.
+/// The header or the claims of a token.
+///
+/// Duplicate names make them invalid, at any depth (RFC 7515, 4; RFC 7519, 4): readers would disagree on the value.
 pub(super) struct UniqueObject(pub(super) Map<String, Value>);
 
 impl<'de> Deserialize<'de> for UniqueObject {
@@ -74,7 +75,7 @@ impl<'de> Visitor<'de> for Values {
         let mut object = Map::new();
         while let Some((name, Unique(value))) = entries.next_entry::<String, _>()? {
             if object.insert(name, value).is_some() {
-                return Err(A::Error::custom("a name is given twice"));
+                return Err(A::Error::custom("duplicate name"));
             }
         }
         Ok(object.into())

@@ -1,8 +1,8 @@
-//! Verification of tokens, with a bounded cache of valid ones.
+//! Verifies tokens, with a bounded cache of valid tokens.
 
 use std::{
     ops::Deref,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -12,29 +12,32 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     claims::Claims,
-    demand::Demand,
-    error::TokenError,
-    few::Few,
+    error::{Rejection, TokenError},
     header::Header,
     keys::{Key, KeyError, KeySource},
+    reloads::Reloads,
     rules::ClaimRules,
     unique::UniqueObject,
 };
 
-/// Valid tokens in the cache; one takes some 300 bytes.
+/// Maximum number of cached tokens. Each uses about 300 bytes.
 const MAX_CACHED: usize = 10_000;
-/// A longer token is invalid, without a look at its content.
+/// Maximum length of a token, in bytes.
 const MAX_BYTES: usize = 8192;
 
-/// Bytes of a subject in a log.
+/// Maximum length of a subject in a log, in bytes.
 const MAX_SHOWN_SUBJECT: usize = 128;
+/// Maximum length of an explanation in a log, in characters.
+const MAX_LOGGED: usize = 300;
+/// Maximum number of explained tokens per second. Strangers can send any number of tokens.
+const MAX_EXPLAINED: u32 = 5;
 
-/// The claims of a token that a [`Verifier`] has accepted; nothing else makes one. Clones share them.
+/// The claims of a token that a [`Verifier`] has accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedToken(Arc<Claims>);
 
 impl VerifiedToken {
-    /// The subject, for logs: the first characters of a long one.
+    /// Returns the beginning of the subject, for logs.
     pub fn shown_subject(&self) -> Option<&str> {
         let subject = self.sub.as_deref()?;
         Some(&subject[..subject.floor_char_boundary(MAX_SHOWN_SUBJECT)])
@@ -49,18 +52,21 @@ impl Deref for VerifiedToken {
     }
 }
 
-/// Verifies tokens. A valid one is cached by its digest, so that a signature is verified once a token, not once a request.
+/// Verifies tokens.
+///
+/// It caches valid tokens by digest, so it verifies a signature once per token, not once per request.
 pub struct Verifier {
     source: KeySource,
-    pub(super) rules: ClaimRules,
+    rules: ClaimRules,
     keys: RwLock<Arc<KeySet>>,
-    demand: Demand,
-    /// Which refused tokens are explained in a log.
-    pub(super) explained: Few,
+    reloads: Reloads,
+    /// A second, and how many tokens were explained in it.
+    explained: Mutex<(i64, u32)>,
 }
 
-/// Keys that were loaded together, and valid tokens. These do not count for other keys: a verification that began before a
-/// refresh may end after it.
+/// Keys that were loaded together, and the tokens that they have verified.
+///
+/// Each key set has its own cache, because a verification can begin before a refresh and end after it.
 pub(super) struct KeySet {
     pub(super) keys: Vec<Key>,
     valid: Cache<[u8; 32], VerifiedToken>,
@@ -84,85 +90,121 @@ impl Verifier {
         Self::with_rules(source, ClaimRules { issuer, ..ClaimRules::default() }).await
     }
 
-    /// Loads the keys of tokens whose claims follow these rules.
+    /// Loads the keys. The claims of tokens must follow these rules.
     pub async fn with_rules(source: KeySource, rules: ClaimRules) -> Result<Self, KeyError> {
         let keys = RwLock::new(KeySet::load(&source).await?);
-        Ok(Self { source, rules, keys, demand: Demand::new(), explained: Few::default() })
+        Ok(Self { source, rules, keys, reloads: Reloads::new(), explained: Mutex::default() })
     }
 
-    /// The claim with the company, as it is configured.
+    /// Returns the configured claim with the company.
     pub fn company_claim(&self) -> &str {
         &self.rules.company
     }
 
-    /// Whether the keys may change while the service runs.
+    /// Whether the keys can change while the service runs.
     pub fn can_refresh(&self) -> bool {
         self.source.jwks_url.is_some() || self.source.jwks_file.is_some()
     }
 
-    /// Loads the keys again, with which all tokens are verified anew. On failure the previous keys stay.
+    /// Loads the keys again and clears the cache. On failure, the previous keys stay.
     pub async fn refresh(&self) -> Result<(), KeyError> {
         let loaded = KeySet::load(&self.source).await?;
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = loaded;
         Ok(())
     }
 
-    /// Returns when a token of an unknown key asks for the key sets: load them with [`Self::refresh`], and call [`Self::answered`].
+    /// Waits until a token with an unknown key requests a reload.
+    ///
+    /// The caller then calls [`Self::refresh`] and [`Self::answered`].
     pub async fn asked(&self) {
-        self.demand.wanted().await;
+        self.reloads.requested().await;
     }
 
-    /// Ends the wait of tokens that asked for the key sets, whether they could be loaded or not.
+    /// Ends the wait of tokens that requested a reload, whether it succeeded or failed.
     pub fn answered(&self) {
-        self.demand.met();
+        self.reloads.finished();
     }
 
-    /// Waits until the key sets are loaded again, if the token in an `Authorization` header's value is of an unknown key. Returns
-    /// whether it may be known now. Tokens ask for the key sets at most every 10 s, and wait for 5 s.
+    /// Waits for a reload if the token in an `Authorization` header has an unknown key.
+    ///
+    /// Returns whether the key can be known now. Tokens request a reload at most every 10 s, and wait for up to 5 s.
     pub async fn learn_key(&self, header: Option<&[u8]>) -> bool {
-        self.has_unknown_key(header) && self.demand.load().await
+        self.has_unknown_key(header) && self.reloads.request().await
     }
 
-    /// Whether the token may be of a key that the issuer uses only since the key sets were loaded.
+    /// Whether the issuer may have added the token's key after the last load.
     pub fn has_unknown_key(&self, header: Option<&[u8]>) -> bool {
         let Ok(token) = presented(header) else { return false };
         if !self.can_refresh() || token.len() > MAX_BYTES || self.current_keys().valid.get(&digest(token)).is_some() {
             return false;
         }
-        let Some(header) = Header::of(token).filter(|header| header.alg != Algorithm::HS256) else { return false };
+        let Ok(header) = Header::of(token) else { return false };
+        if header.alg == Algorithm::HS256 {
+            return false;
+        }
         let keys = self.current_keys();
         let mut candidates = candidates(&header, &keys.keys);
         let is_named = header.kid.is_some() && candidates.any(|key| key.id.is_some());
-        !is_named && signed(token, &keys.keys).is_none()
+        !is_named && signed(token, &keys.keys).is_err()
     }
 
-    /// The claims of the token in an `Authorization` header's value at `now` (seconds since 1970).
+    /// Returns the claims of the token in an `Authorization` header at `now` (seconds since 1970).
     pub fn authorize(&self, header: Option<&[u8]>, now: i64) -> Result<VerifiedToken, TokenError> {
         self.verify(presented(header)?, now)
     }
 
-    /// The same without verifying a signature. `None` if that is needed.
+    /// The same, from the cache. `None` if the signature must be verified.
     pub fn authorize_cached(&self, header: Option<&[u8]>, now: i64) -> Option<Result<VerifiedToken, TokenError>> {
-        presented(header).and_then(|token| self.cached(token, now)).transpose()
+        let cached = |token| self.cached(token, now).map_err(|rejection| rejection.error);
+        presented(header).and_then(cached).transpose()
     }
 
-    /// The claims of a token at `now` (seconds since 1970).
+    /// Returns the claims of a token at `now` (seconds since 1970).
     pub fn verify(&self, token: &str, now: i64) -> Result<VerifiedToken, TokenError> {
+        self.check(token, now).map_err(|rejection| rejection.error)
+    }
+
+    /// Explains why [`Verifier::verify`] rejects a token at `now`. `None` for a valid token.
+    ///
+    /// The explanation is for operators.
+    pub fn explain(&self, token: &str, now: i64) -> Option<String> {
+        self.check(token, now).err().map(|rejection| rejection.explanation)
+    }
+
+    /// Explains the token in an `Authorization` header, for a log.
+    ///
+    /// `None` without a token, for a valid token, and after a few others in the same second.
+    pub fn explain_some(&self, header: Option<&[u8]>, now: i64) -> Option<String> {
+        let token = presented(header).ok()?;
+        let mut explained = self.explained.lock().unwrap_or_else(PoisonError::into_inner);
+        if explained.0 != now {
+            *explained = (now, 0);
+        }
+        explained.1 = explained.1.saturating_add(1);
+        let is_logged = explained.1 <= MAX_EXPLAINED;
+        drop(explained);
+        let explanation = is_logged.then(|| self.explain(token, now))??;
+        // A stranger can have sent parts of it.
+        let safe = |char: char| if char.is_control() { ' ' } else { char };
+        Some(explanation.chars().take(MAX_LOGGED).map(safe).collect())
+    }
+
+    fn check(&self, token: &str, now: i64) -> Result<VerifiedToken, Rejection> {
         match self.cached(token, now)? {
             Some(valid) => Ok(valid),
             None => self.verify_and_cache(&self.current_keys(), token, now),
         }
     }
 
-    /// The claims of a token that was verified before.
-    fn cached(&self, token: &str, now: i64) -> Result<Option<VerifiedToken>, TokenError> {
+    /// Returns the claims of a token from the cache.
+    fn cached(&self, token: &str, now: i64) -> Result<Option<VerifiedToken>, Rejection> {
         if token.len() > MAX_BYTES {
-            return Err(TokenError::Invalid);
+            return Err(Rejection::invalid(format!("it is longer than {MAX_BYTES} bytes")));
         }
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         match keys.valid.get(&digest(token)) {
             Some(token) if token.exp > now => Ok(Some(token)),
-            Some(_) => Err(TokenError::Expired),
+            Some(token) => Err(Rejection::expired(now - token.exp)),
             None => Ok(None),
         }
     }
@@ -171,18 +213,17 @@ impl Verifier {
         Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Verifies a token with these keys, and caches it as verified with them.
-    pub(super) fn verify_and_cache(&self, keys: &KeySet, token: &str, now: i64) -> Result<VerifiedToken, TokenError> {
-        let claims = signed(token, &keys.keys).ok_or(TokenError::Invalid)?;
-        let claims = self.rules.read(&claims.0, now).map_err(|refused| refused.error)?;
+    /// Verifies a token with these keys, and caches it with them.
+    pub(super) fn verify_and_cache(&self, keys: &KeySet, token: &str, now: i64) -> Result<VerifiedToken, Rejection> {
+        let claims = self.rules.read(&signed(token, &keys.keys)?.0, now)?;
         let valid = VerifiedToken(Arc::new(claims));
         keys.valid.insert(digest(token), valid.clone());
         Ok(valid)
     }
 }
 
-/// The token in an `Authorization` header's value.
-pub(super) fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
+/// Returns the token in an `Authorization` header.
+fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
     let value = header.ok_or(TokenError::Missing)?;
     let value = std::str::from_utf8(value).map_err(|_| TokenError::Invalid)?;
     if value.trim().is_empty() {
@@ -191,20 +232,41 @@ pub(super) fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
     bearer(value).ok_or(TokenError::Invalid)
 }
 
-/// The claims of a token that one of the keys has signed. `None` if none has, or if the claims cannot be read.
-pub(super) fn signed(token: &str, keys: &[Key]) -> Option<UniqueObject> {
+/// Returns the claims of a token that one of the keys has signed.
+fn signed(token: &str, keys: &[Key]) -> Result<UniqueObject, Rejection> {
     let header = Header::of(token)?;
+    if !keys.iter().any(|key| key.algorithm == header.alg) {
+        return Err(Rejection::invalid(format!("alg: no key is for {:?}", header.alg)));
+    }
+    let candidates: Vec<&Key> = candidates(&header, keys).collect();
+    if candidates.is_empty() {
+        let known: Vec<&str> = keys.iter().filter_map(|key| key.id.as_deref()).collect();
+        let kid = header.kid.unwrap_or_default();
+        let explanation = format!("kid: no key for {:?} has the ID {kid:?}; known: {}", header.alg, known.join(", "));
+        return Err(Rejection::invalid(explanation));
+    }
+    signed_by(token, &candidates).ok_or_else(|| {
+        Rejection::invalid(format!(
+            "signature: none of {} possible keys signed it, or its claims are not JSON without repeated names",
+            candidates.len()
+        ))
+    })
+}
+
+/// Returns the claims if one of these keys has signed the token, and the claims are readable.
+fn signed_by(token: &str, keys: &[&Key]) -> Option<UniqueObject> {
     let (message, signature) = token.rsplit_once('.')?;
-    let has_signed = |key: &Key| crypto::verify(signature, message.as_bytes(), &key.decoding, key.algorithm);
-    // If one key did not sign the token, another may have.
-    candidates(&header, keys).find(|key| matches!(has_signed(key), Ok(true)))?;
     let (_, claims) = message.split_once('.')?;
+    let has_signed = |key: &&Key| crypto::verify(signature, message.as_bytes(), &key.decoding, key.algorithm);
+    // If one key did not sign the token, another may have.
+    keys.iter().find(|key| matches!(has_signed(key), Ok(true)))?;
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
 }
 
-/// The keys that may have signed a token. A key without an ID may have signed any token. A key with an ID may have signed tokens that
-/// name it or none.
-pub(super) fn candidates<'k>(header: &Header, keys: &'k [Key]) -> impl Iterator<Item = &'k Key> {
+/// Returns the keys that may have signed a token.
+///
+/// A key without an ID may have signed any token. A key with an ID may have signed tokens with this ID or without an ID.
+fn candidates<'k>(header: &Header, keys: &'k [Key]) -> impl Iterator<Item = &'k Key> {
     let of_algorithm = keys.iter().filter(|key| key.algorithm == header.alg);
     of_algorithm.filter(|key| key.id.is_none() || header.kid.is_none() || key.id == header.kid)
 }
@@ -213,7 +275,7 @@ fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }
 
-/// The token of an `Authorization` header's value; `None` unless the scheme is Bearer, in any case.
+/// Returns the token of a header value with the scheme Bearer, ignoring case.
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.trim().split_once(' ')?;
     let token = token.trim_start();

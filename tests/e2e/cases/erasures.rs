@@ -8,7 +8,7 @@ use super::{
     run_table,
 };
 
-const TOO_MANY: &str = "The affiliate has too many records or changes to be erased by a request. Ask the operator of the service to erase it with `compliance erase`.";
+const TOO_MANY: &str = "The affiliate has too many records or changes for one request. Ask the service operator to run `compliance erase`.";
 
 fn erased(urls: usize, cases: usize, incidents: usize, infractions: usize) -> super::Expect {
     let data = format!(r#"{{"urls":{urls},"cases":{cases},"incidents":{incidents},"infractions":{infractions}}}"#);

@@ -75,7 +75,7 @@ pub(super) fn duplicate_item(client_id: &str) -> String {
 }
 
 pub(super) fn bad_country_item(client_id: &str, country: &str) -> String {
-    failed_item("1024", client_id, &format!("{country} is no ISO 3166-1 alpha-2 country code."))
+    failed_item("1024", client_id, &format!("{country} is not a valid ISO 3166-1 alpha-2 country code."))
 }
 
 /// 1020, 1021 or 1025 of an update; `id` may be a reference such as `<1>`.
@@ -93,7 +93,7 @@ pub(super) fn taken_item(id: &str) -> String {
 }
 
 pub(super) fn bad_country_update(id: &str, country: &str) -> String {
-    update_item("1021", "error", id, &format!("{country} is no ISO 3166-1 alpha-2 country code."))
+    update_item("1021", "error", id, &format!("{country} is not a valid ISO 3166-1 alpha-2 country code."))
 }
 
 pub(super) fn unknown_item(id: &str) -> String {
@@ -199,8 +199,9 @@ pub(super) fn gone() -> Expect {
 
 /// 410 of changes.
 pub(super) fn position_gone(position: i64, dropped: i64, last: i64) -> Expect {
-    let msg =
-        format!("The changes after position {position} cannot be read. Those after {dropped} are kept, up to {last}.");
+    let msg = format!(
+        "Changes after position {position} are not available. Available changes follow position {dropped}, up to {last}."
+    );
     refused(410, Code::OutOfRange, "POSITION_GONE", "410", &msg)
 }
 

@@ -493,7 +493,7 @@ async fn a_cut_roster_is_refused_as_a_whole() {
                 assert_eq!(
                     reason,
                     format!(
-                        "The roster lacks 197 affiliates that would be set to terminated, and at most {limit} may be. \
+                        "The sync would set 197 absent affiliates to terminated, and max_absent allows {limit}. \
                          None was changed. If the roster is complete, set max_absent to 197."
                     )
                 );
@@ -524,7 +524,7 @@ async fn a_cut_roster_is_refused_as_a_whole() {
         assert_eq!(responses.message().await.unwrap().unwrap().results.len(), 0);
         let status = responses.message().await.unwrap_err();
         assert_eq!(status.code(), tonic::Code::FailedPrecondition);
-        assert!(status.message().contains("lacks 197 affiliates"), "{status}");
+        assert!(status.message().contains("197 absent affiliates"), "{status}");
         let inactive = "select count(*) from affiliates where company_id = $1 and status = 'inactive'";
         let inactive = sqlx::query_scalar::<_, i64>(inactive).bind(company);
         assert_eq!(inactive.fetch_one(&service.pool).await.unwrap(), 0);

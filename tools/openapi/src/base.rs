@@ -1,10 +1,10 @@
-//! What belongs to no route.
+//! The parts of the document that do not belong to a route.
 
 use docs_pages::Json;
 
 use crate::pattern;
 
-/// What belongs to no route, and, as `inline`, what has no name in the document.
+/// Returns these parts. Its `inline` holds schemas and parameters without a name in the document.
 pub(crate) fn base() -> Json {
     let text = include_str!("base.json").replace("VERSION", env!("CARGO_PKG_VERSION"));
     let mut base = Json::parse(&text);
@@ -12,7 +12,7 @@ pub(crate) fn base() -> Json {
     base
 }
 
-/// What has no name in the document, and is written out where it is used.
+/// Returns a schema or parameter that is written out where it is used.
 pub(crate) fn inline(name: &str) -> Option<Json> {
     base().at("inline").get(name).cloned()
 }

@@ -1,15 +1,15 @@
-//! The comments above the handlers in `rest-gateway/src/routes/`: the documentation of the routes.
+//! Reads the documentation of routes: the comments above the handlers in `rest-gateway/src/routes/`.
 
 use std::{fs, path::Path};
 
-/// What the comment above a handler says: a summary, a description in paragraphs, and a list of facts (`route.rs`).
+/// The comment above a handler: a summary, a description in paragraphs, and a list of facts (see `route.rs`).
 pub(crate) struct Comment {
     pub(crate) summary: String,
     pub(crate) description: String,
     pub(crate) facts: Vec<Fact>,
 }
 
-/// One of them: ``- Key: `value`, `value`. Text``
+/// A fact: ``- Key: `value`, `value`. Text``
 pub(crate) struct Fact {
     pub(crate) key: String,
     pub(crate) values: Vec<String>,
@@ -50,7 +50,7 @@ impl Fact {
     }
 }
 
-/// The paragraphs and the items of lists, each in one line.
+/// Returns paragraphs and list items, each as one line.
 pub(crate) fn blocks<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut blocks = vec![String::new()];
     for line in lines.into_iter().map(str::trim) {

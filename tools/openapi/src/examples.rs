@@ -4,8 +4,9 @@ use docs_pages::Json;
 
 use crate::{record::column, schema};
 
-/// The examples of an operation's `body`, or of its response with a status: those of the operation, or else of the schema.
-/// `@Message` in them stands for the record of this name.
+/// Returns the examples of an operation's `body`, or of its response with a status.
+///
+/// Examples of the operation have precedence over examples of the schema. `@Message` is replaced by the record of this name.
 pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
     let mut all = all();
     let of_operation = all.at("operations").get(operation).and_then(|examples| examples.get(of)).cloned();
@@ -18,7 +19,7 @@ pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
     Some(Json::parse(&text.replace("VERSION", env!("CARGO_PKG_VERSION"))))
 }
 
-/// The value of a column in the example of a record.
+/// Returns the value of a column in the example of a record.
 pub(crate) fn of_column(name: &str) -> Option<Json> {
     let mut all = all();
     let mut values = all.at("records").entries().iter().flat_map(|(message, record)| {
@@ -33,7 +34,7 @@ fn all() -> Json {
     Json::parse(include_str!("examples.json"))
 }
 
-/// A record with all of its fields: those that have no value are null.
+/// Completes a record: fields without a value become null.
 fn whole(message: &str, record: &Json) -> Json {
     let written = schema::message(message).fields.iter().filter(|field| field.form != "omitted");
     Json::object(written.map(|field| (field.name, record.get(field.name))))

@@ -1,10 +1,10 @@
-//! Makes `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables of `docs/reference/`. They follow from
-//! what the service uses: the comments above the handlers, the descriptions and rules of `proto/`, and the table of errors. So
-//! they cannot say anything else than it does. What belongs to no route is in `base.json`.
+//! Makes `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables of `docs/reference/`.
 //!
-//! The crates that derive such documents need Rust types of all bodies, but JSON is mapped from messages here. Those that
-//! model the format lack parts of it (headers that are required, shared parameters). So the document is plain
-//! JSON, and linters check its form.
+//! The sources are what the service runs: the comments above the handlers, the descriptions and rules of `proto/`, and the error
+//! table. So the documents match the service. `base.json` has what does not belong to a route.
+//!
+//! Crates that derive OpenAPI documents need Rust types for all bodies, but this service maps JSON from messages. Crates that
+//! model the format lack required headers and shared parameters. So the document is plain JSON, and linters check its form.
 
 mod base;
 mod comment;
@@ -30,11 +30,11 @@ use rest_gateway::ROUTES;
 pub use reference::with_generated_parts;
 use route::DocumentedRoute;
 
-/// The text of the document.
+/// Returns the OpenAPI document as text.
 ///
 /// # Panics
 ///
-/// If the documentation of a route is not complete.
+/// If the documentation of a route is incomplete.
 pub fn document() -> String {
     let mut paths: Vec<(&str, Vec<(&str, Json)>)> = Vec::new();
     let mut responses = BTreeMap::new();

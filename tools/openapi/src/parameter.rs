@@ -1,4 +1,4 @@
-//! Parameters of paths and queries.
+//! Path and query parameters.
 
 use compliance_api::{
     MAX_ID,
@@ -12,25 +12,25 @@ use crate::{
     schema::{choice, message, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
-/// The ID at the end of a path: of what, in words.
+/// The ID at the end of a path. `of` says in words what it identifies.
 pub(crate) fn path_id(of: &str) -> Json {
     object! {
         "name": "id",
         "in": "path",
         "required": true,
-        "description": format!("ID {of}, assigned by the service. Anything else is an unknown ID: 404."),
+        "description": format!("ID {of}, assigned by the service. Any other value is an unknown ID: 404."),
         "schema": object! { "type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID },
         "example": 1,
     }
 }
 
-/// The texts in a path: the fields of a request, which has this name.
+/// The texts in a path: the fields of the request with this name.
 pub(crate) fn of_path(request: &str) -> impl Iterator<Item = Json> {
     message(request).fields.iter().map(path_text)
 }
 
 pub(crate) fn path_text(field: &Field) -> Json {
-    assert!(field.kind == Kind::Text && field.required, "{} is no text that is always there", field.name);
+    assert!(field.kind == Kind::Text && field.required, "{} is not a required text", field.name);
     let parameter = object! {
         "name": field.name,
         "in": "path",
@@ -38,16 +38,13 @@ pub(crate) fn path_text(field: &Field) -> Json {
         "description": field.doc,
         "schema": input::required_text(field),
     };
-    match examples::of_column(field.name) {
-        Some(example) => parameter.with("example", example),
-        None => parameter,
-    }
+    parameter.with_some("example", examples::of_column(field.name))
 }
 
-/// The parameters of a query: the fields of its request, which has this name, or one of them.
+/// The query parameters: the fields of the request with this name, or one of its fields.
 pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
     let (request, only) = request.split_once('.').map_or((request, None), |(request, only)| (request, Some(only)));
-    // The ID of one record is in the path.
+    // The path has the ID of a single record.
     let is_in_path = request.starts_with("Get") || request == "ListWebhookDeliveriesRequest";
     let fields = message(request).fields.iter().filter(move |field| only.is_none_or(|only| field.name == only));
     fields.filter(move |field| field.name != "id" || !is_in_path).map(query_parameter)
@@ -56,7 +53,7 @@ pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
 fn query_parameter(field: &Field) -> Json {
     let name = field.name;
     let mut schema = match (choices(field), field.kind) {
-        // The values of a list are separated by commas.
+        // Commas separate the values of a list.
         _ if field.is_list => {
             let one = format!("({})", field.one_of.join("|"));
             object! { "type": "string", "pattern": format!("^{one}(,{one})*$") }
@@ -72,32 +69,28 @@ fn query_parameter(field: &Field) -> Json {
         }
         (None, _) => input::required_text(field),
     };
-    for (key, bound) in [("minimum", field.at_least), ("maximum", field.at_most)] {
-        if let Some(bound) = bound {
-            schema = schema.with(key, bound);
-        }
-    }
-    schema = match name {
-        "per_page" => schema.with("default", 100),
-        "page" => schema.with("default", 1),
-        "limit" => schema.with("default", if field.at_most == Some(1000) { 100 } else { 20 }),
-        "sort_by" => schema.with("default", "id"),
-        "sort_dir" => schema.with("default", "desc"),
-        _ => schema,
+    let default = match name {
+        "per_page" => Some(Json::of(&100)),
+        "page" => Some(Json::of(&1)),
+        "limit" => Some(Json::of(&if field.at_most == Some(1000) { 100 } else { 20 })),
+        "sort_by" => Some(Json::of("id")),
+        "sort_dir" => Some(Json::of("desc")),
+        _ => None,
     };
+    schema =
+        schema.with_some("minimum", field.at_least).with_some("maximum", field.at_most).with_some("default", default);
     let mut description = field.doc.to_owned();
     if let Some(vocabulary) = vocabulary_of_filter(name) {
-        // For pages that offer the names.
+        // For pages that offer a choice of names.
         schema = schema.with("x-vocabulary", names_by_id(vocabulary));
         description += &vocabulary_sentence(vocabulary, true);
     }
     let parameter = object! { "name": name, "in": "query", "required": field.required, "description": description };
     // An empty parameter is absent.
-    let parameter = if field.required { parameter } else { parameter.with("allowEmptyValue", true) };
-    parameter.with("schema", schema)
+    parameter.with_some("allowEmptyValue", (!field.required).then_some(true)).with("schema", schema)
 }
 
-/// The values of a parameter that is one of a few.
+/// The values of a flag or an enum.
 pub(crate) fn choices(field: &Field) -> Option<Vec<String>> {
     Some(match field.kind {
         Kind::Flag => vec!["yes".to_owned(), "no".to_owned()],

@@ -14,7 +14,7 @@ use crate::{
     schema::{YES_NO, choice, closed, integer, list_of, message, nullable, range, reference, vocabulary_sentence},
 };
 
-/// The schema of a message. Every field is always there; what is not known is null.
+/// Returns the schema of a message. All fields are always present; unknown values are null.
 pub(crate) fn schema(name: &str) -> Json {
     let message = message(name);
     let written = message.fields.iter().filter(|field| field.form != "omitted");
@@ -41,7 +41,7 @@ fn property(message: &str, field: &Field) -> Json {
     schema.with("description", format!("{}{names}", field.doc))
 }
 
-/// What is known of the values of a field.
+/// Returns the schema of a field's value.
 fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     let text = object! { "type": "string" };
     match (field.form, field.kind) {
@@ -62,12 +62,12 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     }
 }
 
-/// The result codes of an item of a roster.
+/// The result codes of a roster item.
 const SYNC_CODES: [&str; 3] = ["1020", "1021", "1023"];
-/// What becomes of an item of a roster.
+/// The outcomes of a roster item.
 const SYNC_OUTCOMES: [&str; 4] = ["created", "updated", "unchanged", "refused"];
 
-/// Messages whose integers are no IDs.
+/// Messages whose integers are numbers of records.
 const COUNTS: [&str; 7] = [
     "CaseOverview",
     "OpenCasesByRisk",
@@ -93,7 +93,7 @@ fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64,
     }
 }
 
-/// The column that a field of a record is read from.
+/// Returns the column of a record's field.
 pub(crate) fn column(message: &str, name: &str) -> Option<Column> {
     fn of<R: Record>(name: &str) -> Option<Column> {
         R::field(name).map(|field| field.column)
@@ -106,7 +106,7 @@ pub(crate) fn column(message: &str, name: &str) -> Option<Column> {
     }
 }
 
-/// The rules by which a column is written, if partners write it.
+/// Returns the rules for writing a column, if partners can write it.
 fn rules_of_column(column: Column) -> Option<&'static Field> {
     let is_same = |other: &Column| (other.table, other.name, other.form) == (column.table, column.name, column.form);
     let written = AffiliateInput::FIELDS.iter().find(|field| is_same(&field.column))?;

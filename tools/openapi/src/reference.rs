@@ -1,4 +1,4 @@
-//! The parts of `docs/reference/` that are made from the contract: tables between markers.
+//! The generated tables in `docs/reference/`, between markers.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::{
     schema::{message, range},
 };
 
-/// Returns a page with every part between its markers made again.
+/// Returns a page with every part between markers generated again.
 ///
 /// A part begins with `<!-- generated: NAME -->` and ends with `<!-- end -->`.
 ///
@@ -127,10 +127,10 @@ fn vocabulary(name: &str) -> String {
     names.collect::<Vec<_>>().join(" · ") + "\n"
 }
 
-/// What a partner may be refused for.
+/// The reasons for errors that partners can get.
 fn refusals() -> String {
     let mut reasons: Vec<Reason> = reasons().collect();
-    // These are errors of gRPC.
+    // Only gRPC has these.
     reasons.retain(|reason| !matches!(reason, Reason::ContentTypeInvalid | Reason::CompressionUnsupported));
     reasons.sort_by_key(|reason| meaning(*reason).http);
     let mut table = "| Status | `code` | Why | Over gRPC |\n|---|---|---|---|\n".to_owned();

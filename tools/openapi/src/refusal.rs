@@ -1,4 +1,4 @@
-//! Responses of refusals, made from the contract's table of errors.
+//! Error responses, made from the contract's error table.
 
 use compliance_api::{
     description,
@@ -17,26 +17,26 @@ pub(crate) const IGNORED_FIELDS: &str = "X-Ignored-Fields";
 pub(crate) const ETAG: &str = "ETag";
 pub(crate) const RATE_LIMIT: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
-/// References to headers.
+/// Returns references to headers.
 pub(crate) fn header_references<'a>(headers: impl IntoIterator<Item = &'a str>) -> Json {
     Json::object(headers.into_iter().map(|name| {
-        // One header may have several descriptions.
+        // A header can have several descriptions.
         let header = if name.starts_with(ETAG) { ETAG } else { name };
         (header, object! { "$ref": format!("#/components/headers/{name}") })
     }))
 }
 
-/// Every reason of the contract.
+/// Returns every reason of the contract.
 pub(crate) fn reasons() -> impl Iterator<Item = Reason> {
     (1..).map_while(|number| Reason::try_from(number).ok())
 }
 
-/// The reason of a name.
+/// Returns the reason with a name.
 pub(crate) fn reason(name: &str) -> Reason {
     reasons().find(|reason| format!("{reason:?}") == name).unwrap_or_else(|| panic!("there is no reason {name}"))
 }
 
-/// The reasons of an operation that have the same status: one response.
+/// The reasons of an operation with the same status: one response.
 pub(crate) struct Group {
     pub(crate) status: StatusCode,
     reasons: Vec<Reason>,
@@ -57,11 +57,11 @@ pub(crate) fn groups(reasons: &[Reason]) -> Vec<Group> {
 }
 
 impl Group {
-    /// The name of its component.
+    /// Returns the component's name.
     pub(crate) fn name(&self) -> String {
         match self.status {
             StatusCode::UNAUTHORIZED => "Unauthorized".to_owned(),
-            // Operations for everybody have fewer reasons for it, but the same response.
+            // Operations without a token have fewer reasons, but the same response.
             StatusCode::SERVICE_UNAVAILABLE => "Unavailable".to_owned(),
             _ => self.reasons.first().map(|reason| format!("{reason:?}")).unwrap_or_default(),
         }
@@ -102,7 +102,7 @@ impl Group {
             StatusCode::BAD_REQUEST | StatusCode::EXPECTATION_FAILED => (&[REQUEST_ID], false),
             StatusCode::UNAUTHORIZED => (&[REQUEST_ID, IGNORED_PARAMETERS, "WWW-Authenticate"], false),
             StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, "Retry-After"], true),
-            // A connection too many is refused before anything is read from it.
+            // The service rejects an excess connection before it reads from it.
             StatusCode::SERVICE_UNAVAILABLE => (&["Retry-After"], true),
             // The body was not read.
             StatusCode::PAYLOAD_TOO_LARGE => (&[REQUEST_ID, IGNORED_PARAMETERS], true),
@@ -112,7 +112,7 @@ impl Group {
     }
 }
 
-/// The body of a refusal for a reason.
+/// Returns an example of the body for a reason.
 fn example(reason: Reason) -> Json {
     let error = sample(reason);
     let body = if reason == Reason::InvalidFields {
@@ -134,7 +134,7 @@ fn example(reason: Reason) -> Json {
     object! { "summary": description::reason(reason), "value": body }
 }
 
-/// An error of a reason, as callers receive it.
+/// Returns an error with a reason, as callers receive it.
 fn sample(reason: Reason) -> Error {
     match reason {
         Reason::TokenMissing => TokenError::Missing.into(),
@@ -165,7 +165,7 @@ fn sample(reason: Reason) -> Error {
         Reason::CoreUnavailable => Error::core_unavailable(),
         Reason::DeadlineExceeded => Error::deadline_exceeded(),
         Reason::UnknownPath => Error::unknown_path(),
-        // No operation of partners is refused for the other reasons.
+        // Partner operations never fail for other reasons.
         other => Error { reason: other, ..Error::internal() },
     }
 }
@@ -177,7 +177,7 @@ fn violations() -> Violations {
     violations
 }
 
-/// The result code of a reason, as a text.
+/// Returns the result code of a reason, as text.
 fn code(reason: Reason) -> String {
     i32::from(meaning(reason).result).to_string()
 }

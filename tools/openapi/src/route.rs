@@ -1,21 +1,21 @@
-//! One route in the document: what its operation takes, and every response that it can give.
+//! A route in the document: parameters, body and responses of its operation.
 //!
-//! These facts of a handler's comment are known:
+//! A handler's comment can state these facts:
 //!
-//! - ``Operation: `id` ``; generated clients name their functions after it. The contract's operation of this name says which scope it needs.
-//! - ``Path: of the affiliate``: what the ID at the end of the path is of.
-//! - ``Path: `Message` ``: the fields of a request, which are texts, as parameters of the path.
-//! - ``Query: `Message` ``: the fields of a request, as parameters.
-//! - ``Header: `If-Match` ``: a header of the request, or another parameter that no message has.
+//! - ``Operation: `id` ``: names the operation, and functions in generated clients. The contract's operation with this name has the scope.
+//! - ``Path: of the affiliate``: what the ID at the end of the path identifies.
+//! - ``Path: `Message` ``: the fields of a request, which are texts, as path parameters.
+//! - ``Query: `Message` ``: the fields of a request, as query parameters.
+//! - ``Header: `If-Match` ``: a request header, or another parameter without a message field.
 //! - ``Body: `Schema | Schema` ``: one of these schemas.
-//! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers of its own. `[Schema]` is a list; `text/html` is
-//!   content of that type, and with a schema, what the response holds if `Accept` asks for that type.
-//! - ``Refused: `Reason` ``: reasons for which it is refused, besides those that the rest implies.
-//! - ``Content: `Schema` ``: a response that may be cached.
+//! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers. `[Schema]` is a list. `text/html` is content of that
+//!   type; with a schema, it is the content if `Accept` asks for that type.
+//! - ``Refused: `Reason` ``: further reasons for errors, besides the reasons that other facts imply.
+//! - ``Content: `Schema` ``: a response that clients can cache.
 //! - ``Files: `page` ``: the files of a page.
 //!
-//! `examples.json` has the examples of records, of the schemas that hold one, and of operations, by the status of the response.
-//! An operation that returns such a schema needs no example of its own.
+//! `examples.json` has examples of records, schemas and operations. Examples of operations are listed by response status. An
+//! operation uses the examples of its schema if it has none.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ use crate::{
     schema::{list_of, reference},
 };
 
-/// What a response holds instead of JSON if the request asks for it, by its media type.
+/// Key for content other than JSON that a request can ask for, by media type.
 const OTHER_CONTENT: &str = "x-other-content";
 
 const OF_EVERYBODY: [Reason; 3] = [Reason::HostInvalid, Reason::ExpectationFailed, Reason::Overloaded];
@@ -50,13 +50,13 @@ const OF_PARTNERS: [Reason; 8] = [
     Reason::DeadlineExceeded,
 ];
 
-/// A route with what the comment above its handler says: an operation of OpenAPI, and the reasons for which it is refused.
+/// A route with the facts in its handler's comment: an OpenAPI operation, and its reasons for errors.
 pub(crate) struct DocumentedRoute {
     pub(crate) id: String,
     tag: &'static str,
     comment: Comment,
     needs_token: bool,
-    /// The scope that the token needs, if it needs one.
+    /// The scope that the token needs, if any.
     scope: Option<&'static str>,
     parameters: Vec<Json>,
     body: Option<Json>,
@@ -85,7 +85,7 @@ impl DocumentedRoute {
         if needs_token {
             documented.reasons.extend(OF_PARTNERS);
             if route.method != "get" {
-                // A condition that the operation does not take is a violation.
+                // A condition that the operation does not support is a violation.
                 documented.reasons.push(Reason::InvalidFields);
             }
         }
@@ -130,7 +130,7 @@ impl DocumentedRoute {
             "Files" => {
                 let console = pages::console(b"{}".to_vec(), &[]);
                 let page = if value() == "docs" { &pages::DOCS } else { &console };
-                // JSON has an operation of its own.
+                // JSON has a separate operation.
                 let texts = || page.files().filter(|(_, kind)| *kind != "application/json");
                 let names: Vec<&str> = texts().map(|(name, _)| name).collect();
                 let mut file = inline("File").expect("it is there");
@@ -147,12 +147,12 @@ impl DocumentedRoute {
         }
     }
 
-    /// A response, and none with its status for another reason.
+    /// Adds a response. It replaces the response for reasons with the same status.
     fn respond(&mut self, status: StatusCode, values: &[String], text: &str) {
         let (headers, contents): (Vec<&String>, Vec<_>) =
             values.iter().partition(|value| *value == "Location" || value.starts_with(ETAG));
         let mut response = object! { "description": text };
-        // A connection too many is refused before anything is read from it.
+        // The service rejects an excess connection before it reads from it.
         if status != StatusCode::SERVICE_UNAVAILABLE {
             let limited = RATE_LIMIT.iter().filter(|_| self.needs_token).copied();
             let ignored = self.needs_token.then_some(IGNORED_PARAMETERS);
@@ -169,7 +169,7 @@ impl DocumentedRoute {
             response = response.with("content", Json::object(content));
         }
         if !texts.is_empty() {
-            // Generators make one type of all contents: with texts beside JSON, generated clients would lose the type of the JSON.
+            // Generators make one type for all contents. Beside texts, generated clients would lose the type of the JSON.
             let key = if has_json { OTHER_CONTENT } else { "content" };
             let text = |value: &String| (value.clone(), object! { "schema": object! { "type": "string" } });
             response = response.with(key, Json::object(texts.into_iter().map(text)));
@@ -178,75 +178,68 @@ impl DocumentedRoute {
         self.responses.push((status, response));
     }
 
-    /// Content that a client keeps until it has changed.
+    /// Adds the responses for content that clients can cache.
     fn cached(&mut self, contents: &[String]) {
         self.parameters.extend(inline("If-None-Match"));
         self.respond(StatusCode::OK, &[&["ETag".to_owned()], contents].concat(), "The content.");
-        self.respond(StatusCode::NOT_MODIFIED, &["ETag".to_owned()], "It has not changed.");
+        self.respond(StatusCode::NOT_MODIFIED, &["ETag".to_owned()], "The content is unchanged.");
     }
 
-    /// A body of a schema, with its examples.
+    /// Returns a body with a schema and its examples.
     fn json(&self, of: &str, schema: &str) -> Json {
         let content = object! { "schema": named(schema) };
-        match examples::of(&self.id, of, schema) {
-            Some(examples) => content.with("examples", examples),
-            None => content,
-        }
+        content.with_some("examples", examples::of(&self.id, of, schema))
     }
 
-    /// The responses of refusals.
+    /// Returns the error responses.
     pub(crate) fn refusals(&self) -> Vec<Group> {
         refusal::groups(&self.reasons)
     }
 
-    /// The operation as the document has it.
+    /// Returns the operation in the document.
     pub(crate) fn into_json(self) -> Json {
         let refusals = self.refusals();
         let mut responses = self.responses;
         responses.extend(refusals.iter().map(|group| (group.status, group.reference())));
         responses.sort_by_key(|(status, _)| *status);
         let scope = self.scope.map(|scope| format!(" The token needs the scope `{scope}`."));
-        let mut json = object! {
+        let security = match self.scope {
+            _ if !self.needs_token => Some(Json::of(&[(); 0])),
+            scope => scope.map(|scope| Json::of(&[object! { "bearer": [scope] }])),
+        };
+        let responses = responses.into_iter().map(|(status, response)| (status.as_str().to_owned(), response));
+        let json = object! {
             "operationId": self.id,
             "tags": [self.tag],
             "summary": self.comment.summary,
             "description": self.comment.description + &scope.unwrap_or_default(),
         };
-        if !self.needs_token {
-            json = json.with("security", [(); 0]);
-        } else if let Some(scope) = self.scope {
-            json = json.with("security", [object! { "bearer": [scope] }]);
-        }
-        json = json.with("parameters", self.parameters);
-        if let Some(body) = self.body {
-            json = json.with("requestBody", body);
-        }
-        json.with(
-            "responses",
-            Json::object(responses.into_iter().map(|(status, response)| (status.as_str().to_owned(), response))),
-        )
+        json.with_some("security", security)
+            .with("parameters", self.parameters)
+            .with_some("requestBody", self.body)
+            .with("responses", Json::object(responses))
     }
 }
 
-/// The scope that an operation needs, by its name in the document.
+/// Returns the scope that an operation needs, by its name in the document.
 fn scope_of(id: &str) -> Option<&'static str> {
     let is_named = |operation: &&Operation| {
         let name = operation.path.rsplit('/').next().unwrap_or_default();
         name.eq_ignore_ascii_case(id)
     };
     match Operation::ALL.iter().find(is_named)?.authorization {
-        // Partners need the scope that is for one operation, if there is one.
+        // Partners need the scope of the operation, if it has one.
         Authorization::Scope(scopes) => scopes.last().copied(),
         Authorization::Open | Authorization::Token => None,
     }
 }
 
-/// The schema of a name, of `[a list]`, or of one `of | several`.
-fn named(text: &str) -> Json {
+/// Returns the schema with a name, of `[a list]`, or of one `of | several`.
+pub(crate) fn named(text: &str) -> Json {
     if let Some(items) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         return list_of(named(items));
     }
-    // What is in a list is not split.
+    // A list is not split.
     let mut parts: Vec<String> = Vec::new();
     for part in text.split(" | ") {
         match parts.last_mut() {
@@ -258,13 +251,9 @@ fn named(text: &str) -> Json {
         [name] => inline(name).unwrap_or_else(|| reference(name)),
         several => {
             let schemas: Vec<Json> = several.iter().map(|name| named(name)).collect();
-            // What would be written has the code of what was.
+            // Results of a dry run have the codes of real results.
             let overlap = several.iter().any(|name| name.ends_with("Valid"));
-            if overlap {
-                object! { "anyOf": schemas }
-            } else {
-                object! { "oneOf": schemas }
-            }
+            Json::object([(if overlap { "anyOf" } else { "oneOf" }, schemas)])
         }
     }
 }

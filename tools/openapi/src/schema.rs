@@ -1,4 +1,4 @@
-//! What schemas are made of.
+//! Building blocks of schemas.
 
 use compliance_api::{
     catalogue::Vocabulary,
@@ -7,43 +7,43 @@ use compliance_api::{
 use docs_pages::{Json, object};
 use serde::Serialize;
 
-/// The message of a name.
+/// Returns the message with a name.
 pub(crate) fn message(name: &str) -> &'static Message {
     Message::of(name).unwrap_or_else(|| panic!("no message {name}"))
 }
 
-/// A reference to a schema.
+/// Returns a reference to a schema.
 pub(crate) fn reference(name: &str) -> Json {
     object! { "$ref": format!("#/components/schemas/{name}") }
 }
 
-/// A list of what a schema describes.
+/// Returns the schema of a list.
 pub(crate) fn list_of(items: Json) -> Json {
     object! { "type": "array", "items": items }
 }
 
-/// No value.
+/// Returns the schema of null.
 pub(crate) fn null() -> Json {
     object! { "type": "null" }
 }
 
-/// An integer of so many bits within a range.
+/// Returns the schema of an integer with this number of bits, within a range.
 pub(crate) fn integer(bits: u32, (least, most): (i64, i64)) -> Json {
     object! { "type": "integer", "format": format!("int{bits}"), "minimum": least, "maximum": most }
 }
 
-/// The range of a field's rules, or else of its bits.
+/// Returns the range that a field's rules allow, or its bits.
 pub(crate) fn range(bits: u32, rules: &Field) -> (i64, i64) {
     let (least, most) = if bits == 32 { (i32::MIN.into(), i32::MAX.into()) } else { (i64::MIN, i64::MAX) };
     (rules.at_least.unwrap_or(least), rules.at_most.unwrap_or(most))
 }
 
-/// Any of these schemas.
+/// Returns a schema for any of these schemas.
 pub(crate) fn any_of(schemas: impl IntoIterator<Item = Json>) -> Json {
     object! { "anyOf": schemas.into_iter().collect::<Vec<_>>() }
 }
 
-/// A schema that also allows null.
+/// Returns the schema that also allows null.
 pub(crate) fn nullable(mut schema: Json) -> Json {
     match schema.get("type") {
         Some(kind) if schema.get("enum").is_none() => {
@@ -57,8 +57,7 @@ pub(crate) fn nullable(mut schema: Json) -> Json {
 /// The values of a flag.
 pub(crate) const YES_NO: &[&str] = &["yes", "no"];
 
-/// Lists of values that have a name in the document, so that a generated client has one type for them, wherever they are
-/// used.
+/// Value lists with a name in the document, so a generated client has one type for each.
 pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     let status = message("AffiliateInput").field("status");
     [
@@ -68,7 +67,7 @@ pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     ]
 }
 
-/// The schema of a text that is one of these.
+/// Returns the schema of a text that is one of these values.
 pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     let is_same = |others: &[&str]| others.iter().copied().eq(values.iter().map(AsRef::as_ref));
     match named_choices().into_iter().find(|(_, others)| is_same(others)) {
@@ -77,33 +76,33 @@ pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     }
 }
 
-/// The schema of a text that is one of these, written out.
+/// Returns the same schema, written out.
 pub(crate) fn one_of_texts(values: &[impl Serialize]) -> Json {
     object! { "type": "string", "enum": values }
 }
 
-/// An object that always has these properties.
+/// Returns the schema of an object that always has these properties.
 pub(crate) fn closed(properties: Vec<(&str, Json)>) -> Json {
     let required: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
     object! { "type": "object", "required": required, "properties": Json::object(properties) }
 }
 
-/// The names that a company starts with, as a sentence: with their IDs if these are filters.
+/// Returns a sentence with the names that a company starts with, and optionally their IDs.
 pub(crate) fn vocabulary_sentence(vocabulary: Vocabulary, with_ids: bool) -> String {
     let names = vocabulary
         .defaults()
         .iter()
         .enumerate()
         .map(|(index, name)| if with_ids { format!("{} {name}", index + 1) } else { (*name).to_owned() });
-    format!(" Every company starts with: {}. It may add its own names.", names.collect::<Vec<_>>().join(", "))
+    format!(" Every company starts with: {}. It can add its own names.", names.collect::<Vec<_>>().join(", "))
 }
 
-/// The names that a company starts with, by ID.
+/// Returns the names that a company starts with, by ID.
 pub(crate) fn names_by_id(vocabulary: Vocabulary) -> Json {
     Json::object(vocabulary.defaults().iter().enumerate().map(|(index, name)| ((index + 1).to_string(), *name)))
 }
 
-/// The vocabulary whose IDs a filter takes.
+/// Returns the vocabulary whose IDs a filter takes.
 pub(crate) fn vocabulary_of_filter(name: &str) -> Option<Vocabulary> {
     match name {
         "incident_status_id" => Some(Vocabulary::UrlIncidentStatus),

@@ -1,60 +1,57 @@
-//! The schemas that follow from the contract, by name: of records, of bodies and of envelopes.
+//! The named schemas of records, bodies and envelopes, made from the contract.
 
-use compliance_api::{description, error::ResultCode};
+use compliance_api::{
+    description::{self, Kind, Message},
+    error::ResultCode,
+};
 use docs_pages::{Json, object};
 
 use crate::{
     input, record,
-    schema::{closed, list_of, named_choices, one_of_texts, reference},
+    route::named,
+    schema::{closed, message, named_choices, one_of_texts, reference},
 };
 
-/// All of them.
+/// Envelopes with data: name, result, and the message in `data`, in brackets for a list.
+const ENVELOPES: [(&str, ResultCode, &str); 22] = [
+    ("AffiliateFound", ResultCode::Found, "Affiliate"),
+    ("AffiliateList", ResultCode::Found, "[Affiliate]"),
+    ("UrlFound", ResultCode::Found, "ComplianceUrl"),
+    ("UrlList", ResultCode::Found, "[ComplianceUrl]"),
+    ("CaseFound", ResultCode::Found, "ComplianceCase"),
+    ("CaseList", ResultCode::Found, "[ComplianceCase]"),
+    ("UrlsFound", ResultCode::Found, "[ComplianceUrl]"),
+    ("OverviewFound", ResultCode::Found, "Overview"),
+    ("AffiliatesSynced", ResultCode::Saved, "BatchSyncAffiliatesResponse"),
+    ("AffiliatesPartlySynced", ResultCode::UpdateFailed, "BatchSyncAffiliatesResponse"),
+    ("AffiliateErased", ResultCode::Saved, "EraseAffiliateResponse"),
+    ("VocabulariesFound", ResultCode::Found, "[VocabularyNames]"),
+    ("ChangesFound", ResultCode::Found, "ListChangesResponse"),
+    ("WebhookFound", ResultCode::Found, "Webhook"),
+    ("WebhooksFound", ResultCode::Found, "[Webhook]"),
+    ("WebhookTested", ResultCode::Found, "TestWebhookResponse"),
+    ("WebhookDeliveriesFound", ResultCode::Found, "[WebhookDelivery]"),
+    ("WebhookCreated", ResultCode::Saved, "CreateWebhookResponse"),
+    ("WebhookUpdated", ResultCode::Saved, "Webhook"),
+    ("WebhookSecretRotated", ResultCode::Saved, "RotateWebhookSecretResponse"),
+    ("WebhookDeleted", ResultCode::Saved, ""),
+    ("AuditFound", ResultCode::Found, "SearchChangesResponse"),
+];
+
+/// The envelopes with `meta`.
+const PAGES: [&str; 2] = ["UrlList", "CaseList"];
+
+/// Returns all schemas.
 pub(crate) fn all() -> Vec<(String, Json)> {
     let mut all = Vec::new();
-    for (name, kind) in [("Affiliate", "Affiliate"), ("ComplianceUrl", "Url"), ("ComplianceCase", "Case")] {
-        all.push((name.to_owned(), record::schema(name)));
-        all.push((format!("{kind}Found"), found(reference(name), false)));
-        all.push((format!("{kind}List"), found(list_of(reference(name)), kind != "Affiliate")));
+    add_records(message("PageMeta"), &mut all);
+    for (name, result, data) in ENVELOPES {
+        let data = (!data.is_empty()).then(|| {
+            add_records(message(data.trim_matches(['[', ']'])), &mut all);
+            named(data)
+        });
+        all.push((name.to_owned(), envelope(result, FOUND_DETAIL, data, PAGES.contains(&name))));
     }
-    for name in ["Infraction", "Incident", "PageMeta"] {
-        all.push((name.to_owned(), record::schema(name)));
-    }
-    all.push(("UrlsFound".to_owned(), found(list_of(reference("ComplianceUrl")), false)));
-    all.push(("OverviewFound".to_owned(), found(reference("Overview"), false)));
-    let synced = || Some(reference("BatchSyncAffiliatesResponse"));
-    for (name, result) in
-        [("AffiliatesSynced", ResultCode::Saved), ("AffiliatesPartlySynced", ResultCode::UpdateFailed)]
-    {
-        all.push((name.to_owned(), envelope(result, FOUND_DETAIL, synced(), false)));
-    }
-    all.extend(SYNC.map(|name| (name.to_owned(), record::schema(name))));
-    let erased = Some(reference("EraseAffiliateResponse"));
-    all.push(("AffiliateErased".to_owned(), envelope(ResultCode::Saved, FOUND_DETAIL, erased, false)));
-    all.push(("EraseAffiliateResponse".to_owned(), record::schema("EraseAffiliateResponse")));
-    all.push(("VocabulariesFound".to_owned(), found(list_of(reference("VocabularyNames")), false)));
-    all.extend(["VocabularyNames", "VocabularyEntry"].map(|name| (name.to_owned(), record::schema(name))));
-    all.push(("ChangesFound".to_owned(), found(reference("ListChangesResponse"), false)));
-    for (name, data) in [
-        ("WebhookFound", reference("Webhook")),
-        ("WebhooksFound", list_of(reference("Webhook"))),
-        ("WebhookTested", reference("TestWebhookResponse")),
-        ("WebhookDeliveriesFound", list_of(reference("WebhookDelivery"))),
-    ] {
-        all.push((name.to_owned(), found(data, false)));
-    }
-    for (name, data) in [
-        ("WebhookCreated", Some(reference("CreateWebhookResponse"))),
-        ("WebhookUpdated", Some(reference("Webhook"))),
-        ("WebhookSecretRotated", Some(reference("RotateWebhookSecretResponse"))),
-        ("WebhookDeleted", None),
-    ] {
-        all.push((name.to_owned(), envelope(ResultCode::Saved, FOUND_DETAIL, data, false)));
-    }
-    all.extend(WEBHOOK.map(|name| (name.to_owned(), record::schema(name))));
-    all.push(("AuditFound".to_owned(), found(reference("SearchChangesResponse"), false)));
-    let changes = ["ListChangesResponse", "SearchChangesResponse", "Change", "FieldChange"];
-    all.extend(changes.map(|name| (name.to_owned(), record::schema(name))));
-    all.extend(OVERVIEW.iter().map(|name| ((*name).to_owned(), record::schema(name))));
     all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
     all.extend(input::all());
     for (name, result, keys) in RESULTS {
@@ -66,26 +63,20 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all
 }
 
-/// What the result of a sync consists of.
-const SYNC: [&str; 4] = ["BatchSyncAffiliatesResponse", "AffiliateSyncResult", "AbsentAffiliate", "FieldViolation"];
+/// Adds the schema of a message, and of the messages within it.
+fn add_records(message: &Message, all: &mut Vec<(String, Json)>) {
+    if all.iter().any(|(name, _)| name == message.name) || message.name == "Timestamp" {
+        return;
+    }
+    all.push((message.name.to_owned(), record::schema(message.name)));
+    for field in message.fields {
+        if let Kind::Message(inner) = field.kind {
+            add_records(inner, all);
+        }
+    }
+}
 
-/// What responses about webhooks consist of.
-const WEBHOOK: [&str; 5] =
-    ["Webhook", "CreateWebhookResponse", "RotateWebhookSecretResponse", "TestWebhookResponse", "WebhookDelivery"];
-
-/// What the overview consists of.
-const OVERVIEW: [&str; 8] = [
-    "Overview",
-    "CaseOverview",
-    "OpenCasesByRisk",
-    "OpenCasesByAge",
-    "OverdueCase",
-    "UrlOverview",
-    "InfractionOverview",
-    "OverviewWeek",
-];
-
-/// The results of writes: name, code, and the keys of `detail` in addition to the sentence. A key with a question mark can be absent.
+/// Results of writes: name, code, and the keys of `detail` besides `msg`. A key with a question mark can be absent.
 const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("AffiliateCreated", ResultCode::Saved, &["affiliate_id", "client_affiliate_id"]),
     ("AffiliateValid", ResultCode::Saved, &["client_affiliate_id"]),
@@ -106,15 +97,10 @@ const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("IncidentUnknown", ResultCode::NotFound, &[]),
 ];
 
-/// The name of the detail of every read.
+/// The schema of `detail` with only `msg`.
 const FOUND_DETAIL: &str = "FoundDetail";
 
-/// The envelope of a read.
-fn found(data: Json, has_meta: bool) -> Json {
-    envelope(ResultCode::Found, FOUND_DETAIL, Some(data), has_meta)
-}
-
-/// An envelope, whose `detail` has a schema of this name: so generated clients have a type for it.
+/// An envelope. `detail` is the name of a schema, so generated clients have a type for it.
 fn envelope(result: ResultCode, detail: &str, data: Option<Json>, has_meta: bool) -> Json {
     let is_ok = matches!(result, ResultCode::Saved | ResultCode::Found);
     let mut properties = vec![
@@ -135,7 +121,7 @@ fn detail(keys: &[&'static str]) -> Json {
         let schema = if *key == "client_affiliate_id" {
             object! { "type": "string", "description": "The client's own identifier, as sent." }
         } else {
-            // Of an update, it is the ID that was sent, whatever that was.
+            // For an update, it is the ID that was sent, whatever that was.
             let doc = "ID of the record, assigned by the service.";
             object! { "type": "integer", "format": "int64", "description": doc }
         };

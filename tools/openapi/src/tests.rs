@@ -1,4 +1,4 @@
-//! The committed files are what the contract says, and the patterns are exact.
+//! Tests that the committed files match the contract, and that the patterns are exact.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -6,10 +6,10 @@ use compliance_api::description::Message;
 
 use crate::{document, parameter::path_text, pattern, route::DocumentedRoute, with_generated_parts};
 
-/// Set to rewrite the files instead of comparing with them: `tools/scripts/write-reference`.
+/// Rewrites the files instead of comparing them. `tools/scripts/write-reference` sets it.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 
-/// Compares a file of `docs/` with what it must hold, or writes it.
+/// Compares a file in `docs/` with its expected content, or writes it.
 fn compare(name: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os(WRITE).is_some() {
@@ -18,7 +18,7 @@ fn compare(name: &str, expected: &str) {
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         committed == expected,
-        "docs/{name} is not what the contract says; tools/scripts/write-reference rewrites it"
+        "docs/{name} does not match the contract; tools/scripts/write-reference rewrites it"
     );
 }
 
@@ -38,9 +38,8 @@ fn the_committed_reference_has_the_fields_of_the_contract() {
     }
 }
 
-/// The operations by their IDs, which are unique.
 #[test]
-fn operations_have_ids_of_their_own() {
+fn operation_ids_are_unique() {
     let mut ids: Vec<String> = rest_gateway::ROUTES.iter().map(|route| DocumentedRoute::of(route).id).collect();
     let all = ids.len();
     ids.sort_unstable();
@@ -48,9 +47,9 @@ fn operations_have_ids_of_their_own() {
     assert_eq!(ids.len(), all);
 }
 
-/// A name that a comment gives wrongly is found here.
+/// Finds wrong names in comments.
 #[test]
-fn what_the_document_refers_to_is_there() {
+fn references_in_the_document_are_resolved() {
     let text = document();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     let references = text.split("\"$ref\": \"#").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
@@ -59,7 +58,7 @@ fn what_the_document_refers_to_is_there() {
     }
 }
 
-/// Generated clients put operations into classes by their tags, and have one type for all contents of a response.
+/// Generated clients have a class for each tag, and one type for all contents of a response.
 #[test]
 fn generated_clients_have_a_class_for_each_tag_and_a_type_for_each_response() {
     let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
@@ -94,13 +93,13 @@ fn a_text_in_a_path_has_the_rules_of_its_field_and_the_example_of_its_column() {
     assert_eq!(parameter["example"], "Ann Example");
 }
 
-/// Every pattern against the rule that it stands for.
+/// Compares every pattern with its rule.
 #[test]
 fn patterns_are_exact() {
     use compliance_api::{rules, v1::AffiliateInput};
     use regex::Regex;
 
-    // The regular expressions of `regex` have no look-ahead; a year 0 is the only text that it keeps out.
+    // The crate `regex` has no look-ahead. The look-ahead only rejects the year 0.
     let without_look_ahead = |pattern: String| Regex::new(&pattern.replace("(?!0000)", "")).unwrap();
     let is_valid = |input: AffiliateInput| {
         let violations = rules::check(&input);

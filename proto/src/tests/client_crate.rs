@@ -1,5 +1,6 @@
-//! The messages of the crate for clients (`client/rust/src/v1.rs`), so that those who depend on it compile neither the rules of the
-//! contract nor a compiler of protobuf. The test notices when the contract has changed.
+//! Generates the messages of the client crate, `client/rust/src/v1.rs`.
+//!
+//! They are committed, so that other repositories compile neither the contract's rules nor a protobuf compiler.
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
@@ -8,12 +9,12 @@ use prost_reflect::{DescriptorPool, prost_types::FileDescriptorSet};
 
 use crate::FILE_DESCRIPTOR_SET;
 
-/// Set to rewrite the file instead of comparing with it: `tools/scripts/write-reference`.
+/// Rewrites the file instead of comparing it. `tools/scripts/write-reference` sets it.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 
 const HEAD: &str = "// Generated from proto/compliance/v1 by tools/scripts/write-reference.\n\n";
 
-/// The messages, the clients, and the operation of each request.
+/// Returns the messages, the clients, and the operation of each request.
 fn generate() -> String {
     let out = env::temp_dir().join(format!("compliance-client-{}", std::process::id()));
     fs::create_dir_all(&out).unwrap();
@@ -25,15 +26,16 @@ fn generate() -> String {
     format!("{HEAD}{messages}{requests}")
 }
 
-/// Which operation each request is of: the compiler refuses one that two operations have. A gateway's own service has a token for
-/// each read; nobody else calls it.
+/// Returns the operation of each request. The compiler rejects a request of two operations.
+///
+/// It leaves out `ReadService`, which only gateways call.
 fn requests(pool: &DescriptorPool) -> String {
     let mut code = String::new();
     let services = pool.services().filter(|service| service.name() != "ReadService");
     for method in services.flat_map(|service| service.methods().collect::<Vec<_>>()) {
         let (request, response, service) = (method.input(), method.output(), method.parent_service());
         let (request, response, service) = (request.name(), response.name(), service.full_name());
-        // Reads of one record share the record; what is named a response is that of its operation alone.
+        // Reads of one record return the record. Every other response belongs to one operation.
         assert!(
             !response.ends_with("Response") || response == format!("{}Response", method.name()),
             "{} returns {response}",
@@ -60,6 +62,6 @@ fn the_committed_messages_of_the_client_are_those_of_the_contract() {
     let committed = fs::read_to_string(file).unwrap();
     assert!(
         committed == generated,
-        "client/rust/src/v1.rs is not what the contract says; tools/scripts/write-reference rewrites it"
+        "client/rust/src/v1.rs does not match the contract; tools/scripts/write-reference rewrites it"
     );
 }
