@@ -15,26 +15,6 @@ pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
 pub const COPY_PART: usize = 64 << 10;
 /// After so many values of a batch, the size of the others is estimated.
 pub const SAMPLE: usize = 64;
-/// Statements in flight of companies that are written apart and are not known to wait for a lock.
-pub(crate) const WRITES_APART: usize = 4;
-/// Batches of one company that may be written at the same time. One may wait for a lock that the other has.
-pub(crate) const BATCHES_OF_A_COMPANY: u32 = 2;
-/// The same of internal services. Most are small and of different records, so more of them make use of a commit.
-pub(crate) const MONITORING_WRITES: u32 = 4;
-/// How long a company is known to wait for a lock after a statement did.
-pub(crate) const LOCK_REMEMBERED: Duration = Duration::from_secs(10);
-/// The same for one that had turns, once a later statement found no lock: others of its rows may be locked still.
-pub(crate) const LOCK_REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
-/// Companies that are forgotten late.
-pub(crate) const MAX_LOCKS_REMEMBERED: usize = 1024;
-/// Statements that wait, however many connections there are.
-pub(crate) const LOCK_TURNS: u32 = 4;
-/// How long a statement waits for a lock in its turn.
-pub(crate) const TURN_LOCK_TIMEOUT: &str = "1s";
-/// The same, if all turns are taken, so that a company whose lock is released has its turn soon.
-pub(crate) const FREE_TURN_LOCK_TIMEOUT: &str = "200ms";
-/// The same, in the first turn of a company: most find no lock, and do not wait for companies that find one.
-pub(crate) const FIRST_TURN_LOCK_TIMEOUT: &str = "20ms";
 /// Companies whose node of Citus is known without asking. Each takes some 50 bytes.
 pub(crate) const MAX_LOCATED_COMPANIES: usize = 100_000;
 

@@ -4,11 +4,9 @@
 //! every statement. A server that hangs, another host and another password are noticed by the probe, which replaces all connections at
 //! once.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
@@ -91,11 +89,7 @@ impl Pool {
     }
 
     pub(super) fn idle_count(&self) -> usize {
-        self.idle().len()
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().len()
     }
 
     /// Whether the statements of a connection wait for locks this long. In sessions that are shared, all wait as long.
@@ -110,7 +104,7 @@ impl Pool {
     /// Takes out the connection that was used last, of those whose statements wait for locks this long. Any other is only
     /// taken if no more may be opened: it costs a round trip each time.
     pub(super) fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
-        let mut idle = self.idle();
+        let mut idle = self.idle.lock();
         let fitting = idle.iter().rposition(|connection| self.waits_as_long(connection, lock_timeout));
         let last = idle.len().checked_sub(1).filter(|last| last + 1 + self.in_use() > self.limit);
         fitting.or(last).map(|index| idle.remove(index))
@@ -120,7 +114,7 @@ impl Pool {
     /// connections within its limit.
     pub(super) fn oldest_idle(&self) -> Option<(Connection, OwnedSemaphorePermit)> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
-        let mut idle = self.idle();
+        let mut idle = self.idle.lock();
         let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
         (oldest.worked.elapsed() >= CONNECTION_UNCHECKED).then(|| (idle.remove(index), permit))
     }
@@ -159,13 +153,13 @@ impl Pool {
     }
 
     pub(super) fn drop_idle(&self) {
-        let dropped = std::mem::take(&mut *self.idle());
+        let dropped = std::mem::take(&mut *self.idle.lock());
         drop(dropped);
     }
 
     pub(super) fn take_back(&self, connection: Connection) {
         if !connection.is_old() && self.is_current(&connection.generation) && !self.is_closed() {
-            self.idle().push(connection);
+            self.idle.lock().push(connection);
         }
     }
 }
