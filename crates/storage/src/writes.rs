@@ -29,9 +29,12 @@ use self::{
 use crate::{
     database::Connections,
     error::from_batcher,
-    limits::{MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT, WRITES_WHEN_SLOW},
+    limits::{MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT},
     metrics,
 };
+
+/// Statements in flight while some of them are slow.
+const WRITES_WHEN_SLOW: usize = 4;
 
 /// Writes items of one kind. Concurrent items share a statement.
 pub struct Writes<W: Write>(Batcher<Writer<W>>);

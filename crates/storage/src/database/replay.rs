@@ -5,7 +5,10 @@ use std::time::Duration;
 use sqlx::PgConnection;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{error::Unavailable, limits::REPLAY_PAUSE};
+use crate::error::Unavailable;
+
+/// Delay before a replica that has not replayed enough is asked again.
+const REPLAY_PAUSE: Duration = Duration::from_millis(2);
 
 /// Reads the primary's [`Position`].
 pub(super) const WRITTEN: &str = include_str!("sql/written.sql");
