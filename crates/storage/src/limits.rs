@@ -1,117 +1,40 @@
-//! What storage may use, and for how long: every number that is a decision and not a format.
+//! Sizes and times that several files of storage use. Other numbers are in the file that uses them.
 
 use std::time::Duration;
 
-// Reads and writes that are coalesced.
-/// Statements in flight when some of them are slow.
-pub(crate) const READS_WHEN_SLOW: usize = 8;
-pub(crate) const WRITES_WHEN_SLOW: usize = 4;
-/// Requests of one kind that wait for a statement.
+/// Coalesced requests of one kind that wait for a statement, at most.
 pub(crate) const MAX_QUEUED_COALESCED: usize = 8192;
+/// Timeout of a statement that serves coalesced requests.
 pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
-
-// Writes.
-/// Bytes that are encoded before they are sent. The server works on them while the next part is encoded.
+/// Size of a part of a `COPY`, in bytes. The server processes a part while the next one is encoded.
 pub const COPY_PART: usize = 64 << 10;
-/// After so many values of a batch, the size of the others is estimated.
+/// Values of a batch from which the size of the others is estimated.
 pub const SAMPLE: usize = 64;
-/// Statements in flight of companies that are written apart and are not known to wait for a lock.
-pub(crate) const WRITES_APART: usize = 4;
-/// Batches of one company that may be written at the same time. One may wait for a lock that the other has.
-pub(crate) const BATCHES_OF_A_COMPANY: u32 = 2;
-/// The same of internal services. Most are small and of different records, so more of them make use of a commit.
-pub(crate) const MONITORING_WRITES: u32 = 4;
-/// How long a company is known to wait for a lock after a statement did.
-pub(crate) const LOCK_REMEMBERED: Duration = Duration::from_secs(10);
-/// The same for one that had turns, once a later statement found no lock: others of its rows may be locked still.
-pub(crate) const LOCK_REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
-/// Companies that are forgotten late.
-pub(crate) const MAX_LOCKS_REMEMBERED: usize = 1024;
-/// Statements that wait, however many connections there are.
-pub(crate) const LOCK_TURNS: u32 = 4;
-/// How long a statement waits for a lock in its turn.
-pub(crate) const TURN_LOCK_TIMEOUT: &str = "1s";
-/// The same, if all turns are taken, so that a company whose lock is released has its turn soon.
-pub(crate) const FREE_TURN_LOCK_TIMEOUT: &str = "200ms";
-/// The same, in the first turn of a company: most find no lock, and do not wait for companies that find one.
-pub(crate) const FIRST_TURN_LOCK_TIMEOUT: &str = "20ms";
-/// Companies whose node of Citus is known without asking. Each takes some 50 bytes.
-pub(crate) const MAX_LOCATED_COMPANIES: usize = 100_000;
-
-// Webhooks.
-/// How long it may take until the positions of all companies have jumped ahead, after a restore.
-pub(crate) const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
-/// How long to wait before that is tried again.
-pub(crate) const RESTORE_PAUSE: Duration = Duration::from_secs(1);
-
-// Statements and connections.
-/// How often a write is tried that conflicts with another one.
+/// Attempts of a write that conflicts with others.
 pub const MAX_TRIES: u32 = 5;
-/// A row is held as it was received, as a record, and as a part of the response.
+/// Copies of a row in memory: as received, as a record, and in the response.
 pub const COPIES: usize = 3;
-/// Statements that a connection keeps prepared: more than the service has, so that it prepares each once.
+/// Prepared statements per connection. The service has fewer, so a connection prepares each of them once.
 pub const STATEMENT_CACHE: usize = 256;
-/// How long a request waits for a connection. Well below its deadline, so that a lack of connections is reported as such.
+/// How long a request waits for a connection: well below its deadline, so that the error names the reason.
 pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Connections that no statement borrows: the one in reserve, and one of the pool for questions about the schema.
-pub(crate) const NOT_BORROWED: usize = 2;
-/// A statement that takes longer is logged, and so many of the IDs of its requests.
-pub(crate) const SLOW_STATEMENT: Duration = Duration::from_secs(1);
-/// See [`SLOW_STATEMENT`].
-pub(crate) const LOGGED_REQUESTS: usize = 10;
-/// How long a read waits for a lock. It then returns its connection and runs again.
+/// How long a read waits for a lock. It then returns its connection and is retried.
 pub(crate) const LOCK_TIMEOUT: &str = "1s";
-/// The same for a statement that writes for several companies: longer than another one takes, and too short to be noticed.
+/// The same for a statement that writes for several companies: longer than most statements take, and hardly noticeable.
 pub const SHARED_LOCK_TIMEOUT: &str = "50ms";
-/// The same for the first try of a write of one company, which then waits for its turn.
+/// The same for the first attempt of a company's write. Later attempts need a permit to wait.
 pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
-/// How long a statement is run again while it finds a lock in its way.
+/// How long a statement that finds a lock is retried.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
-/// How long a migration is tried again while it finds a lock in its way, and the pause between two attempts, in which the
-/// statements that wait behind it run.
+/// How long a migration that finds a lock is retried.
 pub(crate) const MIGRATION_LOCK_WAIT: Duration = Duration::from_mins(10);
-/// See [`MIGRATION_LOCK_WAIT`].
-pub(crate) const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
-/// How long an attempt of a migration waits for a lock. Later statements wait behind it, one in fifty of them while a
-/// backup keeps it from its lock: so long that it outlasts nearly every statement, and so short that hardly a caller notices.
-pub(crate) const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
-/// After this time without its lock, an attempt waits longer, so that long statements that overlap cannot keep it waiting for ever.
-pub(crate) const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
-/// See [`MIGRATION_PATIENCE`].
-pub(crate) const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";
-/// How long the first attempt of a read by key may take.
-pub(crate) const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the first connection may take, and how long connections of the pool are kept after the start.
+/// Timeout of the first connection. Also how long idle connections of sqlx's pool are kept.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many hosts a database may have, and for how many seconds a connection to one may be waited for.
-pub(crate) const MAX_HOSTS: usize = 16;
-pub(crate) const MAX_CONNECT_SECONDS: u64 = 300;
-/// How long it may take to find out whether a pooler is in between.
+/// Timeout of the check for a pooler between the service and the database.
 pub(crate) const POOLER_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often a statement is run to see whether a pooler gives it another process of the server. Each is one round trip.
-pub(crate) const POOLER_CHECKS: usize = 5;
-/// When a connection is replaced, so that none keeps its memory, or the server that a name resolved to, for good.
-pub(crate) const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
-/// Errors of abandoned statements that a connection may report before it is ready. There is one for each statement.
-pub(crate) const LATE_ERRORS: usize = 16;
-/// How long the clean-up of an abandoned connection may take before it is closed.
-pub(crate) const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
-/// When a statement is cancelled again: a cancellation that arrives before the statement has no effect.
-pub(crate) const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
-pub(crate) const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+/// Timeout of a check whether a server can be used.
 pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long a check waits for the open connection before it opens another one.
-pub(crate) const HEDGE_DELAY: Duration = Duration::from_millis(200);
-/// How often the database is checked.
+/// Interval of these checks.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-pub(crate) const CHECK_INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
-/// How often the log says why the database is away, if the reason stays the same.
-pub(crate) const REASON_LOG_INTERVAL: Duration = Duration::from_secs(30);
-/// The shortest time between two checks, however many connections were lost.
+/// Shortest delay between two checks, however many connections were lost.
 pub(crate) const SHORTEST_CHECK_INTERVAL: Duration = Duration::from_millis(10);
-/// How long suspected connections may stay silent before they are abandoned.
-pub(crate) const SUSPECTED_SILENCE: Duration = Duration::from_secs(1);
-/// A connection that has not been used for longer is checked before anybody needs it.
-pub(crate) const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);
-/// How long it takes until a replica that has not replayed enough is asked again.
-pub(crate) const REPLAY_PAUSE: Duration = Duration::from_millis(2);

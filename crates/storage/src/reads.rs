@@ -22,11 +22,14 @@ use tokio::time::error::Elapsed;
 use crate::{
     database::{self, Connections},
     error::{from_batcher, from_database, is_moved},
-    limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED, READS_WHEN_SLOW},
+    limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED},
     metrics,
     statement::{self, RequestContext, Spent, StatementContext, Watch},
     table::{Read, Reader},
 };
+
+/// Statements in flight while some of them are slow.
+const READS_WHEN_SLOW: usize = 8;
 
 /// A record's key: company and ID.
 pub type Key = (i64, i64);

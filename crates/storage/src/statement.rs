@@ -10,7 +10,11 @@ use compliance_api::token::VerifiedToken;
 use http::HeaderValue;
 use telemetry::{MAX_REQUEST_ID, trace::Span};
 
-use crate::limits::{LOGGED_REQUESTS, SLOW_STATEMENT};
+/// Request IDs that the log shows for a slow statement.
+const LOGGED_REQUESTS: usize = 10;
+
+/// A statement that takes longer is logged.
+const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     static CURRENT: Statement;

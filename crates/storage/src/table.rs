@@ -3,17 +3,14 @@
 //! description against the database's own catalogue.
 
 mod attribute;
-mod batch;
 mod copy;
 mod encoder;
 mod expected;
-mod instant;
 mod reader;
 mod sql;
 
 pub use copy::Rows;
 pub use encoder::{Attribute, Composite, Layouts};
 pub use expected::{Expected, Inputs, SchemaError};
-pub use instant::{Shown, shown_date};
-pub use reader::{Read, Reader, read_all, timestamp};
+pub use reader::{Read, Reader, Shown, read_all, shown_date, timestamp};
 pub use sql::{differs, merged, names, replacements, selection, values};

@@ -1,6 +1,6 @@
 //! A connection that is borrowed, and what happens when it is let go.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use sqlx::{
     Connection as _, FromRow, PgConnection, Postgres,
@@ -15,15 +15,19 @@ use tokio::{
 };
 
 use super::{
-    connection::{Connection, Generation},
-    pool::Pool,
+    pool::{Connection, Generation, Pool},
     replay::{Position, wait_for_replay},
 };
 use crate::{
     error::{Unavailable, is_disconnected, is_of_other_node, is_stale},
-    limits::{CANCEL_INTERVAL, CLEANUP_TIMEOUT, LOCK_TIMEOUT},
+    limits::LOCK_TIMEOUT,
     statement::{self, ConnectionWait, milliseconds},
 };
+
+/// Timeout of the clean-up of an abandoned connection, which is closed then.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
+/// Delay before a statement is cancelled again. A cancellation that arrives before the statement has no effect.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A connection that is borrowed for one statement or transaction.
 ///

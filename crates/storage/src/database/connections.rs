@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use admission::{Full, Reservation, SMALL};
-use futures::{TryStreamExt as _, future::ready};
-use sqlx::{AssertSqlSafe, Connection as _, Execute, PgConnection, Postgres, Row as _, postgres::PgRow};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use telemetry::background::{Task, supervise};
 use tokio::{sync::watch, task::JoinSet};
 
@@ -21,39 +19,15 @@ use super::{
 use crate::{
     Schema,
     deadline::check_caller,
-    error::{Unavailable, is_disconnected, is_unique_violation},
-    limits::{COPIES, FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, MAX_TRIES},
-    metrics::{RETRY_CONFLICT, RETRY_CONNECTION, count_retry},
-    statement::{self, StatementContext},
-    table::{Expected, Inputs, Layouts, Rows, SchemaError},
+    limits::{FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT},
+    statement,
+    table::{Expected, Inputs, Layouts, SchemaError},
 };
-
-/// The rows of a statement, with the memory that they take.
-#[derive(Debug)]
-pub struct Fetched {
-    /// The rows, in their order.
-    pub rows: Vec<PgRow>,
-    /// Whether these are all.
-    pub end: End,
-    /// Held until the rows, and what is made of them, are gone.
-    pub memory: Reservation,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-/// Why the rows of a statement end.
-pub enum End {
-    /// There are no more.
-    Complete,
-    /// The next one would take more bytes than were asked for.
-    TooLarge,
-    /// No memory is left for the next row.
-    Full(Full),
-}
 
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Connections {
-    pool: Arc<Pool>,
+    pub(super) pool: Arc<Pool>,
     citus: Arc<Citus>,
     /// How long a statement waits for each lock.
     lock_timeout: &'static str,
@@ -171,115 +145,6 @@ impl Connections {
     /// The attributes of the input types, as the database has them.
     pub fn layouts(&self) -> Arc<Layouts> {
         self.pool.inputs.layouts()
-    }
-
-    /// Runs a write that may send batches, and runs it again, a bounded number of times, after an error that `can_retry` lets
-    /// pass.
-    pub async fn try_write<T, F: Future<Output = Result<T, sqlx::Error>>>(
-        &self,
-        can_retry: fn(&sqlx::Error) -> bool,
-        run: impl Fn(Self, Arc<Layouts>) -> F,
-    ) -> Result<T, sqlx::Error> {
-        let mut tries = 1;
-        loop {
-            match run(self.clone(), self.layouts()).await {
-                Err(error) if self.may_retry(&error, can_retry, &mut tries).await => {}
-                result => return result,
-            }
-        }
-    }
-
-    /// Whether a write that ended with an error after so many tries is tried again.
-    pub async fn may_retry(&self, error: &sqlx::Error, can_retry: fn(&sqlx::Error) -> bool, tries: &mut u32) -> bool {
-        let may_retry = *tries < MAX_TRIES
-            && Unavailable::of(error).is_none()
-            && (can_retry(error) || self.pool.inputs.changed(error).await);
-        if may_retry {
-            self.advance_ids(error).await;
-            count_retry(if is_disconnected(error) { RETRY_CONNECTION } else { RETRY_CONFLICT });
-            tracing::debug!("a write is retried: {error}");
-            *tries += 1;
-        }
-        may_retry
-    }
-
-    /// Lets the IDs of a table go on after the greatest of them, if a new record had one that is taken: its sequence is behind, as after a
-    /// copy of the records alone.
-    async fn advance_ids(&self, error: &sqlx::Error) {
-        let Some(database) = error.as_database_error().filter(|_| is_unique_violation(error)) else { return };
-        let Some(table) = database.table().filter(|table| database.constraint() == Some(&format!("{table}_pkey")))
-        else {
-            return;
-        };
-        let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
-        match StatementContext::of("IDs").run(advance).await {
-            Ok(true) => {
-                tracing::warn!(table, "the sequence of IDs was behind the table, and goes on after its greatest ID");
-            }
-            Ok(false) => {}
-            Err(error) => tracing::error!(
-                table,
-                "a new ID is taken, and the sequence cannot be advanced: run `compliance doctor --counts --repair`: {error}"
-            ),
-        }
-    }
-
-    /// The rows of a statement, as long as they take no more than `most` bytes; the first one in any case. What they take is
-    /// reserved for the company of `memory`. A statement that has more rows is abandoned.
-    pub async fn fetch_at_most<'q, E: 'q + Execute<'q, Postgres>>(
-        &self,
-        query: E,
-        most: usize,
-        memory: &Reservation,
-    ) -> Result<Fetched, sqlx::Error> {
-        let (mut rows, mut bytes, mut memory) = (Vec::new(), 0, memory.empty());
-        let mut end = End::Complete;
-        self.fetch_while(query, |row| {
-            bytes += size(&row);
-            if bytes > most && !rows.is_empty() {
-                end = End::TooLarge;
-            } else if bytes > SMALL
-                && let Err(full) = memory.grow_to(bytes * COPIES)
-            {
-                end = End::Full(full);
-            } else {
-                rows.push(row);
-            }
-            ready(end == End::Complete)
-        })
-        .await?;
-        Ok(Fetched { rows, end, memory })
-    }
-
-    /// Passes the rows of a statement to `take`, each when it has taken the one before, until it returns false. The rest of the
-    /// statement is then abandoned.
-    pub async fn fetch_while<'q, E: 'q + Execute<'q, Postgres>, F: Future<Output = bool>>(
-        &self,
-        query: E,
-        mut take: impl FnMut(PgRow) -> F,
-    ) -> Result<(), sqlx::Error> {
-        let mut borrowed = self.borrow_connection().await?;
-        let (connection, generation) = borrowed.connection()?;
-        let reading = async {
-            let mut returned = self.session(connection).stream(query);
-            while let Some(row) = returned.try_next().await? {
-                if !take(row).await {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        };
-        match generation.unless_hung(reading).await? {
-            Ok(false) => Ok(()),
-            result => borrowed.done(result).map(drop),
-        }
-    }
-
-    pub(super) async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
-        let mut borrowed = self.borrow_connection().await?;
-        let (connection, generation) = borrowed.connection()?;
-        let result = generation.unless_hung(self.session(connection).rows(query)).await?;
-        borrowed.done(result)
     }
 
     /// Runs work in a transaction, and records its changes with the current request. The transaction is rolled back unless the result
@@ -404,22 +269,4 @@ impl Connections {
         let replicas = Arc::downgrade(self.replicas.as_ref()?);
         Some(move || Some(replicas.upgrade()?.in_use() as f64))
     }
-}
-
-/// Copies rows into a table in a transaction that is open.
-pub async fn copy_within<'r, T: 'static>(
-    connection: &mut PgConnection,
-    mut rows: Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
-) -> Result<(), sqlx::Error> {
-    let mut copy = connection.copy_in_raw(&rows.statement.clone()).await?;
-    while let Some(part) = rows.next_part()? {
-        copy.send(part).await?;
-    }
-    copy.finish().await.map(drop)
-}
-
-/// The bytes of a row's values.
-pub fn size(row: &PgRow) -> usize {
-    let value = |index| row.try_get_raw(index).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
-    (0..row.len()).map(value).sum()
 }

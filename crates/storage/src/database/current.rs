@@ -1,11 +1,9 @@
 //! How connections are opened now: on which host, and with which password. Both are found anew when they are wrong.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
+use parking_lot::Mutex;
 use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
@@ -86,25 +84,25 @@ impl Current {
 
     /// Whether the history that is served must be known, since another host may have a former one.
     pub(super) fn needs_history(&self) -> bool {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.lock();
         !self.is_replica() && found.target.hosts().count() > 1
     }
 
     /// Remembers the history that is served.
     pub(super) fn serves(&self, history: History) {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock();
         found.served = Some(history);
         found.refused = None;
     }
 
     /// Refuses a former primary that still takes writes: another server was promoted since, and has acknowledged others.
     async fn refuse_former(&self, connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), sqlx::Error> {
-        let served = self.found.lock().unwrap_or_else(PoisonError::into_inner).served;
+        let served = self.found.lock().served;
         let Some(served) = served else { return Ok(()) };
         if !History::of(connection).await?.is_some_and(|history| history.is_before(served)) {
             return Ok(());
         }
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock();
         if found.refused.replace(name(host)) != Some(name(host)) {
             tracing::warn!(
                 server = name(host),
@@ -174,7 +172,7 @@ impl Current {
 
     /// Reads the URL again. Returns whether it has changed. If it cannot be read, the previous one stays.
     pub(super) fn reread(&self) -> bool {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock();
         match found.target.reread() {
             None => false,
             Some(Err(reason)) => {
@@ -201,12 +199,12 @@ impl Current {
     /// Whether the URL, when it was last read, names the host that is used.
     pub(super) fn is_named(&self) -> bool {
         let current = self.pool.connect_options();
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.lock();
         found.target.hosts().any(|host| is_same(host, &current))
     }
 
     fn target(&self) -> Target {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).target.clone()
+        self.found.lock().target.clone()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Brings the schema up to date.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sqlx::{
     Connection as _, PgPool,
@@ -12,8 +12,11 @@ use super::{citus, error::DatabaseError, open::Database, steps};
 use crate::{
     Schema,
     error::is_in_the_way,
-    limits::{MIGRATION_LOCK_WAIT, MIGRATION_PAUSE, START_TIMEOUT},
+    limits::{MIGRATION_LOCK_WAIT, START_TIMEOUT},
 };
+
+/// Delay between two attempts, in which the statements that wait behind the migration run.
+const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
 
 /// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
 /// running service would wait behind it. A role that does not own the schema can do this only if there is nothing to do.

@@ -5,28 +5,36 @@
 //! once.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
-use sqlx::{PgPool, postgres::PgConnectOptions};
+use parking_lot::Mutex;
+use sqlx::{Connection as _, PgConnection, PgPool, Row as _, postgres::PgConnectOptions};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::timeout,
 };
+use tokio_util::sync::CancellationToken;
 
-use super::{
-    connection::{Connection, Generation},
-    current::Current,
-    open::Database,
-    pooler::Sessions,
-    reserve::Reserve,
-};
+use super::{current::Current, open::Database, pooler::Sessions, replay::Position, reserve::Reserve};
 use crate::{
-    error::Unavailable,
-    limits::{ACQUIRE_TIMEOUT, CONNECTION_UNCHECKED, NOT_BORROWED},
+    error::{Unavailable, is_disconnected, is_missing_object},
+    limits::{ACQUIRE_TIMEOUT, LOCK_TIMEOUT},
     table::Inputs,
 };
+
+/// Connections that no statement borrows: the reserved one, and one for questions about the schema.
+const NOT_BORROWED: usize = 2;
+/// Age at which a connection is replaced. None keeps its memory, or the server that a name resolved to, for ever.
+const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
+/// Errors of abandoned statements that a connection may report before it is ready, one for each statement.
+const LATE_ERRORS: usize = 16;
+/// Connections that were idle for longer are checked before a statement needs them.
+const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);
 
 /// The connections to one server.
 #[derive(Debug)]
@@ -91,11 +99,7 @@ impl Pool {
     }
 
     pub(super) fn idle_count(&self) -> usize {
-        self.idle().len()
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().len()
     }
 
     /// Whether the statements of a connection wait for locks this long. In sessions that are shared, all wait as long.
@@ -110,7 +114,7 @@ impl Pool {
     /// Takes out the connection that was used last, of those whose statements wait for locks this long. Any other is only
     /// taken if no more may be opened: it costs a round trip each time.
     pub(super) fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
-        let mut idle = self.idle();
+        let mut idle = self.idle.lock();
         let fitting = idle.iter().rposition(|connection| self.waits_as_long(connection, lock_timeout));
         let last = idle.len().checked_sub(1).filter(|last| last + 1 + self.in_use() > self.limit);
         fitting.or(last).map(|index| idle.remove(index))
@@ -120,7 +124,7 @@ impl Pool {
     /// connections within its limit.
     pub(super) fn oldest_idle(&self) -> Option<(Connection, OwnedSemaphorePermit)> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
-        let mut idle = self.idle();
+        let mut idle = self.idle.lock();
         let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
         (oldest.worked.elapsed() >= CONNECTION_UNCHECKED).then(|| (idle.remove(index), permit))
     }
@@ -159,13 +163,98 @@ impl Pool {
     }
 
     pub(super) fn drop_idle(&self) {
-        let dropped = std::mem::take(&mut *self.idle());
+        let dropped = std::mem::take(&mut *self.idle.lock());
         drop(dropped);
     }
 
     pub(super) fn take_back(&self, connection: Connection) {
         if !connection.is_old() && self.is_current(&connection.generation) && !self.is_closed() {
-            self.idle().push(connection);
+            self.idle.lock().push(connection);
         }
+    }
+}
+
+/// Connections that were opened in the same period. A period ends when they are suspected to hang.
+#[derive(Debug, Default)]
+pub struct Generation {
+    responses: AtomicU64,
+    /// Cancelled when these connections are abandoned.
+    pub(super) hung: CancellationToken,
+}
+
+impl Generation {
+    /// Records that the database has responded to a statement.
+    pub(super) fn record_response(&self) {
+        self.responses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Statements that the database has responded to on these connections.
+    pub(super) fn responses(&self) -> u64 {
+        self.responses.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the end of a statement, unless the connection hangs.
+    pub async fn unless_hung<F: Future>(&self, statement: F) -> Result<F::Output, sqlx::Error> {
+        self.hung.run_until_cancelled(statement).await.ok_or_else(|| Unavailable::Hung.into())
+    }
+}
+
+/// The process of the server, and whether it takes writes.
+const OPENED: &str = "select pg_backend_pid(),
+    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
+/// The same of a primary, and whether it is the database that was served last.
+const OPENED_PRIMARY: &str = "select pg_backend_pid(),
+    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
+    is_database_known()";
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) raw: PgConnection,
+    /// The process of the server that serves it, if it is always the same.
+    pub(super) backend: i32,
+    pub(super) generation: Arc<Generation>,
+    /// When it was last known to work.
+    pub(super) worked: Instant,
+    /// How long its statements wait for each lock, if that is known.
+    pub(super) lock_timeout: Option<&'static str>,
+    /// What the replica had replayed when this connection last asked.
+    pub(super) replayed: Option<Position>,
+    opened: Instant,
+}
+
+impl Connection {
+    /// Its statements wait for locks for [`LOCK_TIMEOUT`]. A server that takes no writes, as after a fail-over, serves as a replica only.
+    pub(super) async fn open(current: &Current, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
+        let mut raw = current.connect().await?;
+        let is_checked = current.notices_restores();
+        let opened = sqlx::raw_sql(if is_checked { OPENED_PRIMARY } else { OPENED }).fetch_one(&mut raw).await;
+        let found =
+            opened.map_err(|error| if is_missing_object(&error) { Unavailable::Restored.into() } else { error })?;
+        let backend = found.try_get(0)?;
+        if !current.is_replica() && !found.try_get::<bool, _>(1)? {
+            return Err(Unavailable::ReadOnly.into());
+        }
+        if is_checked && !found.try_get::<bool, _>(2)? {
+            return Err(Unavailable::Restored.into());
+        }
+        let now = Instant::now();
+        let lock_timeout = Some(LOCK_TIMEOUT);
+        Ok(Self { raw, backend, generation, worked: now, lock_timeout, replayed: None, opened: now })
+    }
+
+    pub(super) fn is_old(&self) -> bool {
+        self.opened.elapsed() > CONNECTION_LIFETIME
+    }
+
+    /// Reads what abandoned statements have still to send, until the server is ready for the next one.
+    pub(super) async fn settle(&mut self) -> Result<(), sqlx::Error> {
+        for _ in 0..LATE_ERRORS {
+            match self.raw.ping().await {
+                // The error belongs to the statement that was abandoned.
+                Err(error @ sqlx::Error::Database(_)) if !is_disconnected(&error) => {}
+                settled => return settled,
+            }
+        }
+        Err(sqlx::Error::Protocol("too many statements were abandoned".to_owned()))
     }
 }

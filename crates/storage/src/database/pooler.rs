@@ -7,7 +7,10 @@ use super::{
     error::{DatabaseError, name},
     session,
 };
-use crate::limits::{POOLER_CHECK_TIMEOUT, POOLER_CHECKS};
+use crate::limits::POOLER_CHECK_TIMEOUT;
+
+/// How often a statement checks whether a pooler gives it another server process. Each check is one round trip.
+const POOLER_CHECKS: usize = 5;
 
 /// `protocol_violation`: `PgBouncer` has no other code, whether it refuses a parameter of the start-up, a password, or a transaction
 /// in the mode `statement`, or does not reach its server.

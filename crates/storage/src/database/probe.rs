@@ -1,6 +1,10 @@
 //! The probe: checks the database at short intervals, so that no caller has to find out that it does not respond.
 
-use std::{mem, sync::Arc, time::Instant};
+use std::{
+    mem,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use telemetry::background::Task;
 use tokio::time::{sleep, timeout};
@@ -8,11 +12,15 @@ use tokio::time::{sleep, timeout};
 use super::pool::Pool;
 use crate::{
     error::Unavailable,
-    limits::{
-        CHECK_INTERVAL, CHECK_INTERVAL_WHEN_DOWN, CHECK_TIMEOUT, REASON_LOG_INTERVAL, SHORTEST_CHECK_INTERVAL,
-        SUSPECTED_SILENCE,
-    },
+    limits::{CHECK_INTERVAL, CHECK_TIMEOUT, SHORTEST_CHECK_INTERVAL},
 };
+
+/// Interval of checks while the database does not respond.
+const CHECK_INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
+/// How often the log repeats why the database does not respond.
+const REASON_LOG_INTERVAL: Duration = Duration::from_secs(30);
+/// How long suspected connections may stay silent before they are abandoned.
+const SUSPECTED_SILENCE: Duration = Duration::from_secs(1);
 
 /// Keeps it known whether the database responds, until the task is dropped.
 pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {

@@ -1,35 +1,22 @@
-//! Positions in the write-ahead log: what a primary has written, and what a replica has replayed.
+//! Positions in the write-ahead log: what the primary has written, and what a replica has replayed.
 
 use std::time::Duration;
 
 use sqlx::PgConnection;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{error::Unavailable, limits::REPLAY_PAUSE};
+use crate::error::Unavailable;
 
-/// What the primary has written and flushed, so what it has acknowledged: its cluster, its timeline and its position. Commits
-/// that are not flushed before they are acknowledged are written by then.
-pub(super) const WRITTEN: &str = "
-    select s.system_identifier as cluster, ('x' || left(pg_walfile_name(p.lsn), 8))::bit(32)::integer as timeline,
-        (p.lsn - '0/0')::bigint as lsn
-    from pg_control_system() s, (
-        select case current_setting('synchronous_commit')
-            when 'off' then pg_current_wal_insert_lsn() else pg_current_wal_flush_lsn()
-        end
-    ) p (lsn)";
+/// Delay before a replica that has not replayed enough is asked again.
+const REPLAY_PAUSE: Duration = Duration::from_millis(2);
 
-/// What a standby has replayed. It follows a timeline only if it has replayed nothing that is not a part of its history, so it
-/// follows the timeline that it receives. Without the right to see this (`pg_read_all_stats`), the query returns the timeline at its
-/// last restart point.
-const REPLAYED: &str = "
-    select s.system_identifier as cluster,
-        greatest(c.timeline_id, r.min_recovery_end_timeline, w.received_tli) as timeline,
-        (pg_last_wal_replay_lsn() - '0/0')::bigint as lsn
-    from pg_control_system() s, pg_control_checkpoint() c, pg_control_recovery() r
-    left join pg_stat_get_wal_receiver() w on true
-    where pg_is_in_recovery()";
+/// Reads the primary's [`Position`].
+pub(super) const WRITTEN: &str = include_str!("sql/written.sql");
 
-/// A position in the write-ahead log of a cluster.
+/// Reads a standby's [`Position`]; no row from a server that is not one.
+const REPLAYED: &str = include_str!("sql/replayed.sql");
+
+/// Position in the write-ahead log of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub(super) struct Position {
     cluster: i64,
@@ -38,7 +25,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Fails if it does not include `required`: for good, or [`Unavailable::Behind`] for now.
+    /// Fails unless it includes `required`. [`Unavailable::Behind`] may pass later.
     fn includes(self, required: Self) -> Result<(), Unavailable> {
         if (self.cluster, self.timeline) != (required.cluster, required.timeline) {
             return Err(Unavailable::OtherHistory);
@@ -47,7 +34,9 @@ impl Position {
     }
 }
 
-/// Waits until the replica of a connection has replayed what is required. `replayed` is what it had replayed before.
+/// Waits until a replica has replayed the required position.
+///
+/// `replayed` is the position that this connection saw last.
 pub(super) async fn wait_for_replay(
     connection: &mut PgConnection,
     replayed: &mut Option<Position>,
@@ -60,7 +49,7 @@ pub(super) async fn wait_for_replay(
     let deadline = Instant::now() + max_lag;
     loop {
         let asked = sqlx::query_as(REPLAYED).fetch_optional(&mut *connection);
-        // Not until the deadline: a response that is late by a little does not mean that the replica hangs.
+        // Each question has the whole time. A response shortly after the deadline does not mean that the replica hangs.
         *replayed = timeout(max_lag, asked).await.map_err(|_| Unavailable::Hung)??;
         match replayed.ok_or(Unavailable::NoStandby)?.includes(required) {
             Err(Unavailable::Behind) if Instant::now() + REPLAY_PAUSE < deadline => sleep(REPLAY_PAUSE).await,

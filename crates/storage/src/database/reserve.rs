@@ -16,8 +16,13 @@ use super::{
 };
 use crate::{
     error::{Unavailable, is_disconnected, is_missing_object},
-    limits::{CANCEL_TIMEOUT, CHECK_TIMEOUT, HEDGE_DELAY},
+    limits::CHECK_TIMEOUT,
 };
+
+/// Timeout of a cancellation, connecting included.
+const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a check waits for the open connection before it opens another one.
+const HEDGE_DELAY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(super) struct Reserve {

@@ -1,17 +1,20 @@
 //! A database that was restored, or that a standby took over: its positions and IDs jump ahead before it is served.
 //! `migrations/20261128000020_restores.sql` says how that is noticed, and `…80_restores_by_time.sql` how far they jump.
 
+use std::time::Duration;
+
 use sqlx::{Connection as _, FromRow, PgConnection, PgExecutor, PgPool};
 use telemetry::metrics::{count, describe};
 use tokio::time::{sleep, timeout};
 
-use crate::{
-    error::is_missing_object,
-    limits::{RESTORE_PAUSE, RESTORE_TIMEOUT},
-};
+use crate::error::is_missing_object;
 
 /// How often this process noticed that.
 const RESTORES: &str = "compliance_database_restores_total";
+/// Timeout of the jump of all positions and IDs after a restore.
+const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
+/// Delay before a failed jump is retried.
+const RESTORE_PAUSE: Duration = Duration::from_secs(1);
 
 const IS_RESTORED: &str = "select not is_database_known()";
 /// It waits for another process that does the same.

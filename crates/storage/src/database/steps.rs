@@ -1,4 +1,4 @@
-//! The steps of a migration: which locks they wait for, for how long, and what an attempt that was interrupted leaves.
+//! The steps of a migration: how long they wait for locks, and what an interrupted attempt leaves.
 
 use std::time::Duration;
 
@@ -7,26 +7,36 @@ use sqlx::{
     migrate::{MigrateError, Migration, Migrator},
 };
 
-use crate::limits::{MIGRATION_LOCK_TIMEOUT, MIGRATION_LOCK_WAIT, MIGRATION_LONG_LOCK_TIMEOUT, MIGRATION_PATIENCE};
+use crate::limits::MIGRATION_LOCK_WAIT;
 
-/// Fails like a lock that is not free while another process migrates. It does not wait: `create index concurrently` waits for the
-/// statements of all others, and so the two would wait for each other.
+/// How long a step waits for a lock. Later statements wait behind it.
+///
+/// It outlasts nearly every statement, and callers hardly notice it. A backup delays one statement in fifty by this time.
+const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
+/// After this time without its lock, a step waits longer. Otherwise, overlapping long statements could delay it for ever.
+const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
+/// See [`MIGRATION_PATIENCE`].
+const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";
+
+/// Fails like a lock that is not free while another process migrates.
+///
+/// It does not wait: `create index concurrently` waits for the statements of all others, so both processes would wait for each other.
 const ALONE: &str = "do $$ begin
     if not pg_try_advisory_lock(hashtext('compliance migrate'), 1) then
         raise lock_not_available using message = 'another process migrates this database';
     end if;
 end $$";
 
-/// Runs the steps that are missing. `waited` is for how long locks were not free in earlier attempts.
+/// Runs the missing steps. `waited` is the time that earlier attempts took without their locks.
 pub(super) async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) -> Result<(), MigrateError> {
     sqlx::raw_sql(ALONE).execute(&mut *connection).await?;
     for step in steps.iter() {
         let settings = format!("set lock_timeout = '{}'", lock_timeout(step, waited));
         sqlx::raw_sql(AssertSqlSafe(settings)).execute(&mut *connection).await?;
-        if let Some(index) = made_concurrently(step)
+        if let Some(index) = concurrent_index(step)
             && is_missing(step, connection).await?
         {
-            // An attempt that ended early left it unfinished, and one whose process was killed may not have recorded it.
+            // An attempt that failed left the index unfinished. A killed process may have finished but not recorded it.
             let drop = format!("drop index concurrently if exists {index}");
             sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut *connection).await?;
         }
@@ -35,18 +45,20 @@ pub(super) async fn run(steps: &Migrator, connection: &mut PgConnection, waited:
     Ok(())
 }
 
-/// How long a step waits for a lock. The statements of a running service wait behind those of most steps; nobody waits behind a step
-/// that makes an index concurrently, which itself waits for the statements of all others to end.
+/// Returns how long a step waits for a lock.
+///
+/// The statements of a running service wait behind most steps. Nobody waits behind a step that creates an index concurrently, and that step
+/// waits until the statements of all others have ended.
 fn lock_timeout(step: &Migration, waited: Duration) -> String {
-    if made_concurrently(step).is_some() {
+    if concurrent_index(step).is_some() {
         return format!("{}s", MIGRATION_LOCK_WAIT.as_secs());
     }
     let timeout = if waited < MIGRATION_PATIENCE { MIGRATION_LOCK_TIMEOUT } else { MIGRATION_LONG_LOCK_TIMEOUT };
     timeout.to_owned()
 }
 
-/// The index that a step makes concurrently. Such a step is a single statement, and not in a transaction.
-fn made_concurrently(step: &Migration) -> Option<&str> {
+/// Returns the index that a step creates concurrently. Such a step is a single statement outside of a transaction.
+fn concurrent_index(step: &Migration) -> Option<&str> {
     let mut words = step.sql.as_str().lines().filter(|line| !line.starts_with("--")).flat_map(str::split_whitespace);
     let makes = step.no_tx && words.next() == Some("create") && words.any(|word| word == "concurrently");
     if makes { words.next() } else { None }
@@ -69,7 +81,7 @@ mod tests {
     };
     use test_support::TestCluster;
 
-    use super::{lock_timeout, made_concurrently, run};
+    use super::{concurrent_index, lock_timeout, run};
 
     const INDEX: &str = "-- no-transaction\n-- Why.\ncreate unique index concurrently doubles_key\n    on doubles (n)";
 
@@ -95,7 +107,7 @@ mod tests {
         ] {
             let steps = steps(sql);
             let step = steps.iter().last().unwrap();
-            assert_eq!(made_concurrently(step), index, "{sql}");
+            assert_eq!(concurrent_index(step), index, "{sql}");
             assert_eq!(lock_timeout(step, Duration::from_secs(299)), first, "{sql}");
             assert_eq!(lock_timeout(step, Duration::from_mins(5)), later, "{sql}");
         }

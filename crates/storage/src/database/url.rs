@@ -7,7 +7,12 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use url::form_urlencoded::{self, Serializer};
 
 use super::{error::DatabaseError, target::Target};
-use crate::limits::{MAX_CONNECT_SECONDS, MAX_HOSTS, START_TIMEOUT};
+use crate::limits::START_TIMEOUT;
+
+/// Hosts of a URL, at most.
+const MAX_HOSTS: usize = 16;
+/// Longest `connect_timeout`, in seconds.
+const MAX_CONNECT_SECONDS: u64 = 300;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// Parameters that go to each host as they are.

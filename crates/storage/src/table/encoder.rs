@@ -1,12 +1,17 @@
 //! Composite types of the database, and the encoding of values as them: attribute by attribute, in the order that the database's
 //! catalogue gives them, by name.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::{Borrow, Cow},
+    collections::HashMap,
+    sync::Arc,
+};
 
 use sqlx::{
-    Encode, Postgres,
+    Encode, Postgres, Type,
+    encode::IsNull,
     error::BoxDynError,
-    postgres::{PgArgumentBuffer, types::Oid},
+    postgres::{PgArgumentBuffer, PgTypeInfo, types::Oid},
 };
 
 use crate::limits::SAMPLE;
@@ -135,5 +140,38 @@ impl Encoder<'_> {
 
     fn oid(&mut self, oid: Oid) {
         self.buffer.extend_from_slice(&oid.0.to_be_bytes());
+    }
+}
+
+impl<T: 'static> Composite<T> {
+    /// Returns values, or references to them, as one parameter: an array of the type.
+    pub fn batch<'r, V: Borrow<T>>(&'static self, layouts: &Arc<Layouts>, values: &'r [V]) -> Batch<'r, T, V> {
+        Batch { composite: self, layouts: Arc::clone(layouts), values }
+    }
+}
+
+/// Values that are sent as one array of a composite type.
+pub struct Batch<'r, T: 'static, V> {
+    composite: &'static Composite<T>,
+    layouts: Arc<Layouts>,
+    values: &'r [V],
+}
+
+impl<T, V> Type<Postgres> for Batch<'_, T, V> {
+    /// The type is known by its OID alone, which [`Encode::produces`] has.
+    fn type_info() -> PgTypeInfo {
+        PgTypeInfo::with_oid(Oid(0))
+    }
+}
+
+impl<T, V: Borrow<T>> Encode<'_, Postgres> for Batch<'_, T, V> {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        Encoder { buffer, layouts: &self.layouts }
+            .write_array(self.composite, self.values.iter().map(Borrow::borrow))?;
+        Ok(IsNull::No)
+    }
+
+    fn produces(&self) -> Option<PgTypeInfo> {
+        self.layouts.0.get(self.composite.name).map(|layout| PgTypeInfo::with_oid(layout.array_oid))
     }
 }

@@ -1,12 +1,9 @@
 //! What this version of the service expects of the database's tables and input types, and how it differs.
 
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use compliance_api::record::Record;
+use parking_lot::RwLock;
 use sqlx::{PgPool, postgres::types::Oid};
 
 use super::{Composite, Layouts, encoder::Layout};
@@ -35,15 +32,7 @@ pub enum SchemaError {
     Differs(Vec<String>),
 }
 
-/// The columns of tables and the attributes of types, in the order that the database has them.
-const ATTRIBUTES: &str = "
-    select w.name as relation, t.oid as type_oid, t.typarray as array_oid, a.attname::text as attribute,
-        a.atttypid as attribute_oid, format_type(a.atttypid, a.atttypmod) as sql_type
-    from unnest($1::text[]) as w (name)
-    join pg_class c on c.oid = to_regclass(w.name)
-    join pg_type t on t.oid = c.reltype
-    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    order by w.name, a.attnum";
+const ATTRIBUTES: &str = include_str!("sql/attributes.sql");
 
 #[derive(sqlx::FromRow)]
 struct AttributeRow {
@@ -133,7 +122,7 @@ impl Inputs {
 
     /// The input types, as the database has them.
     pub fn layouts(&self) -> Arc<Layouts> {
-        Arc::clone(&self.layouts.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.layouts.read())
     }
 
     /// Reads the layouts again if `error` says that a value has other attributes than its type (`datatype_mismatch`), or that its type
@@ -148,7 +137,7 @@ impl Inputs {
         tracing::info!("the database's input types have changed; their attributes are read again");
         match self.expected.check(&self.pool).await {
             Ok(layouts) => {
-                *self.layouts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(layouts);
+                *self.layouts.write() = Arc::new(layouts);
                 true
             }
             Err(changed) => {

@@ -6,16 +6,17 @@ use compliance_api::{
 };
 use prost_types::Timestamp;
 use sqlx::{
-    Column as _, Decode, Postgres, Row as _, Type as _, TypeInfo as _,
-    postgres::{PgRow, PgTypeInfo},
+    Column as _, Decode, Postgres, Row as _, Type, TypeInfo as _,
+    error::BoxDynError,
+    postgres::{PgHasArrayType, PgRow, PgTypeInfo, PgValueFormat, PgValueRef},
 };
 use time::OffsetDateTime;
 
-use super::{
-    instant::{Shown, shown_date},
-    sql::own_name_column,
-};
+use super::sql::own_name_column;
 use crate::vocabulary;
+
+/// Microseconds from the year 2000 to the first instant of the year 1, and to the end of 9999, UTC.
+const SHOWN: std::ops::Range<i64> = -63_082_281_600_000_000..252_455_616_000_000_000;
 
 /// Where the fields of a record are in the rows of a statement.
 pub struct Reader<R: Record> {
@@ -142,4 +143,38 @@ impl<R> ReadColumn<R> {
 /// An instant as a message has it; records hold whole seconds.
 pub fn timestamp(instant: OffsetDateTime) -> Timestamp {
     Timestamp { seconds: instant.unix_timestamp(), nanos: 0 }
+}
+
+/// An instant of the years 1 to 9999; any other, as `infinity`, is read as none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown(pub Option<OffsetDateTime>);
+
+impl Type<Postgres> for Shown {
+    fn type_info() -> PgTypeInfo {
+        OffsetDateTime::type_info()
+    }
+}
+
+impl PgHasArrayType for Shown {
+    fn array_type_info() -> PgTypeInfo {
+        OffsetDateTime::array_type_info()
+    }
+}
+
+impl<'r> Decode<'r, Postgres> for Shown {
+    fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
+        // sqlx panics if the instant is none of its own.
+        if value.format() == PgValueFormat::Binary {
+            let microseconds = i64::from_be_bytes(value.as_bytes()?.try_into()?);
+            if !SHOWN.contains(&microseconds) {
+                return Ok(Self(None));
+            }
+        }
+        Ok(Self(Some(OffsetDateTime::decode(value)?)))
+    }
+}
+
+/// A date as PostgreSQL writes it, if it is one of the years 1 to 9999.
+pub fn shown_date(text: String) -> Option<String> {
+    Some(text).filter(|text| text.len() == "YYYY-MM-DD".len())
 }

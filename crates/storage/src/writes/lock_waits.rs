@@ -1,134 +1,119 @@
-//! Permits of companies, and the turns of statements that wait for locks that other sessions hold: each company has one at a
-//! time, and all of them at most a quarter of the connections.
+//! Statements that wait for locks of other sessions, and so keep connections. A company waits with one statement at a time, and all
+//! companies together with at most a quarter of the connections.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Weak},
 };
 
 use compliance_api::error::Error;
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::limits::{FIRST_TURN_LOCK_TIMEOUT, FREE_TURN_LOCK_TIMEOUT, LOCK_TURNS, TURN_LOCK_TIMEOUT};
+/// Statements that wait for locks, however many connections there are.
+const MAX_WAITING: u32 = 4;
+/// How long a statement with a permit waits for a lock.
+const LONG_TIMEOUT: &str = "1s";
+/// The same while all permits for long waits are taken, so that a company whose lock was released soon gets one.
+const BUSY_TIMEOUT: &str = "200ms";
+/// The same for the first wait of a company. Most find no lock, and do not wait for companies that find one.
+const FIRST_TIMEOUT: &str = "20ms";
+/// Companies whose semaphores are dropped only with others.
+const REMEMBERED_COMPANIES: usize = 1024;
 
 /// Receives the ID of a company whose work begins to wait, so that other companies can use its permits.
 pub type OnWait = Arc<dyn Fn(i64) + Send + Sync>;
 
-/// The permits of all companies. They are handed out in the order in which they are requested.
+/// The permits of all companies. Each company's permits are handed out in the order of requests.
 #[derive(Clone)]
-pub(super) struct Companies {
+pub(super) struct CompanyPermits {
     pub(super) most: u32,
     on_wait: OnWait,
-    semaphores: Arc<Mutex<HashMap<i64, Arc<Semaphore>>>>,
+    /// A semaphore exists as long as somebody has one of its permits or waits for one.
+    semaphores: Arc<Mutex<HashMap<i64, Weak<Semaphore>>>>,
 }
 
-/// Permits of a company, until this is dropped.
-pub(super) struct CompanyPermit {
-    companies: Companies,
-    pub(super) company: i64,
-    permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Companies {
+impl CompanyPermits {
     pub(super) fn new(most: u32, on_wait: OnWait) -> Self {
         Self { most, on_wait, semaphores: Arc::default() }
     }
 
-    /// All permits of the company, unless it would have to wait.
-    pub(super) fn try_all(&self, company: i64) -> Option<CompanyPermit> {
-        let mut permit = self.permit(company);
-        permit.permit = Some(self.semaphore(company).try_acquire_many_owned(self.most).ok()?);
-        Some(permit)
+    /// Takes all permits of the company if none is in use.
+    pub(super) fn try_all(&self, company: i64) -> Option<OwnedSemaphorePermit> {
+        self.semaphore(company).try_acquire_many_owned(self.most).ok()
     }
 
     /// Waits for permits of the company.
-    pub(super) async fn acquire(&self, company: i64, permits: u32) -> Result<CompanyPermit, Error> {
-        // Dropped if the caller goes away while it waits.
-        let mut permit = self.permit(company);
+    pub(super) async fn acquire(&self, company: i64, permits: u32) -> Result<OwnedSemaphorePermit, Error> {
         let semaphore = self.semaphore(company);
-        let acquired = if let Ok(acquired) = Arc::clone(&semaphore).try_acquire_many_owned(permits) {
-            acquired
-        } else {
-            (self.on_wait)(company);
-            semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())?
-        };
-        permit.permit = Some(acquired);
-        Ok(permit)
-    }
-
-    fn permit(&self, company: i64) -> CompanyPermit {
-        CompanyPermit { companies: self.clone(), company, permit: None }
+        if let Ok(permit) = Arc::clone(&semaphore).try_acquire_many_owned(permits) {
+            return Ok(permit);
+        }
+        (self.on_wait)(company);
+        semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())
     }
 
     fn semaphore(&self, company: i64) -> Arc<Semaphore> {
-        let semaphore = || Arc::new(Semaphore::new(self.most as usize));
-        Arc::clone(self.semaphores().entry(company).or_insert_with(semaphore))
-    }
-
-    fn semaphores(&self) -> MutexGuard<'_, HashMap<i64, Arc<Semaphore>>> {
-        self.semaphores.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for CompanyPermit {
-    fn drop(&mut self) {
-        drop(self.permit.take());
-        let mut semaphores = self.companies.semaphores();
-        // Only the map has it: the company has no other permit, and waits for none.
-        if semaphores.get(&self.company).is_some_and(|semaphore| Arc::strong_count(semaphore) == 1) {
-            semaphores.remove(&self.company);
+        let mut semaphores = self.semaphores.lock();
+        if let Some(semaphore) = semaphores.get(&company).and_then(Weak::upgrade) {
+            return semaphore;
         }
+        if semaphores.len() >= REMEMBERED_COMPANIES && semaphores.len().is_power_of_two() {
+            semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
+        }
+        let semaphore = Arc::new(Semaphore::new(self.most as usize));
+        semaphores.insert(company, Arc::downgrade(&semaphore));
+        semaphore
     }
 }
 
-/// The turns of a process. Clones share them.
+/// The permits to wait for a lock. Clones share them.
 #[derive(Clone)]
 pub(super) struct LockWaits {
-    companies: Companies,
-    turns: Arc<Semaphore>,
-    /// Turns in which statements wait for more than [`FIRST_TURN_LOCK_TIMEOUT`]: all but one, which is left to the first turns of others.
+    companies: CompanyPermits,
+    all: Arc<Semaphore>,
+    /// Waits longer than [`FIRST_TIMEOUT`]: all but one, which is left for first waits.
     long: Arc<Semaphore>,
 }
 
-/// The turn of a statement, until this is dropped.
-pub struct Turn {
+/// Allows a statement to wait for locks, until this is dropped.
+pub struct LockPermit {
     /// How long the statement may wait for each lock.
     pub lock_timeout: &'static str,
-    _company: Option<CompanyPermit>,
+    _company: Option<OwnedSemaphorePermit>,
     _long: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl LockWaits {
     pub(super) fn new(connections: u32, on_wait: OnWait) -> Self {
-        let turns = (connections / 4).clamp(1, LOCK_TURNS) as usize;
+        let most = (connections / 4).clamp(1, MAX_WAITING) as usize;
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
-        Self { companies: Companies::new(1, on_wait), turns: semaphore(turns), long: semaphore((turns - 1).max(1)) }
+        Self { companies: CompanyPermits::new(1, on_wait), all: semaphore(most), long: semaphore((most - 1).max(1)) }
     }
 
-    /// Waits until it is a company's turn. The companies have theirs one after the other; those whose first turn it is do not
-    /// wait for all of the others.
-    pub(super) async fn turn(&self, company: i64, is_first: bool) -> Result<Turn, Error> {
+    /// Waits for a permit. The first wait of a company does not queue behind long waits of others.
+    pub(super) async fn permit(&self, company: i64, is_first: bool) -> Result<LockPermit, Error> {
         (self.companies.on_wait)(company);
         let company = self.companies.acquire(company, 1).await?;
         let acquire = async |semaphore: &Arc<Semaphore>| {
             Arc::clone(semaphore).acquire_owned().await.map_err(|_| Error::internal())
         };
         let long = if is_first { None } else { Some(acquire(&self.long).await?) };
-        let turn = acquire(&self.turns).await?;
+        let permit = acquire(&self.all).await?;
         let lock_timeout = match &long {
-            None => FIRST_TURN_LOCK_TIMEOUT,
-            Some(_) if self.long.available_permits() > 0 => TURN_LOCK_TIMEOUT,
-            Some(_) => FREE_TURN_LOCK_TIMEOUT,
+            None => FIRST_TIMEOUT,
+            Some(_) if self.long.available_permits() > 0 => LONG_TIMEOUT,
+            Some(_) => BUSY_TIMEOUT,
         };
-        Ok(Turn { lock_timeout, _company: Some(company), _long: long, _permit: turn })
+        Ok(LockPermit { lock_timeout, _company: Some(company), _long: long, _permit: permit })
     }
 
-    /// A turn that nobody waits for, for a company that is not known to wait.
-    pub(super) fn try_turn(&self) -> Option<Turn> {
+    /// Takes a free permit for a company that is not known to wait for a lock.
+    pub(super) fn try_permit(&self) -> Option<LockPermit> {
         let long = Arc::clone(&self.long).try_acquire_owned().ok()?;
-        let turn = Arc::clone(&self.turns).try_acquire_owned().ok()?;
-        Some(Turn { lock_timeout: FREE_TURN_LOCK_TIMEOUT, _company: None, _long: Some(long), _permit: turn })
+        let permit = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(LockPermit { lock_timeout: BUSY_TIMEOUT, _company: None, _long: Some(long), _permit: permit })
     }
 }
 
@@ -143,45 +128,45 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn companies_have_turns_one_after_the_other() {
+    async fn companies_wait_for_locks_one_after_another() {
         let waits = LockWaits::new(12, nobody());
-        let first = waits.turn(1, false).await.unwrap();
-        assert_eq!(first.lock_timeout, TURN_LOCK_TIMEOUT);
-        let (mut again, mut other) = (Box::pin(waits.turn(1, false)), Box::pin(waits.turn(3, false)));
-        assert!(poll!(again.as_mut()).is_pending(), "a company has one turn");
-        let second = waits.turn(2, false).await.unwrap();
-        assert_eq!(second.lock_timeout, FREE_TURN_LOCK_TIMEOUT);
-        assert!(poll!(other.as_mut()).is_pending() && waits.try_turn().is_none(), "one turn is left to others");
-        let (third, mut next) = (waits.turn(4, true).await.unwrap(), Box::pin(waits.turn(5, true)));
-        assert_eq!(third.lock_timeout, FIRST_TURN_LOCK_TIMEOUT);
+        let first = waits.permit(1, false).await.unwrap();
+        assert_eq!(first.lock_timeout, LONG_TIMEOUT);
+        let (mut again, mut other) = (Box::pin(waits.permit(1, false)), Box::pin(waits.permit(3, false)));
+        assert!(poll!(again.as_mut()).is_pending(), "a company has one permit");
+        let second = waits.permit(2, false).await.unwrap();
+        assert_eq!(second.lock_timeout, BUSY_TIMEOUT);
+        assert!(
+            poll!(other.as_mut()).is_pending() && waits.try_permit().is_none(),
+            "one permit is left for first waits"
+        );
+        let (third, mut next) = (waits.permit(4, true).await.unwrap(), Box::pin(waits.permit(5, true)));
+        assert_eq!(third.lock_timeout, FIRST_TIMEOUT);
         assert!(poll!(next.as_mut()).is_pending(), "a quarter of the connections wait");
         drop(first);
-        assert!(
-            poll!(again.as_mut()).is_pending() && poll!(next.as_mut()).is_ready(),
-            "the other company comes before"
-        );
+        assert!(poll!(again.as_mut()).is_pending() && poll!(next.as_mut()).is_ready(), "the other company asked first");
         drop(third);
         let fourth = other.await.unwrap();
         drop((second, fourth));
-        assert_eq!(again.await.unwrap().lock_timeout, TURN_LOCK_TIMEOUT);
-        let free = [waits.try_turn(), waits.try_turn()];
-        assert!(free.iter().all(Option::is_some) && waits.try_turn().is_none());
+        assert_eq!(again.await.unwrap().lock_timeout, LONG_TIMEOUT);
+        let free = [waits.try_permit(), waits.try_permit()];
+        assert!(free.iter().all(Option::is_some) && waits.try_permit().is_none());
     }
 
     #[tokio::test]
-    async fn there_is_one_turn_at_least() {
+    async fn one_statement_can_always_wait_for_a_lock() {
         let waits = LockWaits::new(1, nobody());
-        let only = waits.turn(1, false).await.unwrap();
-        let mut first = Box::pin(waits.turn(2, true));
+        let only = waits.permit(1, false).await.unwrap();
+        let mut first = Box::pin(waits.permit(2, true));
         assert!(poll!(first.as_mut()).is_pending());
         drop(only);
         drop(first.await);
-        assert!(waits.try_turn().is_some());
+        assert!(waits.try_permit().is_some());
     }
 
     #[tokio::test]
     async fn all_permits_wait_for_those_of_their_company_alone() {
-        let companies = Companies::new(2, nobody());
+        let companies = CompanyPermits::new(2, nobody());
         let permits = [companies.acquire(1, 1).await.unwrap(), companies.acquire(1, 1).await.unwrap()];
         assert!(companies.try_all(1).is_none() && companies.try_all(2).is_some());
         let waiting = companies.acquire(1, 2);
@@ -197,17 +182,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn companies_are_forgotten() {
-        let companies = Companies::new(2, nobody());
-        let permit = companies.acquire(1, 2).await.unwrap();
+    async fn companies_without_work_are_forgotten() {
+        let companies = CompanyPermits::new(2, nobody());
+        let permit = companies.acquire(0, 2).await.unwrap();
         {
             // A caller that goes away while it waits.
-            let waiting = companies.acquire(1, 1);
+            let waiting = companies.acquire(0, 1);
             tokio::pin!(waiting);
             assert!(futures::poll!(waiting.as_mut()).is_pending());
         }
+        for company in 1..=REMEMBERED_COMPANIES as i64 {
+            assert!(companies.try_all(company).is_some());
+        }
+        assert!(companies.try_all(0).is_none(), "its permits are in use");
+        assert_eq!(companies.semaphores.lock().len(), 2);
         drop(permit);
-        drop(companies.try_all(2));
-        assert!(companies.semaphores().is_empty());
+        assert!(companies.try_all(0).is_some());
     }
 }

@@ -1,25 +1,35 @@
-//! Writes of one company that would wait for each other in the database wait here instead, without a connection.
+//! Queues of a company's writes. Writes that would wait for each other in the database wait here, without a connection.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
+    time::Duration,
 };
 
 use compliance_api::error::Error;
-use tokio::time::Instant;
+use parking_lot::Mutex;
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-use super::lock_waits::{Companies, CompanyPermit, LockWaits, OnWait, Turn};
+use super::lock_waits::{CompanyPermits, LockPermit, LockWaits, OnWait};
 use crate::{
     database::Connections,
     error::{from_database, is_lock_timeout_of_write},
-    limits::{
-        BATCHES_OF_A_COMPANY, LOCK_REMEMBERED, LOCK_REMEMBERED_IF_WRITTEN, LOCK_WAIT, MAX_LOCKS_REMEMBERED,
-        MONITORING_WRITES,
-    },
+    limits::LOCK_WAIT,
     metrics::{RETRY_LOCK, count_retry},
     statement::Watch,
     table::Layouts,
 };
+
+/// Batches of one company that may be written at the same time. One may wait for a lock of the other.
+const BATCHES_PER_COMPANY: u32 = 2;
+/// The same for internal services. Most batches are small and write different records, so a commit can serve more of them.
+const MONITORING_WRITES: u32 = 4;
+/// How long a company is known to wait for a lock after a statement did.
+const LOCK_REMEMBERED: Duration = Duration::from_secs(10);
+/// The same after a later statement found no lock. Other rows of the company may still be locked.
+const LOCK_REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
+/// Companies whose waits are forgotten only with others.
+const MAX_LOCKS_REMEMBERED: usize = 1024;
 
 /// The queues of all companies, one for each kind of write.
 #[derive(Clone)]
@@ -28,116 +38,119 @@ pub struct Queues {
     pub created_affiliates: CompanyQueue,
     /// Changes of affiliates.
     pub updated_affiliates: CompanyQueue,
-    /// URLs that partners add and that crawlers observe.
+    /// URLs that partners add or crawlers observe.
     pub urls: CompanyQueue,
-    /// Every other write of internal services.
+    /// Other writes of internal services.
     pub monitoring: CompanyQueue,
     /// New webhooks, which are counted one after the other.
     pub webhooks: CompanyQueue,
 }
 
 impl Queues {
-    /// The queues of a service with so many connections. `on_wait` is told of a company whenever its work waits for a lock, or for other
-    /// work of the company.
+    /// Returns the queues of a service with this many connections.
+    ///
+    /// `on_wait` receives a company whose work waits for a lock, or for other work of the company.
     pub fn new(connections: u32, on_wait: OnWait) -> Self {
         let lock_waits = LockWaits::new(connections, on_wait.clone());
         let queue = |most| CompanyQueue::new(most, &lock_waits, on_wait.clone());
         Self {
-            created_affiliates: queue(BATCHES_OF_A_COMPANY),
-            updated_affiliates: queue(BATCHES_OF_A_COMPANY),
-            urls: queue(BATCHES_OF_A_COMPANY),
+            created_affiliates: queue(BATCHES_PER_COMPANY),
+            updated_affiliates: queue(BATCHES_PER_COMPANY),
+            urls: queue(BATCHES_PER_COMPANY),
             monitoring: queue(MONITORING_WRITES),
             webhooks: queue(1),
         }
     }
 }
 
-/// The writes of one kind, by company. They begin in the order in which they come.
+/// A queue of one kind of write for each company. Writes begin in the order of requests.
 #[derive(Clone)]
 pub struct CompanyQueue {
-    companies: Companies,
+    permits: CompanyPermits,
     lock_waits: LockWaits,
-    waited: Arc<Mutex<HashMap<i64, Waited>>>,
+    timeouts: Arc<Mutex<HashMap<i64, LockTimeout>>>,
 }
 
-/// A company of which a statement waited for a lock and did not get it.
-struct Waited {
+/// What is known about a company whose statement did not get a lock in time.
+struct LockTimeout {
     last: Instant,
-    /// Whether one waited in its turn.
-    in_turn: bool,
-    /// Whether one has found no lock since then.
+    /// Whether a statement waited for it with a [`LockPermit`].
+    had_permit: bool,
+    /// Whether a later statement found no lock.
     has_written: bool,
 }
 
-/// Lets one batch of a company, or all of its writes, run until this is dropped.
+/// Allows one batch of a company, or all of its writes, until this is dropped.
 pub struct WritePermit {
     queue: CompanyQueue,
-    permit: CompanyPermit,
+    company: i64,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl CompanyQueue {
     fn new(most: u32, lock_waits: &LockWaits, on_wait: OnWait) -> Self {
-        Self { companies: Companies::new(most, on_wait), lock_waits: lock_waits.clone(), waited: Arc::default() }
+        Self { permits: CompanyPermits::new(most, on_wait), lock_waits: lock_waits.clone(), timeouts: Arc::default() }
     }
 
     /// Waits until one more batch of the company may run.
     pub async fn one(&self, company: i64) -> Result<WritePermit, Error> {
-        Ok(WritePermit { queue: self.clone(), permit: self.companies.acquire(company, 1).await? })
+        Ok(self.permit(company, self.permits.acquire(company, 1).await?))
     }
 
     /// Waits until no other write of the company runs.
     pub async fn all(&self, company: i64) -> Result<WritePermit, Error> {
-        Ok(WritePermit { queue: self.clone(), permit: self.companies.acquire(company, self.companies.most).await? })
+        Ok(self.permit(company, self.permits.acquire(company, self.permits.most).await?))
     }
 
-    /// The same, unless it would have to wait, or the company is known to wait for a lock.
+    /// Takes all permits if no other write of the company runs, and it is not known to wait for a lock.
     pub fn try_all(&self, company: i64) -> Option<WritePermit> {
-        let permit = WritePermit { queue: self.clone(), permit: self.companies.try_all(company)? };
+        let permit = self.permit(company, self.permits.try_all(company)?);
         (!permit.waits_for_lock()).then_some(permit)
     }
 
-    fn waited(&self) -> MutexGuard<'_, HashMap<i64, Waited>> {
-        self.waited.lock().unwrap_or_else(PoisonError::into_inner)
+    fn permit(&self, company: i64, permit: OwnedSemaphorePermit) -> WritePermit {
+        WritePermit { queue: self.clone(), company, _permit: permit }
     }
 }
 
 impl WritePermit {
-    /// Whether the company is known to wait for a lock.
+    /// Returns whether the company is known to wait for a lock.
     pub fn waits_for_lock(&self) -> bool {
-        self.queue.waited().get(&self.permit.company).is_some_and(|waited| waited.last.elapsed() < LOCK_REMEMBERED)
+        self.queue.timeouts.lock().get(&self.company).is_some_and(|timeout| timeout.last.elapsed() < LOCK_REMEMBERED)
     }
 
-    /// Remembers that the company waits for a lock, also `in_turn`.
-    pub fn lock_timed_out(&self, in_turn: bool) {
-        let mut waited = self.queue.waited();
-        if waited.len() >= MAX_LOCKS_REMEMBERED {
-            waited.retain(|_, waited| waited.last.elapsed() < LOCK_REMEMBERED);
+    /// Records that a statement did not get a lock in time, and whether it had a [`LockPermit`].
+    pub fn lock_timed_out(&self, had_permit: bool) {
+        let mut timeouts = self.queue.timeouts.lock();
+        if timeouts.len() >= MAX_LOCKS_REMEMBERED {
+            timeouts.retain(|_, timeout| timeout.last.elapsed() < LOCK_REMEMBERED);
         }
-        let last = Instant::now();
-        let before = waited.get(&self.permit.company).is_some_and(|waited| waited.in_turn);
-        waited.insert(self.permit.company, Waited { last, in_turn: in_turn || before, has_written: false });
+        let had_before = timeouts.get(&self.company).is_some_and(|timeout| timeout.had_permit);
+        let timeout = LockTimeout { last: Instant::now(), had_permit: had_permit || had_before, has_written: false };
+        timeouts.insert(self.company, timeout);
     }
 
-    /// Records that a statement found no lock in its way.
+    /// Records that a statement found no lock.
     pub fn found_no_lock(&self) {
-        if let Entry::Occupied(mut waited) = self.queue.waited().entry(self.permit.company) {
-            let company = waited.get_mut();
-            company.has_written = true;
-            if !company.in_turn || company.last.elapsed() >= LOCK_REMEMBERED_IF_WRITTEN {
-                waited.remove();
+        if let Entry::Occupied(mut entry) = self.queue.timeouts.lock().entry(self.company) {
+            let timeout = entry.get_mut();
+            timeout.has_written = true;
+            if !timeout.had_permit || timeout.last.elapsed() >= LOCK_REMEMBERED_IF_WRITTEN {
+                entry.remove();
             }
         }
     }
 
-    /// Waits until the company may wait for a lock in the database.
-    pub async fn turn(&self) -> Result<Turn, Error> {
-        let had_one = |waited: &Waited| waited.in_turn && !waited.has_written;
-        let is_first = !self.queue.waited().get(&self.permit.company).is_some_and(had_one);
-        self.queue.lock_waits.turn(self.permit.company, is_first).await
+    /// Waits until a statement of the company may wait for a lock.
+    pub async fn lock_permit(&self) -> Result<LockPermit, Error> {
+        let has_waited = |timeout: &LockTimeout| timeout.had_permit && !timeout.has_written;
+        let is_first = !self.queue.timeouts.lock().get(&self.company).is_some_and(has_waited);
+        self.queue.lock_waits.permit(self.company, is_first).await
     }
 
-    /// Runs a write of a call that may send batches, and runs it again after an error that `can_retry` lets pass. One that
-    /// finds a lock in its way returns its connection soon, and is then run in turn with others that wait for locks.
+    /// Runs a write of a call that may send batches, and retries it after an error that `can_retry` accepts.
+    ///
+    /// A write that finds a lock returns its connection soon. It is retried when it has a [`LockPermit`].
     pub async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         pool: &Connections,
@@ -145,35 +158,31 @@ impl WritePermit {
         run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
         let (pool, start, _watch) = (pool.of_call(), Instant::now(), Watch::start());
-        if !self.waits_for_lock() {
-            // The company's other batches often have a lock for longer than others could wait with a connection.
-            let turn = self.queue.lock_waits.try_turn();
-            let pool = turn.as_ref().map_or_else(|| pool.clone(), |turn| pool.with_lock_timeout(turn.lock_timeout));
+        let mut waits_for_lock = self.waits_for_lock();
+        loop {
+            let lock_permit = if waits_for_lock {
+                Some(self.lock_permit().await?)
+            } else {
+                // The company's other batches often keep a lock for longer than a statement waits without a permit.
+                self.queue.lock_waits.try_permit()
+            };
+            let pool =
+                lock_permit.as_ref().map_or_else(|| pool.clone(), |lock| pool.with_lock_timeout(lock.lock_timeout));
             match pool.try_write(can_retry, &run).await {
                 Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
                     count_retry(RETRY_LOCK);
-                    self.lock_timed_out(false);
+                    self.lock_timed_out(waits_for_lock);
+                    waits_for_lock = true;
                 }
-                result => return result.map_err(from_database),
+                Err(error) => return Err(from_database(error)),
+                Ok(written) => {
+                    if waits_for_lock {
+                        self.found_no_lock();
+                    }
+                    return Ok(written);
+                }
             }
         }
-        let in_turn = async {
-            loop {
-                let turn = self.turn().await?;
-                match pool.with_lock_timeout(turn.lock_timeout).try_write(can_retry, &run).await {
-                    Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
-                        count_retry(RETRY_LOCK);
-                        self.lock_timed_out(true);
-                    }
-                    Err(error) => return Err(from_database(error)),
-                    Ok(written) => {
-                        self.found_no_lock();
-                        return Ok(written);
-                    }
-                }
-            }
-        };
-        in_turn.await
     }
 }
 
@@ -189,13 +198,13 @@ mod tests {
     }
 
     fn permit(queue: &CompanyQueue) -> WritePermit {
-        WritePermit { queue: queue.clone(), permit: queue.companies.try_all(1).unwrap() }
+        queue.permit(1, queue.permits.try_all(1).unwrap())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_company_that_waits_for_a_lock_is_remembered_until_it_finds_none() {
+    async fn a_company_is_known_to_wait_for_a_lock_until_it_finds_none() {
         let queue = queue(8);
-        let timed_out = |in_turn| permit(&queue).lock_timed_out(in_turn);
+        let timed_out = |had_permit| permit(&queue).lock_timed_out(had_permit);
         let found_none = || permit(&queue).found_no_lock();
         let is_remembered = || queue.try_all(1).is_none();
         found_none();
@@ -205,22 +214,22 @@ mod tests {
         assert!(!is_remembered());
         timed_out(true);
         timed_out(false);
-        // Others of its rows may be locked still.
+        // Other rows of the company may still be locked.
         found_none();
         assert!(is_remembered());
         advance(LOCK_REMEMBERED_IF_WRITTEN).await;
         found_none();
-        assert!(!is_remembered() && queue.waited().is_empty());
+        assert!(!is_remembered() && queue.timeouts.lock().is_empty());
         timed_out(true);
         advance(LOCK_REMEMBERED).await;
         assert!(!is_remembered());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_company_has_a_first_turn_until_it_waited_in_one() {
+    async fn the_first_wait_of_a_company_is_short() {
         let queue = queue(16);
         let permit = permit(&queue);
-        let first = async || permit.turn().await.unwrap().lock_timeout;
+        let first = async || permit.lock_permit().await.unwrap().lock_timeout;
         let short = first().await;
         permit.lock_timed_out(false);
         assert_eq!(first().await, short);

@@ -1,6 +1,6 @@
-//! One statement that writes items of many callers: when it is sent, tried again, and what its callers get.
+//! One statement that writes items of many callers: when it is sent and retried, and what its callers get.
 
-use std::{hash::Hash, pin::pin, sync::Arc, task::Poll};
+use std::{collections::HashSet, hash::Hash, pin::pin, sync::Arc, task::Poll};
 
 use batcher::{Pending, Reply};
 use compliance_api::error::Error;
@@ -19,26 +19,27 @@ use crate::{
 
 /// A statement that writes items of many callers.
 pub trait Write: Send + Sync + 'static {
-    /// What is written for one caller.
+    /// Item of one caller.
     type Item: Send + Sync + 'static;
-    /// What its caller gets.
+    /// Result of one item.
     type Written: Send + 'static;
-    /// What two items of one statement must not have in common.
+    /// Key that only one item of a statement may have.
     type Key: Eq + Hash + Send;
 
-    /// What is written, for metrics.
+    /// Name of the write in metrics.
     const NAME: &'static str;
 
-    /// The company of an item.
+    /// Returns the company of an item.
     fn company(item: &Self::Item) -> i64;
 
-    /// The keys of an item. By default it has none.
+    /// Returns the keys of an item. By default it has none.
     fn keys(_: &Self::Item) -> Vec<Self::Key> {
         Vec::new()
     }
 
-    /// Sends one statement immediately, which writes all items. Returns one result for each item, in order. `writers` names the writer
-    /// of each item, see [`statement::writer`].
+    /// Sends one statement that writes all items, and returns their results in order.
+    ///
+    /// It must not wait before it sends the statement. `writers` has the [`statement::writer`] of each item.
     fn write(
         &self,
         session: Session<'_>,
@@ -48,37 +49,38 @@ pub trait Write: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Self::Written>, sqlx::Error>> + Send;
 }
 
-/// What is written for a caller that waits until its deadline.
+/// An item, and what is known about its caller.
 pub(super) struct PendingWrite<T> {
     item: T,
     deadline: Option<Instant>,
-    origin: statement::RequestContext,
-    /// By the attempts that wrote nothing.
+    request: statement::RequestContext,
+    /// Time of the attempts that wrote nothing.
     spent: Spent,
 }
 
 pub(super) type WaitingWrite<W> = Pending<PendingWrite<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
 
-/// Why a statement wrote nothing.
+/// Reason why a statement wrote nothing.
 pub(super) enum Failure {
     /// It waited too long for a lock.
     Locked,
     /// The database cannot be reached, or the statement took too long.
     Unavailable(Error),
-    /// The statement failed, perhaps by only one of its items.
+    /// The statement failed, perhaps because of one item.
     Refused(Error),
+    /// All callers have left.
     Abandoned,
 }
 
 impl<T> PendingWrite<T> {
-    /// That of the call that runs here.
+    /// Returns an item of the current call.
     pub(super) fn current(item: T) -> Self {
-        let origin = statement::RequestContext::current("coalesced write");
-        Self { item, deadline: deadline::current(), origin, spent: Spent::default() }
+        let request = statement::RequestContext::current("coalesced write");
+        Self { item, deadline: deadline::current(), request, spent: Spent::default() }
     }
 }
 
-/// Writes items by statements that many callers share.
+/// Writes items with statements that many callers share.
 pub(super) struct SharedWrites<W: Write> {
     pub(super) write: W,
     pub(super) pool: Connections,
@@ -93,13 +95,13 @@ pub(super) fn keys_of<W: Write>(pending: &WaitingWrite<W>) -> Vec<W::Key> {
 }
 
 impl<W: Write> SharedWrites<W> {
-    /// Writes items, and responds to their callers. Returns them if nothing was written.
+    /// Writes items and responds to their callers. Returns the items if nothing was written.
     pub(super) async fn write(
         &self,
         pool: &Connections,
         batch: Vec<WaitingWrite<W>>,
     ) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
-        let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.origin));
+        let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.request));
         StatementContext::of(W::NAME).run(span.run(self.write_named(pool, batch))).await
     }
 
@@ -145,7 +147,7 @@ impl<W: Write> SharedWrites<W> {
         Err((batch, failure))
     }
 
-    /// Sends a statement once there is a connection, for those whose callers have not left by then. `None` if all have.
+    /// Sends a statement for the callers that have not left by then. Returns `None` if all have left.
     async fn try_write(
         &self,
         pool: &Connections,
@@ -158,12 +160,12 @@ impl<W: Write> SharedWrites<W> {
             Poll::Ready(polled) => polled?,
             Poll::Pending => {
                 let polled = borrowing.await?;
-                // Notices callers that left during the wait.
+                // Lets the runtime notice callers that left during the wait.
                 deadline::check_caller().await;
                 polled
             }
         };
-        // From here on nothing is waited for before the statement is sent.
+        // Nothing is awaited between this decision and the statement.
         let now = Instant::now();
         batch.retain(|pending| !pending.is_abandoned());
         let late = batch.extract_if(.., |pending| pending.request.deadline.is_some_and(|deadline| deadline <= now));
@@ -173,7 +175,7 @@ impl<W: Write> SharedWrites<W> {
             return Ok(None);
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
-        let writers = requests.iter().map(|request| request.origin.writer()).collect();
+        let writers = requests.iter().map(|request| request.request.writer()).collect();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
         let (connection, generation) = borrowed.connection()?;
         let session = pool.session(connection);
@@ -193,7 +195,7 @@ impl<W: Write> SharedWrites<W> {
     }
 }
 
-/// A connection for a write. It is one to the node of Citus that has the company's records, if this can be reached.
+/// Borrows a connection for a write: to the company's Citus node if it can be reached.
 async fn borrow_connection(pool: &Connections) -> Result<(BorrowedConnection, Option<Connections>), sqlx::Error> {
     if pool.is_divided()
         && let Some(node) = pool.node()
@@ -206,7 +208,7 @@ async fn borrow_connection(pool: &Connections) -> Result<(BorrowedConnection, Op
     Ok((pool.borrow_connection().await?, None))
 }
 
-/// Counts the items of a statement that failed as sent again.
+/// Counts a failed statement whose items are sent again.
 pub(super) fn count_failure(failure: &Failure) {
     match failure {
         Failure::Locked => count_retry(RETRY_LOCK),
@@ -215,14 +217,14 @@ pub(super) fn count_failure(failure: &Failure) {
     }
 }
 
-/// Logs a statement that took long, with the attempts before this one.
+/// Logs a slow statement with all its attempts.
 fn log_if_slow<W: Write>(batch: &[WaitingWrite<W>]) {
     if let Some(spent) = batch.iter().map(|pending| pending.request.spent).max_by_key(|spent| spent.duration) {
-        statement::log_if_slow(W::NAME, spent, batch.iter().map(|pending| pending.request.origin.id()));
+        statement::log_if_slow(W::NAME, spent, batch.iter().map(|pending| pending.request.request.id()));
     }
 }
 
-/// Responds to callers whose items are not written.
+/// Responds to callers whose items were not written.
 pub(super) fn respond_failed<W: Write>(batch: Vec<WaitingWrite<W>>, error: &Error) {
     log_if_slow::<W>(&batch);
     respond_all(batch, error);
@@ -231,5 +233,49 @@ pub(super) fn respond_failed<W: Write>(batch: Vec<WaitingWrite<W>>, error: &Erro
 fn respond_all<Q, R>(batch: impl IntoIterator<Item = Pending<Q, Result<R, Error>>>, error: &Error) {
     for pending in batch {
         pending.respond(Err(error.clone()));
+    }
+}
+
+/// Separates items that one statement can write from the others. No two of them have a key in common.
+pub(super) fn without_conflicts<T, K: Eq + Hash>(
+    items: Vec<T>,
+    most: usize,
+    keys_of: impl Fn(&T) -> Vec<K>,
+) -> (Vec<T>, Vec<T>) {
+    let mut keys = HashSet::new();
+    let mut count = 0;
+    items.into_iter().partition(|item| {
+        let own = keys_of(item);
+        let fits = count < most && own.iter().all(|key| !keys.contains(key));
+        // A later item with the same key must not overtake an item that is left out.
+        keys.extend(own);
+        count += usize::from(fits);
+        fits
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_conflicts;
+
+    /// Takes the keys of each item. Returns the items that are written now, and the others.
+    fn divided(items: &[&[u8]], most: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        without_conflicts(items.iter().map(|keys| keys.to_vec()).collect(), most, Clone::clone)
+    }
+
+    #[test]
+    fn no_two_items_of_a_statement_have_a_key_in_common() {
+        assert_eq!(divided(&[&[1, 2], &[3], &[2, 4], &[5]], 9), (vec![vec![1, 2], vec![3], vec![5]], vec![vec![2, 4]]));
+        // The third item has a key in common with the second one, and must not overtake it.
+        assert_eq!(divided(&[&[1], &[1, 2], &[2], &[3]], 9), (vec![vec![1], vec![3]], vec![vec![1, 2], vec![2]]));
+        assert_eq!(divided(&[&[], &[]], 9), (vec![vec![], vec![]], vec![]));
+    }
+
+    #[test]
+    fn a_statement_has_a_limit() {
+        assert_eq!(divided(&[&[1], &[2], &[3]], 2), (vec![vec![1], vec![2]], vec![vec![3]]));
+        assert_eq!(divided(&[&[1], &[2]], 2), (vec![vec![1], vec![2]], vec![]));
+        // Items that are left out do not count.
+        assert_eq!(divided(&[&[1], &[1], &[2], &[3]], 2), (vec![vec![1], vec![2]], vec![vec![1], vec![3]]));
     }
 }

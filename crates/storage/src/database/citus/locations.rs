@@ -4,10 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use quick_cache::sync::Cache;
 
-use crate::{
-    database::{borrowed::fetch_all, pool::Pool},
-    limits::MAX_LOCATED_COMPANIES,
-};
+use crate::database::{borrowed::fetch_all, pool::Pool};
+
+/// Companies whose node is known without a question. Each takes about 50 bytes.
+const MAX_LOCATED_COMPANIES: usize = 100_000;
 
 /// The locations of companies, as they were when they were last read.
 #[derive(Debug)]

@@ -4,12 +4,10 @@
 //! and coalesced writes call the function on the node that has the company's records, as long as this node can be reached from here.
 //! Otherwise they go through the coordinator, as all other statements do.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use futures::future::join_all;
+use parking_lot::RwLock;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use telemetry::background::{Task, supervise};
 use tokio::{
@@ -40,7 +38,7 @@ type Address = (i64, String, i32);
 impl NodeConnections {
     /// The connections to a node, if it can be reached.
     pub(in crate::database) fn get(&self, group: i64) -> Option<Arc<Pool>> {
-        let node = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&group).cloned();
+        let node = self.0.read().get(&group).cloned();
         node.filter(|node| node.responds())
     }
 
@@ -69,7 +67,7 @@ impl NodeConnections {
                         known.insert(address, (Arc::clone(&options), node, probe));
                     }
                     let nodes = known.iter().map(|((group, ..), (_, node, _))| (*group, Arc::clone(node))).collect();
-                    *self.0.write().unwrap_or_else(PoisonError::into_inner) = nodes;
+                    *self.0.write() = nodes;
                     task.succeeded();
                 }
                 Ok(_) => task.succeeded(),

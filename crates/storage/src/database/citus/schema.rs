@@ -7,30 +7,24 @@ use crate::{Schema, database::error::DatabaseError};
 
 const COPY: &str = "select create_reference_table($1::text::regclass)";
 const DISTRIBUTE: &str = "select create_distributed_table($1::text::regclass, 'company_id', colocate_with => $2)";
-/// Four shards for each worker, unless a number is set: a shard is a statement of its own, and more workers can join.
-const DISTRIBUTE_FIRST: &str = "
-    select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'none', shard_count => (
-        select case s.source when 'default' then 4 * greatest(n.workers, 1) else s.setting::integer end
-        from pg_settings s, (
-            select count(*)::integer as workers from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards
-        ) n
-        where s.name = 'citus.shard_count'
-    ))";
+const DISTRIBUTE_FIRST: &str = include_str!("sql/distribute_first.sql");
+const HAS_LATE_TYPES: &str = include_str!("sql/late_types.sql");
 
-/// A step that changes several tables does so over one connection to each node. Citus refuses triggers without the setting that says that they
-/// stay on their node: those of this schema write rows of the same company only.
+// A step that changes several tables uses one connection to each node. The triggers of this schema write rows of the same company only,
+// so they stay on their node. Citus refuses them unless a setting says so.
 const SETTINGS: &str = "
     set citus.multi_shard_modify_mode = 'sequential';
     set citus.enable_unsafe_triggers = on;
     set citus.propagate_set_commands = 'local'";
 
-/// Makes the settings of a session that migrates, which must be one of the coordinator.
+/// Sets what a migration needs in its session, which must be one of the coordinator.
 pub(in crate::database) async fn prepare(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql(SETTINGS).execute(connection).await.map(drop).map_err(DatabaseError::Distribute)
 }
 
-/// A step as Citus takes it: one statement at a time. Statements on other nodes wait for a lock as long as those here if the
-/// transaction says so.
+/// Returns a migration step as Citus takes it: one statement at a time.
+///
+/// The lock timeout is set for the transaction, because only then it applies on other nodes.
 pub(in crate::database) fn one_by_one(mut step: Migration) -> Migration {
     if !step.no_tx {
         let block = format!(
@@ -42,18 +36,12 @@ pub(in crate::database) fn one_by_one(mut step: Migration) -> Migration {
     step
 }
 
-/// Whether the schema has types that Citus has not made on its nodes.
-const LATE: &str = "select exists (
-    select from pg_type t where t.typnamespace = current_schema()::regnamespace and t.typtype in ('c', 'e')
-        and not exists (select from pg_depend where classid = 'pg_type'::regclass and objid = t.oid and deptype in ('e', 'i'))
-        and not exists (select from pg_dist_object where classid = 'pg_type'::regclass and objid = t.oid))";
-
-/// Distributes the tables that are not, and creates the functions that are missing: all or none.
+/// Distributes the remaining tables and creates the missing functions, all or none.
 pub(in crate::database) async fn distribute(
     connection: &mut PgConnection,
     schema: &Schema,
 ) -> Result<(), DatabaseError> {
-    let asked = sqlx::query_scalar(LATE).fetch_one(&mut *connection);
+    let asked = sqlx::query_scalar(HAS_LATE_TYPES).fetch_one(&mut *connection);
     if asked.await.map_err(DatabaseError::Distribute)? {
         return Err(DatabaseError::LateCitus);
     }
@@ -71,13 +59,13 @@ async fn distribute_all(connection: &mut PgConnection, schema: &Schema) -> Resul
             let first = schema.distributed.first();
             sqlx::query(DISTRIBUTE).bind(&table).bind(first).execute(&mut *transaction).await?;
         }
-        tracing::info!(table, "the table is distributed");
+        tracing::info!(table, "the table was distributed");
     }
     functions::create(&mut transaction, schema).await?;
     transaction.commit().await
 }
 
-/// Tables that are not distributed, in an order in which they can be.
+/// Returns the tables that are not distributed, in an order in which they can be.
 pub(in crate::database) async fn undistributed(
     executor: impl PgExecutor<'_>,
     schema: &Schema,

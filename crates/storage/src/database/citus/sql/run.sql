@@ -1,0 +1,9 @@
+-- Runs a statement on the shards of a company: as a prepared statement, which takes its values as text. If the session has prepared
+-- too many statements, it is planned for this call alone.
+statement := $text$:statement$text$;
+prepared := prepared_statement(':name', ':types', statement, :company);
+if prepared is not null then
+    :execute format('execute %I(:texts)', prepared, :values);
+else
+    :execute format(statement, variadic company_shards(:company)) using :values;
+end if;

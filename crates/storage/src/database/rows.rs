@@ -1,0 +1,155 @@
+//! Rows of statements, each of which borrows a connection, and rows that are copied into a table.
+
+use admission::{Full, Reservation, SMALL};
+use futures::{
+    StreamExt as _, TryFutureExt as _, TryStreamExt as _,
+    future::{BoxFuture, ready},
+    stream::{self, BoxStream},
+};
+use sqlx::{
+    Describe, Either, Execute, Executor, PgConnection, Postgres, Row as _, SqlStr,
+    postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
+};
+
+use super::connections::Connections;
+use crate::{limits::COPIES, table};
+
+/// Rows of a statement, with the memory that they take.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The rows in their order.
+    pub rows: Vec<PgRow>,
+    /// Why there are no more rows.
+    pub end: End,
+    /// Memory for the rows and for what is made of them.
+    pub memory: Reservation,
+}
+
+/// Why the rows of a statement end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The statement has no more rows.
+    Complete,
+    /// The next row would exceed the bytes that were asked for.
+    TooLarge,
+    /// No memory is left for the next row.
+    Full(Full),
+}
+
+impl Connections {
+    /// Returns the rows of a statement that fit in `most` bytes, at least one.
+    ///
+    /// Reserves their memory for the company of `memory`. A statement with more rows is abandoned.
+    pub async fn fetch_at_most<'q, E: 'q + Execute<'q, Postgres>>(
+        &self,
+        query: E,
+        most: usize,
+        memory: &Reservation,
+    ) -> Result<Fetched, sqlx::Error> {
+        let (mut rows, mut bytes, mut memory) = (Vec::new(), 0, memory.empty());
+        let mut end = End::Complete;
+        self.fetch_while(query, |row| {
+            bytes += size(&row);
+            if bytes > most && !rows.is_empty() {
+                end = End::TooLarge;
+            } else if bytes > SMALL
+                && let Err(full) = memory.grow_to(bytes * COPIES)
+            {
+                end = End::Full(full);
+            } else {
+                rows.push(row);
+            }
+            ready(end == End::Complete)
+        })
+        .await?;
+        Ok(Fetched { rows, end, memory })
+    }
+
+    /// Passes rows to `take` one after another, until it returns false.
+    ///
+    /// The rest of the statement is then abandoned.
+    pub async fn fetch_while<'q, E: 'q + Execute<'q, Postgres>, F: Future<Output = bool>>(
+        &self,
+        query: E,
+        mut take: impl FnMut(PgRow) -> F,
+    ) -> Result<(), sqlx::Error> {
+        let mut borrowed = self.borrow_connection().await?;
+        let (connection, generation) = borrowed.connection()?;
+        let reading = async {
+            let mut returned = self.session(connection).stream(query);
+            while let Some(row) = returned.try_next().await? {
+                if !take(row).await {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        match generation.unless_hung(reading).await? {
+            Ok(false) => Ok(()),
+            result => borrowed.done(result).map(drop),
+        }
+    }
+
+    async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
+        let mut borrowed = self.borrow_connection().await?;
+        let (connection, generation) = borrowed.connection()?;
+        let result = generation.unless_hung(self.session(connection).rows(query)).await?;
+        borrowed.done(result)
+    }
+}
+
+impl<'p> Executor<'p> for &'_ Connections {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
+    where
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let rows = stream::once(self.clone().rows(query));
+        Box::pin(rows.map_ok(|rows| stream::iter(rows).map(|row| Ok(Either::Right(row)))).try_flatten())
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
+    where
+        E: 'q + Execute<'q, Postgres>,
+    {
+        Box::pin(self.clone().rows(query).map_ok(|rows| rows.into_iter().next()))
+    }
+
+    fn prepare_with<'e>(self, _: SqlStr, _: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
+    where
+        'p: 'e,
+    {
+        not_used()
+    }
+
+    fn describe<'e>(self, _: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
+    where
+        'p: 'e,
+    {
+        not_used()
+    }
+}
+
+/// Statements are prepared by the connection that runs them.
+fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
+    Box::pin(ready(Err(sqlx::Error::Protocol("no statement is prepared without a connection".to_owned()))))
+}
+
+/// Copies rows into a table, in an open transaction.
+pub async fn copy_within<'r, T: 'static>(
+    connection: &mut PgConnection,
+    mut rows: table::Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
+) -> Result<(), sqlx::Error> {
+    let mut copy = connection.copy_in_raw(&rows.statement.clone()).await?;
+    while let Some(part) = rows.next_part()? {
+        copy.send(part).await?;
+    }
+    copy.finish().await.map(drop)
+}
+
+/// Returns the size of a row's values, in bytes.
+pub fn size(row: &PgRow) -> usize {
+    let value = |index| row.try_get_raw(index).ok().and_then(|value| value.as_bytes().ok()).map_or(0, <[u8]>::len);
+    (0..row.len()).map(value).sum()
+}
