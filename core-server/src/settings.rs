@@ -7,7 +7,10 @@ use flags::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 use http_server::ConnectionLimits;
 use ipnet::IpNet;
 
-use crate::{access::RateLimit, limits::CHANGE_UPKEEP};
+use crate::access::RateLimit;
+
+/// How often months are made and dropped. They are made a month before.
+const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent requests on one connection. A client with several streams of observations makes other calls on the same one.
