@@ -1,4 +1,4 @@
-//! Who may call, and how often: token, rate limit and scope, checked before the request itself is looked at.
+//! Who may call, and how often: token, rate limit and scope. They are checked before the request message.
 
 use compliance_api::v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService};
 use tonic::{Request, Response, Status};
@@ -7,11 +7,11 @@ mod policy;
 mod rate_limit;
 
 pub use policy::Identity;
-pub(crate) use policy::{AccessPolicy, Verified, is_expired, time_left};
+pub(crate) use policy::{AccessPolicy, Verified, Verify, is_expired, time_left};
 pub(crate) use rate_limit::Limiters;
 pub use rate_limit::RateLimit;
 
-/// `AccessService`: what a token may do, asked without doing it. Responds once the pipeline has let a call through.
+/// `AccessService`: asks whether a token may call. The pipeline has the answer: a call that arrives here may.
 #[derive(Debug)]
 pub(crate) struct Access;
 

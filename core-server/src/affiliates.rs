@@ -10,6 +10,7 @@ mod sync;
 mod update;
 mod update_one;
 
+pub use create::MANY_AFFILIATES;
 pub(crate) use input::INPUT;
 pub(crate) use read::{query, single};
 pub(crate) use search::search_statement;

@@ -10,7 +10,6 @@ use sqlx::{Acquire as _, AssertSqlSafe, PgConnection, PgPool};
 pub use self::months::{Months, months};
 use crate::{
     cases,
-    limits::REPAIRED_COUNTS,
     lists::{Filter, List, Part},
     schema, urls,
 };
@@ -18,6 +17,9 @@ use storage::{
     table::{Inputs, SchemaError},
     template::fill,
 };
+
+/// Counts that are repaired in one transaction. Writers of the company wait for it.
+const REPAIRED_COUNTS: i64 = 5000;
 
 /// Why the counts cannot be checked or repaired.
 #[derive(Debug, thiserror::Error)]

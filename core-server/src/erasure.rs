@@ -13,6 +13,8 @@ pub(crate) use self::service::Erasures;
 pub use self::{
     company::{Held, erase_company, held, tables},
     patience::ErasureError,
+    service::ERASED_ROWS,
+    step::ERASED_RECORDS,
 };
 use self::{
     patience::Patience,

@@ -1,7 +1,7 @@
-//! The core of the Affiliate Compliance Service: a tonic service that implements every operation over PostgreSQL.
+//! The core of the Affiliate Compliance Service: tonic services that implement every operation over PostgreSQL.
 //!
-//! A request passes the pipeline (overload, [`access`], deadline, panics), the service of its resource (rules) and one SQL
-//! statement. [`Core::serve`] serves the network, [`Core::clients`] are clients in the same process.
+//! A request passes the pipeline (overload, [`access`], deadline, panics), the service of its resource (rules), and one SQL
+//! statement. [`Core::serve`] serves the network, and [`Core::clients`] returns clients in the same process.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 pub mod access;
@@ -19,7 +19,6 @@ mod etag;
 mod gauges;
 mod health;
 mod infraction_lists;
-pub mod limits;
 mod lists;
 mod monitoring;
 mod overview;
@@ -33,6 +32,7 @@ pub mod serve;
 mod settings;
 mod shares;
 mod statements;
+mod streams;
 mod urls;
 mod usage;
 mod webhooks;
@@ -42,3 +42,17 @@ pub use serve::{Core, CoreService, StartError, unready};
 pub use settings::{CoreSettings, GrpcConnections, WebhookSettings};
 pub use statements::{list_statements, read_statements, scan_statements, write_statements};
 pub use storage::table::SchemaError;
+
+/// Sizes at which operations work differently, and limits that tests reach.
+pub mod limits {
+    pub use crate::{
+        affiliates::MANY_AFFILIATES,
+        changes::{CHANGED_ENTRIES, CHANGED_ROWS},
+        erasure::{ERASED_RECORDS, ERASED_ROWS},
+        lists::{NEAR, PART},
+        record_pages::{MESSAGE_RECORDS, PAGE_RECORDS},
+        shares::{CALL_SHARE, HEAVY_ITEMS, OPEN_STREAMS_OF_A_PEER, WATCHERS_OF_A_COMPANY},
+        streams::MESSAGE_BYTES,
+        urls::FEW_URLS,
+    };
+}

@@ -16,6 +16,7 @@ mod whole;
 
 pub(crate) use description::{Comparison, Filter, List, Part, Sort, Value};
 pub(crate) use page::{Asked, PageQuery, day, days};
+pub use statements::{NEAR, PART};
 pub(crate) use statements::{
     Records, Source, Statements, by_ids, by_key, by_keys, chosen, read_by_ids, read_records, too_large,
 };

@@ -1,38 +1,64 @@
 //! All records of a company, in pages that are read by key: lists without page numbers, and exports.
 
-mod page;
-
 use std::{sync::Arc, time::Duration};
 
-use admission::{Count, MEMORY_WAIT, Reservation, WorkPermit};
+use admission::{MEMORY_WAIT, Reservation, WorkPermit};
 use compliance_api::error::Error;
-use futures::{StreamExt as _, stream};
-use sqlx::{Row as _, postgres::PgRow};
+use prost::Message;
+use sqlx::{
+    Postgres, Row as _,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
-    statement,
 };
-use telemetry::trace;
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout, timeout_at},
-};
-use tonic::{Response, Status, codegen::BoxStream};
+use tokio::time::{Instant, timeout};
+use tonic::{Response, codegen::BoxStream};
 
-pub(crate) use self::page::{PageOfRecords, RecordPage};
 use crate::{
     backend::Backend,
     changes::Changed,
-    limits::{MESSAGE_BYTES, MESSAGE_RECORDS, MESSAGE_STALLED, PAGE_RECORDS, PART, SLOT_KEPT},
-    requests::streamed,
+    lists::PART,
     shares::QueueClass,
+    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages},
 };
 
-pub(crate) type RecordPages<T> = BoxStream<T>;
+/// Records that one statement reads of a streamed list.
+pub const PAGE_RECORDS: i64 = 72;
+/// Maximum number of records in a message.
+pub const MESSAGE_RECORDS: usize = 12;
+/// How long a page keeps its permit while its reader asks for nothing. Encoding takes as long as the statement.
+const PERMIT_STALLED: Duration = Duration::from_millis(3);
 
-/// Reads every record of the company that the filters let through, that has a higher ID than `after`, and that is one of `changed`, until the timeout. A page is read while the one before is
-/// sent. A reader that stops to read holds no connection and, after a short while, no page.
+/// A message of the stream: a page of records, or a part of one.
+pub(crate) trait RecordPage: Message + Sized + Send + 'static {
+    /// Whether a page may have fewer records than requested although more follow.
+    const MAY_BE_SHORT: bool = false;
+
+    /// Which records are read. `()` for all.
+    type Filters: Send + Sync + 'static;
+
+    /// The statement for a page. Its first parameters are the company, the ID before the page, and the number of records. With
+    /// `changed`, its last parameter is the IDs of the changed records. Its column `last_id` is the ID of a record.
+    fn statement(filters: &Self::Filters, changed: bool) -> &'static str;
+
+    /// Binds the other parameters.
+    fn bind(query: PageOfRecords, _: &Self::Filters) -> PageOfRecords {
+        query
+    }
+
+    /// Reads records. `last_id` is the ID of the last one.
+    fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
+}
+
+/// A statement for a page, with its parameters.
+pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
+
+/// Reads every record of the company that matches the filters, has an ID above `after`, and is among `changed`.
+///
+/// Each page is read while the one before is sent. A reader that stops reading holds no connection and, after a short while, no page.
 pub(crate) fn all<T: RecordPage>(
     backend: &Arc<Backend>,
     company_id: i64,
@@ -40,40 +66,12 @@ pub(crate) fn all<T: RecordPage>(
     filters: T::Filters,
     changed: Option<Arc<Changed>>,
     timeout: Duration,
-) -> Result<Response<RecordPages<T>>, Error> {
-    let deadline = Instant::now() + timeout;
+) -> Result<Response<BoxStream<T>>, Error> {
     let open = backend.shares.open_stream(company_id)?;
-    let (want, wanted) = mpsc::channel(1);
-    let (messages, received) = mpsc::channel(1);
-    let producer = Producer {
-        backend: Arc::clone(backend),
-        company_id,
-        after,
-        filters,
-        changed,
-        deadline,
-        wanted,
-        is_wanted: false,
-        messages,
-    };
-    #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
-    tokio::spawn(trace::inherit(statement::inherit(producer.run(open))));
-    Ok(streamed(self::messages(want, received), deadline))
-}
-
-/// The messages, each made when it is requested. `None` is the end of the list.
-pub(crate) fn messages<T: Send + 'static>(
-    want: mpsc::Sender<()>,
-    received: mpsc::Receiver<Option<Result<T, Status>>>,
-) -> BoxStream<T> {
-    let messages = stream::unfold((want, received), |(want, mut received)| async {
-        // A producer that has ended has left what is to be received.
-        let _ = want.try_send(());
-        // One that has ended without saying so has panicked: the list is not complete.
-        let message = received.recv().await.unwrap_or_else(|| Some(Err(Error::internal().into())));
-        message.map(|message| (message, (want, received)))
-    });
-    Box::pin(messages.fuse())
+    let backend = Arc::clone(backend);
+    Ok(streams::respond(open, Instant::now() + timeout, move |messages| {
+        Producer { backend, company_id, after, filters, changed, messages }.send_all()
+    }))
 }
 
 struct Producer<T: RecordPage> {
@@ -81,55 +79,24 @@ struct Producer<T: RecordPage> {
     company_id: i64,
     after: i64,
     filters: T::Filters,
-    /// The records that are read, if not all.
     changed: Option<Arc<Changed>>,
-    deadline: Instant,
-    /// Receives once for each message that is requested. Closed when the reader has left.
-    wanted: mpsc::Receiver<()>,
-    is_wanted: bool,
-    /// Has room for what is requested, and for the end, which is `None` or an error.
-    messages: mpsc::Sender<Option<Result<T, Status>>>,
-}
-
-/// How many messages of a page were sent.
-enum Progress {
-    All,
-    /// The reader has not asked for the rest.
-    Some,
-    /// The reader has left.
-    Left,
+    messages: Messages<T>,
 }
 
 impl<T: RecordPage> Producer<T> {
-    /// Makes messages until there are no more records, the reader leaves, or the deadline. `open` counts the stream.
-    async fn run(mut self, open: Count) {
-        let ended = self.send_all().await;
-        // A reader that does not take the end, either, keeps its company from other streams no longer.
-        drop(open);
-        // A list that is cut short must not look complete.
-        let _ = self.messages.send(ended.err().map(|error| Err(error.into()))).await;
-    }
-
-    async fn send_all(&mut self) -> Result<(), Error> {
+    async fn send_all(mut self) -> Result<(), Error> {
         loop {
-            let (page, permit) = tokio::select! {
-                () = self.messages.closed() => return Ok(()),
-                page = timeout_at(self.deadline, self.page()) => page.map_err(|_| Error::deadline_exceeded())??,
-            };
+            let (page, permit) = self.page().await?;
             let read = page.rows.len();
             let window_end = self.changed.as_ref().and_then(|changed| changed.window(self.after).last().copied());
             let is_last = page.end == End::Complete && read < PAGE_RECORDS as usize && (read == 0 || !T::MAY_BE_SHORT);
-            match self.send(&page.rows, permit).await? {
-                Progress::All if !is_last => {}
+            if !self.send(&page.rows, permit).await? {
+                drop(page);
+                self.messages.wanted().await;
+            } else if is_last {
                 // All records of the window were sent.
-                Progress::All if window_end.is_some() => self.after = window_end.unwrap_or(self.after),
-                Progress::Some => {
-                    drop(page);
-                    let asked = timeout_at(self.deadline, self.wanted.recv()).await;
-                    let Some(()) = asked.map_err(|_| Error::deadline_exceeded())? else { return Ok(()) };
-                    self.is_wanted = true;
-                }
-                Progress::All | Progress::Left => return Ok(()),
+                let Some(window_end) = window_end else { return Ok(()) };
+                self.after = window_end;
             }
         }
     }
@@ -167,37 +134,25 @@ impl<T: RecordPage> Producer<T> {
         Ok((rows.map_err(from_database)?, permit))
     }
 
-    async fn send(&mut self, mut rows: &[PgRow], mut permit: Option<WorkPermit>) -> Result<Progress, Error> {
+    /// Sends records. Returns false if the reader does not ask for all of them.
+    async fn send(&mut self, mut rows: &[PgRow], mut permit: Option<WorkPermit>) -> Result<bool, Error> {
         while !rows.is_empty() {
-            if !self.is_wanted {
-                let mut asked = timeout(SLOT_KEPT, self.wanted.recv()).await;
-                if asked.is_err() {
-                    permit = None;
-                    asked = timeout(MESSAGE_STALLED, self.wanted.recv()).await;
-                }
-                match asked {
-                    Ok(Some(())) => {}
-                    Ok(None) => return Ok(Progress::Left),
-                    Err(_) => return Ok(Progress::Some),
+            if timeout(PERMIT_STALLED, self.messages.wanted()).await.is_err() {
+                permit = None;
+                if timeout(MESSAGE_STALLED, self.messages.wanted()).await.is_err() {
+                    return Ok(false);
                 }
             }
             let (message, last_id, taken) = message(rows).map_err(from_database)?;
             rows = &rows[taken..];
             self.after = last_id;
-            self.is_wanted = false;
-            if self.messages.send(Some(Ok(message))).await.is_err() {
-                return Ok(Progress::Left);
-            }
+            self.messages.send(message, ());
         }
         // While other companies call, the next page of this one is not read while this page is still encoded.
         if permit.is_some() && self.backend.shares.are_several_calling() {
-            match timeout(SLOT_KEPT, self.wanted.recv()).await {
-                Ok(Some(())) => self.is_wanted = true,
-                Ok(None) => return Ok(Progress::Left),
-                Err(_) => {}
-            }
+            let _ = timeout(PERMIT_STALLED, self.messages.wanted()).await;
         }
-        Ok(Progress::All)
+        Ok(true)
     }
 }
 
@@ -217,30 +172,5 @@ fn message<T: RecordPage>(rows: &[PgRow]) -> Result<(T, i64, usize), sqlx::Error
             return Ok((message, last_id, taken));
         }
         taken = (taken * MESSAGE_BYTES / bytes).clamp(1, taken - 1);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures::StreamExt as _;
-    use tokio::sync::mpsc;
-    use tonic::Code;
-
-    #[tokio::test]
-    async fn a_list_whose_producer_panics_is_not_complete() {
-        for panics in [false, true] {
-            let (want, mut wanted) = mpsc::channel(1);
-            let (messages, received) = mpsc::channel(1);
-            let producer = tokio::spawn(async move {
-                wanted.recv().await;
-                messages.send(Some(Ok(1))).await.unwrap();
-                assert!(!panics, "the producer panics");
-                messages.send(None).await.unwrap();
-            });
-            let list: Vec<_> = super::messages(want, received).take(2).collect().await;
-            assert_eq!(*list[0].as_ref().unwrap(), 1);
-            assert_eq!(list.get(1).map(|end| end.as_ref().unwrap_err().code()), panics.then_some(Code::Internal));
-            assert_eq!(producer.await.is_err(), panics);
-        }
     }
 }

@@ -12,7 +12,10 @@ use storage::deadline;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
-use crate::{access::Identity, limits::DEADLINE_SLACK};
+use crate::access::Identity;
+
+/// How long a client has to read that its deadline has passed.
+const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 
 /// What a call of an operation returns.
 pub(crate) type Served<T> = Result<Response<T>, Status>;

@@ -6,7 +6,8 @@
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
-use crate::limits::DEFAULT_SEARCHED;
+/// Records of a search that names no number of them.
+const DEFAULT_SEARCHED: i64 = 20;
 
 /// A statement for a search. Its parameters are the company, the pattern and the number of records.
 pub(crate) fn query<'q>(

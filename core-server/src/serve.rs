@@ -4,7 +4,6 @@ mod arrival;
 mod batch_read;
 mod call_record;
 mod network;
-mod operations;
 mod pipeline;
 mod protocol;
 mod receive;
@@ -54,7 +53,6 @@ use crate::{
     changes::{self, ChangesService},
     erasure::Erasures,
     gauges, health,
-    limits::{RATE_LIMIT_SWEEP, WATCHERS_TIME},
     monitoring::Monitoring,
     overview::Overviews,
     schema,
@@ -62,9 +60,9 @@ use crate::{
     webhooks::{self, Sender, Webhooks},
 };
 
+use arrival::HEALTH_CHECK;
 use batch_read::BatchReads;
 use network::NetworkService;
-use operations::HEALTH_CHECK;
 use pipeline::Pipeline;
 
 pub use unready::unready;
@@ -148,8 +146,8 @@ impl Core {
         let backend = Backend::new(connections, reads, settings);
         gauges::report(&backend.reads, &backend.shares);
         let pipeline = Pipeline::new(access, backend.shares.clone(), settings);
-        let turns = Arc::new(tokens::Turns::new());
-        let reads = BatchReads { pipeline: pipeline.clone(), backend: Arc::clone(&backend), turns };
+        let signatures = Arc::new(tokens::SignaturePermits::new());
+        let reads = BatchReads { pipeline: pipeline.clone(), backend: Arc::clone(&backend), signatures };
         let affiliates = Arc::new(Affiliates::new(&backend));
         let urls = Arc::new(ComplianceUrls::new(&backend));
         let cases = Arc::new(ComplianceCases(Arc::clone(&backend)));
@@ -287,6 +285,13 @@ macro_rules! sized {
     };
 }
 use sized;
+
+use std::time::Duration;
+
+/// How long after a shutdown has begun clients may still read that the service does not serve.
+const WATCHERS_TIME: Duration = Duration::from_millis(250);
+/// How often the rate limit drops the state of companies that no longer call.
+const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
 
 fn reflection<'a>() -> tonic_reflection::server::Builder<'a> {
     tonic_reflection::server::Builder::configure()

@@ -7,11 +7,10 @@ use flags::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 use http_server::ConnectionLimits;
 use ipnet::IpNet;
 
-use crate::{
-    CompanyLimit,
-    access::RateLimit,
-    limits::{CHANGE_UPKEEP, COMPANIES_WITH_METRICS},
-};
+use crate::{CompanyLimit, access::RateLimit, usage::COMPANIES_WITH_METRICS};
+
+/// How often months are made and dropped. They are made a month before.
+const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent requests on one connection. A client with several streams of observations makes other calls on the same one.

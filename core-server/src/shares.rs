@@ -13,16 +13,44 @@ use admission::{
 use compliance_api::error::Error;
 use storage::writes::OnWait;
 
-use crate::{
-    CompanyLimit, CoreSettings, Limit,
-    limits::{
-        CALL_SHARE, CALLS_AT_LEAST, CONNECTIONS_OF_COALESCED, CPUS_PER_SLOT_WITH_OTHERS, HEAVY_ITEMS, LARGE_PAGE_SHARE,
-        LARGE_PAGES, LONG_BATCHES_AT_LEAST, MAX_QUEUED_LARGE_PAGES, MAX_QUEUED_LONG_BATCHES, MAX_QUEUED_STATEMENTS,
-        OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QUEUE_SHARE, SLOT_SHARE, STATEMENTS_PER_CPU, STREAM_COMPANIES, WATCHERS,
-        WATCHERS_OF_A_COMPANY,
-    },
-    usage::Usage,
-};
+use crate::{CompanyLimit, CoreSettings, Limit, usage::Usage};
+
+/// A company may have one in so many of the calls in flight, and at least `CALLS_AT_LEAST`.
+pub const CALL_SHARE: usize = 4;
+const CALLS_AT_LEAST: usize = 64;
+/// Open streams of all companies: this number of times what one company may have.
+const STREAM_COMPANIES: usize = 16;
+/// Work with more items is a long batch, which keeps a processor busy here and another one in the database.
+pub const HEAVY_ITEMS: usize = 100;
+/// Connections to the database that are left to coalesced reads and writes.
+const CONNECTIONS_OF_COALESCED: usize = 4;
+/// Pages and short batches that run at the same time, per processor: most of them wait for the database.
+const STATEMENTS_PER_CPU: usize = 4;
+/// Long batches that run at the same time, if there are fewer processors.
+const LONG_BATCHES_AT_LEAST: usize = 2;
+/// Large pages that are read at the same time, if one in [`LARGE_PAGE_SHARE`] of the connections is as many.
+const LARGE_PAGES: usize = 4;
+const LARGE_PAGE_SHARE: usize = 4;
+/// Statements, long batches and large pages that wait for a slot. Most statements are short, so more of them have their slot
+/// before their deadline.
+const MAX_QUEUED_STATEMENTS: usize = 4096;
+const MAX_QUEUED_LONG_BATCHES: usize = 1024;
+const MAX_QUEUED_LARGE_PAGES: usize = 1024;
+/// A company may have one in so many of those that wait.
+const QUEUE_SHARE: usize = 4;
+/// A company may have one in so many of the slots: the others find one at once, however many of its calls wait.
+const SLOT_SHARE: usize = 2;
+/// While other companies call, a company may have one slot for so many processors. What its work takes here and in the
+/// database, one after the other, counts, so half of the processors stay free.
+const CPUS_PER_SLOT_WITH_OTHERS: usize = 2;
+/// Streams of health and reflection, which need no token: of all peers, and of one.
+const OPEN_STREAMS: usize = 1024;
+/// The same of one peer.
+pub const OPEN_STREAMS_OF_A_PEER: usize = 128;
+/// Watchers of all companies and of one. They hold little, and each has a connection or a stream of one.
+const WATCHERS: usize = 10_000;
+/// The same of one company.
+pub const WATCHERS_OF_A_COMPANY: usize = 2000;
 
 /// Clones share the shares.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ pub(crate) const KNOWN: (&str, &str) = (add::KNOWN, "bigint, bytea[]");
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 1] =
     [(include_str!("urls/add.sql"), "bigint[], text[], bytea[], text[], text[]")];
 
+pub use add::FEW_URLS;
 pub(crate) use add::identity;
 pub(crate) use list::{LIST, STATEMENTS, WHOLE, single};
 pub(crate) use search::search_statement;

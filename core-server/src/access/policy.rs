@@ -19,19 +19,30 @@ use super::rate_limit::{self, Limiters};
 
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
-/// Who calls: what a verified token says.
+/// Verifies `authorization` values.
+pub(crate) trait Verify {
+    fn verify(&self, authorization: &[u8]) -> Verified;
+    /// The result, if no signature must be verified for it.
+    fn verify_cached(&self, authorization: &[u8]) -> Option<Verified>;
+    /// Whether the key of an invalid token is unknown, and can be known once the key sets are loaded again.
+    fn has_unknown_key(&self, authorization: &[u8]) -> bool;
+    /// Waits until the key of a token is loaded, if it is unknown.
+    fn learn_key(&self, authorization: &[u8]) -> impl Future<Output = ()> + Send;
+}
+
+/// The caller, from a verified token.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The company whose records the call is about, and no others.
+    /// The only company whose records the call can reach.
     pub company_id: i64,
-    /// Everything the token says.
+    /// All claims of the token.
     pub claims: VerifiedToken,
 }
 
 impl Identity {
     /// The caller of a request whose token was verified.
     pub fn of<T>(request: &tonic::Request<T>) -> Result<&Self, Status> {
-        // A service that is reached without a check of the token must not respond.
+        // A service must not respond to a call whose token was not checked.
         request.extensions().get().ok_or_else(|| Error::internal().into())
     }
 }
@@ -47,8 +58,9 @@ impl AccessPolicy {
         Self { verifier, limiters }
     }
 
-    /// Checks a call, and counts it against the rate limit of its company. Returns the token, what is left of its limit, and
-    /// the caller, or why the call is refused; a call that needs no token has none of them.
+    /// Checks a call, and counts it against the rate limit of its company.
+    ///
+    /// Returns the token, the rate limit headers, and the caller or the refusal. A call that needs no token has none of them.
     pub(crate) fn check(
         &self,
         authorization: Authorization,
@@ -60,12 +72,12 @@ impl AccessPolicy {
         }
         let mut presented = headers.get_all(AUTHORIZATION).iter();
         let verified = match (verified, presented.next(), presented.next()) {
-            // Its request may have been received for a while.
+            // Receiving the request may have taken a while.
             (Some(Ok(token)), ..) if is_expired(&token) => Err(TokenError::Expired),
             (Some(verified), ..) => verified,
-            // Of two tokens nobody can say which one counts.
+            // With two tokens, the caller is ambiguous.
             (None, Some(_), Some(_)) => Err(TokenError::Invalid),
-            (None, header, _) => self.verify(header.map(HeaderValue::as_bytes)),
+            (None, header, _) => self.verifier.authorize(header.map(HeaderValue::as_bytes), now()),
         };
         let claims = match verified {
             Ok(claims) => claims,
@@ -90,7 +102,7 @@ impl AccessPolicy {
         (Some(token), rate_limit, caller)
     }
 
-    /// Tells operators why a token is refused.
+    /// Logs why a token is refused.
     fn report_refused(&self, headers: &HeaderMap) {
         let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
         if let Some(why) = self.verifier.explain_some(header, now()) {
@@ -99,33 +111,32 @@ impl AccessPolicy {
             tracing::warn!(why, request_id, "a token was refused");
         }
     }
+}
 
-    pub(crate) fn verify(&self, authorization: Option<&[u8]>) -> Verified {
-        self.verifier.authorize(authorization, now())
+impl Verify for AccessPolicy {
+    fn verify(&self, authorization: &[u8]) -> Verified {
+        self.verifier.authorize(Some(authorization), now())
     }
 
-    /// Whether the token's key is not known, and may be once the key sets are loaded again.
-    pub(crate) fn has_unknown_key(&self, authorization: &[u8]) -> bool {
+    fn verify_cached(&self, authorization: &[u8]) -> Option<Verified> {
+        self.verifier.authorize_cached(Some(authorization), now())
+    }
+
+    fn has_unknown_key(&self, authorization: &[u8]) -> bool {
         self.verifier.has_unknown_key(Some(authorization))
     }
 
-    /// Waits until the token's key is loaded, if it is not known.
-    pub(crate) async fn learn_key(&self, authorization: &[u8]) {
+    async fn learn_key(&self, authorization: &[u8]) {
         self.verifier.learn_key(Some(authorization)).await;
-    }
-
-    /// The same without verifying a signature. `None` if that is needed.
-    pub(crate) fn verify_cached(&self, authorization: &[u8]) -> Option<Verified> {
-        self.verifier.authorize_cached(Some(authorization), now())
     }
 }
 
-/// Whether a token that was valid is no longer.
+/// Whether a token that was valid has expired.
 pub(crate) fn is_expired(token: &VerifiedToken) -> bool {
     token.exp <= now()
 }
 
-/// How long a token that was valid still is.
+/// How long a valid token stays valid.
 pub(crate) fn time_left(token: &VerifiedToken) -> Duration {
     Duration::from_secs(token.exp.saturating_sub(now()).max(0) as u64)
 }

@@ -18,7 +18,8 @@ use governor::{
 };
 use http::HeaderMap;
 
-use crate::limits::MAX_CORES;
+/// Cores over which a gateway spreads its calls, at most. A call that names more counts as one.
+const MAX_CORES: u32 = 256;
 
 /// How many requests a company may make: `N/s`, `N/m` or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,8 +165,7 @@ mod tests {
     use governor::clock::FakeRelativeClock;
     use http::{HeaderMap, HeaderValue};
 
-    use super::{Limiter, Limiters, RateLimit, cores};
-    use crate::limits::MAX_CORES;
+    use super::{Limiter, Limiters, MAX_CORES, RateLimit, cores};
 
     const ONE: NonZeroU32 = NonZeroU32::MIN;
 

@@ -16,7 +16,7 @@ use super::{
     input::{INPUT, Input},
     update::before,
 };
-use crate::{backend::Backend, limits::MANY_AFFILIATES};
+use crate::backend::Backend;
 use storage::{
     database::{Connections, Session, copy_within},
     error::{is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write, is_unique_violation},
@@ -25,6 +25,9 @@ use storage::{
     template::fill,
     writes::Write,
 };
+
+/// So many affiliates are copied; fewer are created by one statement, which saves round trips.
+pub const MANY_AFFILIATES: usize = 500;
 
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
     let (names, values) = (table::names::<AffiliateInput>(), table::values::<AffiliateInput>("input"));

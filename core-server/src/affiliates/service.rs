@@ -14,7 +14,7 @@ use compliance_api::{
         UpdateAffiliateRequest, UpdateAffiliateResponse, affiliate_service_server::AffiliateService,
     },
 };
-use tonic::{Request, Response};
+use tonic::{Request, Response, codegen::BoxStream};
 
 use super::{
     create::{self, CreateOne},
@@ -26,7 +26,7 @@ use super::{
 use crate::{
     backend::Backend,
     changes::{Changed, get_as_of},
-    record_pages::{self, RecordPages},
+    record_pages,
     requests::{Served, accept, holding, timeout_of},
 };
 use storage::writes::Writes;
@@ -48,7 +48,7 @@ impl Affiliates {
 
 #[tonic::async_trait]
 impl AffiliateService for Affiliates {
-    type ListAffiliatesStream = RecordPages<ListAffiliatesResponse>;
+    type ListAffiliatesStream = BoxStream<ListAffiliatesResponse>;
 
     async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
         let limit = timeout_of(&request, self.backend.settings.list_timeout);

@@ -7,7 +7,7 @@ use compliance_api::v1::{
     ListAllComplianceCasesRequest, ListAllComplianceCasesResponse, ListComplianceCasesRequest,
     ListComplianceCasesResponse, compliance_case_service_server::ComplianceCaseService,
 };
-use tonic::Request;
+use tonic::{Request, codegen::BoxStream};
 
 use super::{
     list::{STATEMENTS, asked, filters},
@@ -17,7 +17,7 @@ use crate::{
     backend::Backend,
     changes::{Changed, get_as_of},
     lists::{read_by_ids, too_large},
-    record_pages::{self, RecordPages},
+    record_pages,
     requests::{Served, accept, holding, timeout_of},
 };
 
@@ -25,7 +25,7 @@ pub(crate) struct ComplianceCases(pub(crate) Arc<Backend>);
 
 #[tonic::async_trait]
 impl ComplianceCaseService for ComplianceCases {
-    type ListAllComplianceCasesStream = RecordPages<ListAllComplianceCasesResponse>;
+    type ListAllComplianceCasesStream = BoxStream<ListAllComplianceCasesResponse>;
 
     async fn list_compliance_cases(
         &self,

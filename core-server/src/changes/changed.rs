@@ -7,16 +7,18 @@ use compliance_api::error::Error;
 use sqlx::Row as _;
 
 use super::kept::Kept;
-use crate::{
-    backend::Backend,
-    limits::{CHANGED_ENTRIES, CHANGED_ROWS, CHANGED_WINDOW},
-    lists::Source,
-    shares::QueueClass,
-};
+use crate::{backend::Backend, lists::Source, shares::QueueClass};
 use storage::{
     database::{self, Connections},
     error::from_database,
 };
+
+/// Records that have changed, of which a page of a list may have some. So many IDs are sent with its statement.
+const CHANGED_WINDOW: usize = 1000;
+/// Rows of the record, and entries in them, that are read for such records. If more follow a position, the whole list is read.
+pub const CHANGED_ROWS: i64 = 50_000;
+/// See [`CHANGED_ROWS`].
+pub const CHANGED_ENTRIES: i64 = 200_000;
 
 /// The statement that finds them, with the types of its parameters.
 pub(crate) const STATEMENT: (&str, &str) =

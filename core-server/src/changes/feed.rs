@@ -17,15 +17,17 @@ use sqlx::{
 };
 
 use super::kept::Kept;
-use crate::{
-    limits::{CHANGE_ROWS, DEFAULT_CHANGES},
-    lists::Source,
-};
+use crate::lists::Source;
 use storage::{
     database::{self, Connections, End},
     error::from_database,
     table::{Shown, shown_date, timestamp},
 };
+
+/// Changes that are returned at once, if the request does not say how many.
+pub(crate) const DEFAULT_CHANGES: i64 = 100;
+/// Rows of the record that are read for one response, however few of their changes are asked for.
+pub(super) const CHANGE_ROWS: i64 = 2000;
 
 /// The statement that reads changes, with the types of its parameters.
 pub(crate) const STATEMENT: (&str, &str) = (

@@ -26,16 +26,24 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::feed;
-use crate::{
-    backend::Backend,
-    limits::{FIRST_PAGES, LONGEST_WATCH_INTERVAL, MESSAGE_STALLED, PART, WATCH_INTERVAL, WATCH_PAGE},
-    lists::Source,
-    shares::QueueClass,
-};
+use crate::lists::PART;
+use crate::streams::MESSAGE_STALLED;
+use crate::{backend::Backend, lists::Source, shares::QueueClass};
 use storage::{
     database::{self, Connections},
     statement::StatementContext,
 };
+
+use std::time::Duration;
+
+/// Changes of a page that watchers share.
+const WATCH_PAGE: i64 = 1000;
+/// How often the positions of watched companies are read: each commit waits for half of it, on average, before it is noticed.
+const WATCH_INTERVAL: Duration = Duration::from_millis(10);
+/// The same, at most: while the database does not respond, or takes long.
+pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// Watches of a company that read their first page at the same time. Many clients come together after a restart, and the others wait.
+const FIRST_PAGES: usize = 16;
 
 /// The last positions of companies, for the service itself: it reads several companies, but no records. On Citus they are of one node.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";

@@ -8,7 +8,10 @@ use storage::{
 };
 use telemetry::background::Task;
 
-use crate::limits::{UPKEEP_PATIENCE, UPKEEP_RETRIES};
+/// How often in that time it is tried while another session has a lock.
+const UPKEEP_RETRIES: u32 = 10;
+/// So many attempts in a row that find a lock are a failure.
+const UPKEEP_PATIENCE: u32 = 3;
 
 const HOLDERS: &str = include_str!("holders.sql");
 

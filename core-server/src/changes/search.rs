@@ -10,10 +10,9 @@ use compliance_api::{
 use sqlx::Row as _;
 
 use super::feed::{self, resource_number};
-use crate::{
-    limits::{CHANGE_ROWS, DEFAULT_CHANGES},
-    lists::Source,
-};
+use crate::changes::DEFAULT_CHANGES;
+use crate::changes::feed::CHANGE_ROWS;
+use crate::lists::Source;
 
 /// The statement, with the types of its parameters.
 pub(crate) const STATEMENT: (&str, &str) = (

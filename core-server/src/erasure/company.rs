@@ -4,9 +4,11 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::{
     patience::{ErasureError, Patience},
-    step::{COMMAND, Entries, begin, delete, redact},
+    step::{COMMAND, ERASED_RECORDS, Entries, begin, delete, redact},
 };
-use crate::limits::{ERASED_CHANGES, ERASED_RECORDS};
+
+/// The same of the erasure of a company, in a statement.
+const ERASED_CHANGES: i64 = 256;
 
 /// The tables with records, each before those that it refers to, with the column by which they are deleted.
 const RECORDS: [(&str, &str); 8] = [

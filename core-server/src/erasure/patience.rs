@@ -1,7 +1,13 @@
 //! How the command waits for other writers.
 
-use crate::limits::{ERASURE_PAUSE, ERASURE_TRIES};
 use storage::error::{is_contention, is_lock_timeout};
+
+use std::time::Duration;
+
+/// How often it is tried while other writers are in its way, and the pause after the first attempt, which grows by as much each time.
+const ERASURE_TRIES: u32 = 12;
+/// See [`ERASURE_TRIES`].
+const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the command cannot erase. What it has erased stays so.
 #[derive(Debug, thiserror::Error)]
@@ -48,8 +54,8 @@ mod tests {
 
     use sqlx::error::{DatabaseError, ErrorKind};
 
+    use super::ERASURE_TRIES;
     use super::{ErasureError, Patience};
-    use crate::limits::ERASURE_TRIES;
 
     #[derive(Debug)]
     struct Code(&'static str);

@@ -13,10 +13,12 @@ use super::step::{Step, step};
 use crate::{
     backend::Backend,
     etag,
-    limits::ERASED_ROWS,
     requests::{Served, accept},
 };
 use storage::{database::Connections, error::is_contention, statement};
+
+/// Rows of the record of changes that one request may erase. Other writers of the company wait meanwhile.
+pub const ERASED_ROWS: i64 = 10_000;
 
 pub(crate) struct Erasures(pub(crate) Arc<Backend>);
 

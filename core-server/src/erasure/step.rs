@@ -3,7 +3,10 @@
 use compliance_api::v1::EraseAffiliateResponse;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
 
-use crate::limits::{ERASED_RECORDS, ERASURE_LOCK_TIMEOUT};
+/// URLs, and cases, of an affiliate that one transaction erases, and records of a kind of a company. It takes about a second.
+pub const ERASED_RECORDS: i64 = 1000;
+/// How long a transaction of `compliance erase` waits for a lock.
+const ERASURE_LOCK_TIMEOUT: &str = "5s";
 
 const FIND: &str = include_str!("find.sql");
 /// A function of the schema's owner, since the service changes no row of the record itself (`migrations/20261128000032_erase_changes.sql`).

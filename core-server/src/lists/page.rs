@@ -3,7 +3,8 @@
 use compliance_api::v1::{PageMeta, SortDirection};
 use time::{Date, format_description::well_known::Iso8601};
 
-use crate::limits::DEFAULT_PER_PAGE;
+/// Records of a page that names no number of them.
+const DEFAULT_PER_PAGE: i64 = 100;
 
 /// Days of the years 1 to 9999, since 1970-01-01: what a range without an end reaches to.
 const FIRST_DAY: i32 = -719_162;

@@ -19,10 +19,7 @@ use super::{
     shape::{Among, Shape},
     statement::{TYPES, filter_types},
 };
-use crate::{
-    limits::NEAR,
-    record_query::{Place, RecordQuery},
-};
+use crate::record_query::{Place, RecordQuery};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
@@ -30,6 +27,11 @@ use storage::{
     table::{Read, Reader, read_all},
     template::fill,
 };
+
+/// Records before a page that is near the beginning, at most: so many are read faster than their counts.
+pub const NEAR: i64 = 500;
+/// Bytes of records that are read at once for a caller that takes them in parts.
+pub const PART: usize = 4 << 20;
 
 pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,

@@ -1,7 +1,7 @@
 //! A page of any size as a stream: the rows of one statement, and so of one snapshot, as its reader takes them.
 //!
-//! Rows are read ahead of the reader as far as there is memory, so that most pages give back their connection at once. A page
-//! that cannot go on ends with an error: the rest of it would be of another snapshot.
+//! Rows are read ahead as far as there is memory, so most pages release their connection before the reader has taken them. A page
+//! that cannot go on ends with an error, because the rest of it would be of another snapshot.
 
 use std::{
     pin::pin,
@@ -14,28 +14,35 @@ use std::{
 
 use admission::{Reservation, ResponseMemory, WorkPermit, compute};
 use compliance_api::{error::Error, record::Record};
-use futures::{FutureExt as _, StreamExt as _, stream};
+use futures::FutureExt as _;
 use sqlx::{Row as _, postgres::PgRow};
-use telemetry::trace;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout},
 };
-use tonic::{Response, Status};
+use tonic::{Response, codegen::BoxStream};
 
-use super::{page::Asked, statements::Statements};
-use crate::{
-    backend::Backend,
-    limits::{KIB, PAGE_STALLED, PART, READ_AHEAD, STALL, STALLS},
-    requests::streamed,
+use super::{
+    page::Asked,
+    statements::{PART, Statements},
 };
+use crate::{backend::Backend, streams};
 use storage::{
     database::{self, Connections, size},
     error::from_database,
     limits::COPIES,
-    statement::{self, Watch},
+    statement::Watch,
     table::{Read, Reader},
 };
+
+/// KiB of records that are read before their reader takes them.
+const READ_AHEAD: usize = 16 << 10;
+const KIB: usize = 1 << 10;
+/// How long a page waits for its reader, and for memory for its next record.
+const PAGE_STALLED: Duration = Duration::from_secs(30);
+/// The same in total, while other companies need the permit. A reader that takes a record a second does not stall.
+const STALLS: Duration = Duration::from_secs(10);
+const STALL: Duration = Duration::from_secs(1);
 
 pub(crate) struct LargePage<T: Record, Q: 'static> {
     pub(crate) statements: &'static Statements<Q>,
@@ -50,62 +57,42 @@ pub(crate) struct LargePage<T: Record, Q: 'static> {
 /// A record, or the total alone of a page without records.
 pub(crate) struct PagePart<T> {
     pub(crate) record: Option<T>,
-    /// How many records there are on all pages. Of the first part.
+    /// The number of records on all pages. Only in the first part.
     pub(crate) total: Option<i64>,
 }
 
-/// What a part takes until the next one is asked for.
+/// What a message holds until the reader asks for the next one.
 type Held = (Reservation, OwnedSemaphorePermit);
 
-/// Where parts are sent to. `None` is the end of the page; without it, the page is incomplete.
-type Parts<T> = mpsc::UnboundedSender<Option<Result<(PagePart<T>, Held), Status>>>;
-
 impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
-    /// The parts of the page, each as a message. Refuses a company that has too many streams open, or no memory for a part.
+    /// Responds with the page, a part in each message. Refuses a company with too many open streams, or without memory for a part.
     pub(crate) fn stream<M: Send + 'static>(
         self,
-        message: impl Fn(PagePart<T>) -> M + Send + 'static,
-    ) -> Result<Response<tonic::codegen::BoxStream<M>>, Error> {
-        let (open, deadline) = (self.backend.shares.open_stream(self.company_id)?, self.deadline);
-        // What has arrived of a record before its size is known.
+        message: impl Fn(PagePart<T>) -> M + Send + Sync + 'static,
+    ) -> Result<Response<BoxStream<M>>, Error> {
+        let open = self.backend.shares.open_stream(self.company_id)?;
+        // The part of a record that has arrived before the record's size is known.
         let mut arriving = self.backend.shares.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
-        let (sender, received) = mpsc::unbounded_channel();
-        #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
-        tokio::spawn(trace::inherit(statement::inherit(async move {
-            let ended = tokio::select! {
-                () = sender.closed() => return,
-                ended = timeout_at(deadline, self.send(&sender)) => ended.unwrap_or_else(|_| Err(Error::deadline_exceeded())),
-            };
-            drop(open);
-            let _ = sender.send(ended.err().map(|error| Err(error.into())));
-        })));
-        let parts = stream::unfold((received, message, None), |(mut received, message, held)| async {
-            drop::<Option<Held>>(held);
-            // A task that has ended without saying so has panicked.
-            let received_part = received.recv().await.unwrap_or_else(|| Some(Err(Error::internal().into())));
-            Some(match received_part? {
-                Ok((part, held)) => (Ok(message(part)), (received, message, Some(held))),
-                Err(status) => (Err(status), (received, message, None)),
-            })
+        let mut response = streams::respond(open, self.deadline, async move |messages| {
+            self.send(&|part, held| messages.send(message(part), held)).await
         });
-        let mut response = streamed(Box::pin(parts.fuse()) as tonic::codegen::BoxStream<M>, deadline);
         response.extensions_mut().insert(ResponseMemory::new(arriving));
         Ok(response)
     }
 
-    /// Reads the page. A page of which nothing was sent may be read again.
-    async fn send(&self, parts: &Parts<T>) -> Result<(), Error> {
+    /// Reads the page, and passes each part to `send`. If nothing was sent yet, the page may be read again.
+    async fn send(&self, send: &(impl Fn(PagePart<T>, Held) + Sync)) -> Result<(), Error> {
         let statement = self.statements.statement(&self.request, self.asked)?;
         let permit = &self.backend.shares.large_pages.enter(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
-        // The first row ends the wait for the database. The others wait for the reader.
+        // Only the first row is a wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
         let read = async |pool: Connections| {
             let (sender, rows) = mpsc::channel(1);
             let query = self.statements.query(statement, self.company_id, &self.request, self.asked);
             let fetching = async {
-                // Dropped at the end, of which the receiver learns.
+                // Dropped at the end, which ends `rows`.
                 let sender = sender;
                 let sent = |row| {
                     drop(watch.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -113,7 +100,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
                 };
                 pool.fetch_while(query, sent).await
             };
-            let (read, sent) = tokio::join!(fetching, self.send_parts(rows, parts, &has_sent, permit));
+            let (read, sent) = tokio::join!(fetching, self.send_parts(rows, send, &has_sent, permit));
             match read {
                 Err(error) if !has_sent.load(Ordering::Relaxed) => Err(error),
                 read => Ok(sent.and_then(|()| read.map_err(from_database))),
@@ -122,11 +109,11 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         database::retried(&self.backend.reads, read).await.map_err(from_database)?
     }
 
-    /// Sends each row as a part, when there is room for it.
+    /// Sends each row as a part, once there is memory for it.
     async fn send_parts(
         &self,
         mut rows: mpsc::Receiver<PgRow>,
-        parts: &Parts<T>,
+        send: &(impl Fn(PagePart<T>, Held) + Sync),
         has_sent: &AtomicBool,
         permit: &WorkPermit,
     ) -> Result<(), Error> {
@@ -142,14 +129,12 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
             drop(row);
             memory.shrink_to(bytes * (COPIES - 1));
             has_sent.store(true, Ordering::Relaxed);
-            if parts.send(Some(Ok((part, (memory, ahead))))).is_err() {
-                return Ok(());
-            }
+            send(part, (memory, ahead));
         }
         Ok(())
     }
 
-    /// `reader` is that of the statement, once it has returned a row.
+    /// Decodes a row. `reader` is made of the first row.
     fn part(&self, row: &PgRow, reader: &mut Option<Reader<T>>) -> Result<PagePart<T>, sqlx::Error> {
         let total = if reader.is_none() { Some(row.try_get("total")?) } else { None };
         let reader = match reader {

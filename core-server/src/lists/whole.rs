@@ -10,7 +10,10 @@ use super::{
     statement::{TYPES, filter_types, filters_or_null},
     statements::chosen,
 };
-use crate::{limits::TRANSCRIPT_BYTES, record_pages::PageOfRecords, record_query::Place};
+use crate::{record_pages::PageOfRecords, record_query::Place};
+
+/// Transcribed text on a page, in bytes: after it, the page has no further record.
+const TRANSCRIPT_BYTES: usize = 2 << 20;
 
 pub(crate) struct Whole<Q: 'static> {
     list: &'static List<Q>,

@@ -7,7 +7,7 @@ use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
 use super::names::CompanyNames;
-use crate::{backend::Backend, limits::MAX_CACHED_COMPANIES};
+use crate::backend::Backend;
 use storage::{
     database::Connections,
     error::{is_contention, is_disconnected},
@@ -15,6 +15,8 @@ use storage::{
     table::Layouts,
     writes::CompanyQueue,
 };
+
+const MAX_CACHED_COMPANIES: usize = 1000;
 
 pub(super) struct Context {
     pub(super) backend: Arc<Backend>,

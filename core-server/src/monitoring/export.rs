@@ -12,9 +12,10 @@ use compliance_api::{
 use sqlx::{Row as _, postgres::PgRow};
 
 use super::context::CompanyWriter;
+use crate::lists::PART;
+use crate::record_pages::PAGE_RECORDS;
 use crate::{
     cases,
-    limits::{PAGE_RECORDS, PART},
     lists::{chosen, page},
     record_pages::RecordPage,
     record_query::Place,

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::limits::MAX_LISTED_NAMES;
 use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     record::{Record, RecordField, StoredAs},
     rules::Violations,
 };
+
+/// Names that a message about an unknown one lists.
+const MAX_LISTED_NAMES: usize = 100;
 
 #[derive(Clone, Debug)]
 pub(super) struct OwnName {

@@ -17,7 +17,7 @@ use compliance_api::{
         vocabulary_service_server::VocabularyService,
     },
 };
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 
 use super::{
     cases,
@@ -32,8 +32,7 @@ use crate::{
     access::Identity,
     backend::Backend,
     changes::Changed,
-    chunks::{self, Acknowledgements},
-    record_pages::{self, RecordPages},
+    chunks, record_pages,
     requests::{Served, accept, timeout_of},
 };
 
@@ -59,9 +58,9 @@ impl Monitoring {
 
 #[tonic::async_trait]
 impl MonitoringService for Monitoring {
-    type StreamUrlObservationsStream = Acknowledgements<StreamUrlObservationsResponse>;
-    type ExportUrlsStream = RecordPages<ExportUrlsResponse>;
-    type ExportCasesStream = RecordPages<ExportCasesResponse>;
+    type StreamUrlObservationsStream = BoxStream<StreamUrlObservationsResponse>;
+    type ExportUrlsStream = BoxStream<ExportUrlsResponse>;
+    type ExportCasesStream = BoxStream<ExportCasesResponse>;
 
     async fn observe_urls(&self, request: Request<ObserveUrlsRequest>) -> Served<ObserveUrlsResponse> {
         let (company, request) = self.accept(request)?;

@@ -14,11 +14,12 @@ use super::{
     items::{Outcome, check_all},
     names::CompanyNames,
 };
-use crate::limits::MAX_OWN_NAMES;
 use storage::{
     statement,
     table::{Attribute, Composite},
 };
+
+const MAX_OWN_NAMES: i64 = 10_000;
 
 #[derive(Debug)]
 pub(super) struct NewName {

@@ -1,4 +1,4 @@
-//! `ReadService`: single reads of many callers in one call. Those of one kind become one statement.
+//! `ReadService`: single reads of many callers in one call. Reads of one kind become one statement.
 
 use std::{collections::HashSet, iter::repeat_n, pin::Pin, sync::Arc};
 
@@ -24,13 +24,12 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Status};
 
 use super::{
-    arrival::{Arrival, Origin},
-    operations::Called,
+    arrival::{Arrival, Called, Origin},
     pipeline::{Call, Pipeline, RefusedCall},
-    tokens::{Tokens, Turns},
+    tokens::{SignaturePermits, Tokens},
 };
 use crate::{
-    access::Verified,
+    access::{AccessPolicy, Verified},
     backend::Backend,
     requests::{Served, streamed, timeout_of},
 };
@@ -43,8 +42,17 @@ use storage::{
 pub(super) struct BatchReads {
     pub(super) pipeline: Pipeline,
     pub(super) backend: Arc<Backend>,
-    /// Messages with several tokens that are not valid verify the others in turns.
-    pub(super) turns: Arc<Turns>,
+    /// Shared by the batches with several invalid tokens.
+    pub(super) signatures: Arc<SignaturePermits>,
+}
+
+/// A batch of reads that is being served.
+struct Batch {
+    service: BatchReads,
+    authorizations: Vec<String>,
+    /// The header of the batch, and so of each read in it.
+    cores: Option<HeaderValue>,
+    deadline: Instant,
 }
 
 struct Accepted {
@@ -59,8 +67,7 @@ impl ReadService for BatchReads {
     type BatchReadStream = client::BoxStream<BatchReadResponse>;
 
     async fn batch_read(&self, request: Request<BatchReadRequest>) -> Served<Self::BatchReadStream> {
-        let limit = timeout_of(&request, self.backend.settings.call_timeout);
-        let deadline = Instant::now() + limit;
+        let deadline = Instant::now() + timeout_of(&request, self.backend.settings.call_timeout);
         let cores = request.metadata().as_ref().get(CORES).cloned();
         let BatchReadRequest { authorizations, reads } = request.into_inner();
         for (field, items) in [("authorizations", authorizations.len()), ("reads", reads.len())] {
@@ -72,27 +79,18 @@ impl ReadService for BatchReads {
         // A token that no read names is not verified.
         let named: HashSet<u32> = reads.iter().map(|read| read.authorization).collect();
         let named = named.into_iter().filter_map(|index| authorizations.get(index as usize).cloned());
-        let tokens = Tokens::verify(self.pipeline.clone(), named.collect());
-        let (mut now, mut later) = (Vec::with_capacity(reads.len()), Vec::new());
-        for (index, read) in (0..).zip(reads) {
-            let Some(authorization) = authorizations.get(read.authorization as usize) else {
-                now.push((index, read, Err(TokenError::Missing)));
-                continue;
-            };
-            match tokens.get(authorization) {
-                Some(verified) => now.push((index, read, verified.clone())),
-                None => later.push((index, read, authorization.clone())),
-            }
-        }
+        let tokens = Tokens::verify(Arc::clone(self.pipeline.access()), named.collect());
         let is_proven = tokens.has_valid();
-        let mut responses = self.clone().respond(now, cores.clone(), deadline);
-        if !later.is_empty() {
-            let later = self.clone().verify_and_respond(tokens, later, cores, deadline).flatten_stream();
-            responses = stream::select(responses, later).boxed();
+        let batch = Batch { service: self.clone(), authorizations, cores, deadline };
+        let (known, others) = batch.split(&tokens, (0..).zip(reads));
+        let mut responses = batch.respond(known);
+        if !others.is_empty() {
+            let others = batch.verify_and_respond(tokens, others).flatten_stream();
+            responses = stream::select(responses, others).boxed();
         }
         let responses = responses.map(Ok);
         if !is_proven {
-            // Anybody can send it: it is delayed like a call that is refused, and no longer in flight meanwhile.
+            // Anybody can send this batch. It is delayed like a refused call, and is no longer in flight during the delay.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
                 pipeline.delay(None).await;
@@ -107,103 +105,96 @@ impl ReadService for BatchReads {
     }
 }
 
-impl BatchReads {
-    async fn verify_and_respond(
-        self,
-        mut tokens: Tokens<Pipeline>,
-        reads: Vec<(u32, Read, String)>,
-        cores: Option<HeaderValue>,
-        deadline: Instant,
-    ) -> BoxStream<'static, BatchReadResponse> {
-        let _ = timeout_at(deadline, tokens.verify_rest(&self.turns)).await;
-        let (known, unknown): (Vec<_>, _) = reads.into_iter().partition(|(.., token)| tokens.get(token).is_some());
-        let responses = self.clone().respond_verified(&tokens, known, cores.clone(), deadline);
-        if unknown.is_empty() {
-            return responses;
-        }
-        // Those with a known key do not wait for it.
-        let of_unknown_keys = async move {
-            let _ = timeout_at(deadline, tokens.learn_keys(&self.turns)).await;
-            self.respond_verified(&tokens, unknown, cores, deadline)
-        };
-        stream::select(responses, of_unknown_keys.flatten_stream()).boxed()
-    }
-
-    /// What has no result by now is too late.
-    fn respond_verified(
-        self,
-        tokens: &Tokens<Pipeline>,
-        reads: Vec<(u32, Read, String)>,
-        cores: Option<HeaderValue>,
-        deadline: Instant,
-    ) -> BoxStream<'static, BatchReadResponse> {
-        let (mut verified, mut late) = (Vec::with_capacity(reads.len()), Vec::new());
-        for (index, read, authorization) in reads {
-            match tokens.get(&authorization) {
-                Some(outcome) => verified.push((index, read, outcome.clone())),
-                None => late.push(response(index, None, Err(Error::deadline_exceeded().into()))),
+impl Batch {
+    /// Splits reads into those whose token has a result, with the result, and the others.
+    fn split(
+        &self,
+        tokens: &Tokens<Arc<AccessPolicy>>,
+        reads: impl IntoIterator<Item = (u32, Read)>,
+    ) -> (Vec<(u32, Read, Verified)>, Vec<(u32, Read)>) {
+        let (mut known, mut others) = (Vec::new(), Vec::new());
+        for (index, read) in reads {
+            let verified = match self.authorizations.get(read.authorization as usize) {
+                Some(authorization) => tokens.get(authorization).cloned(),
+                None => Some(Err(TokenError::Missing)),
+            };
+            match verified {
+                Some(verified) => known.push((index, read, verified)),
+                None => others.push((index, read)),
             }
         }
-        stream::iter(late).chain(self.respond(verified, cores, deadline)).boxed()
+        (known, others)
     }
 
-    /// The responses to reads: at first to those that are refused, then to those of each kind as they are there. `cores` is the header
-    /// of the batch, and so of each read in it.
-    fn respond(
+    async fn verify_and_respond(
         self,
-        reads: Vec<(u32, Read, Verified)>,
-        cores: Option<HeaderValue>,
-        deadline: Instant,
+        mut tokens: Tokens<Arc<AccessPolicy>>,
+        reads: Vec<(u32, Read)>,
     ) -> BoxStream<'static, BatchReadResponse> {
+        let _ = timeout_at(self.deadline, tokens.verify_rest(&self.service.signatures)).await;
+        let (known, others) = self.split(&tokens, reads);
+        let responses = self.respond(known);
+        if others.is_empty() {
+            return responses;
+        }
+        // Reads whose key is known do not wait for other keys.
+        let with_unknown_keys = async move {
+            let _ = timeout_at(self.deadline, tokens.learn_keys(&self.service.signatures)).await;
+            let (known, late) = self.split(&tokens, others);
+            let late = late.into_iter().map(|(index, _)| refusal(index, Error::deadline_exceeded()));
+            stream::iter(late).chain(self.respond(known))
+        };
+        stream::select(responses, with_unknown_keys.flatten_stream()).boxed()
+    }
+
+    /// The responses to reads: first to refused reads, then to those of each kind as they are read.
+    fn respond(&self, reads: Vec<(u32, Read, Verified)>) -> BoxStream<'static, BatchReadResponse> {
+        let BatchReads { pipeline, backend, .. } = &self.service;
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, read, token) in reads {
             let mut headers = read.headers();
-            headers.extend(cores.clone().map(|cores| (CORES, cores)));
-            let as_of = match &read.operation {
-                Some(read::Operation::Affiliate(get)) => &get.as_of,
-                Some(read::Operation::Url(get)) => &get.as_of,
-                Some(read::Operation::Case(get)) => &get.as_of,
-                None => &None,
-            };
-            if as_of.is_some() {
-                let error = Error::invalid(Violations::one("as_of", "The as of field is not for reads in batches."));
-                refused.push(response(index, None, Err(error.into())));
-                continue;
-            }
-            let (operation, id, accepted) = match read.operation {
-                Some(read::Operation::Affiliate(get)) => (&Operation::GET_AFFILIATE, get.id, &mut affiliates),
-                Some(read::Operation::Url(get)) => (&Operation::GET_COMPLIANCE_URL, get.id, &mut urls),
-                Some(read::Operation::Case(get)) => (&Operation::GET_COMPLIANCE_CASE, get.id, &mut cases),
+            headers.extend(self.cores.clone().map(|cores| (CORES, cores)));
+            let (operation, id, as_of, accepted) = match read.operation {
+                Some(read::Operation::Affiliate(get)) => {
+                    (&Operation::GET_AFFILIATE, get.id, get.as_of, &mut affiliates)
+                }
+                Some(read::Operation::Url(get)) => (&Operation::GET_COMPLIANCE_URL, get.id, get.as_of, &mut urls),
+                Some(read::Operation::Case(get)) => (&Operation::GET_COMPLIANCE_CASE, get.id, get.as_of, &mut cases),
                 None => {
-                    let error = Error::invalid(Violations::one("operation", "The operation field is required."));
-                    refused.push(response(index, None, Err(error.into())));
+                    let violation = Violations::one("operation", "The operation field is required.");
+                    refused.push(refusal(index, Error::invalid(violation)));
                     continue;
                 }
             };
+            if as_of.is_some() {
+                let violation = Violations::one("as_of", "The as of field is not for reads in batches.");
+                refused.push(refusal(index, Error::invalid(violation)));
+                continue;
+            }
             let called = Called::Operation(operation);
             let arrival = Arrival { called, headers: &headers, origin: Origin::Batch, verified: Some(token) };
-            match self.pipeline.check(arrival).map(|call| (call.company_id, call)) {
+            match pipeline.check(arrival).map(|call| (call.company_id, call)) {
                 Ok((Some(company_id), call)) => {
                     let span = call.record.span.statement(COALESCED_READ);
                     let request = statement::RequestContext::new(call.record.request_id.clone(), span);
                     accepted.push(Accepted { index, request, key: (company_id, id), call });
                 }
-                Ok((None, _)) => refused.push(response(index, None, Err(Error::internal().into()))),
+                Ok((None, _)) => refused.push(refusal(index, Error::internal())),
                 Err(RefusedCall { error, rate_limit, .. }) => {
                     refused.push(response(index, rate_limit, Err(error.into())));
                 }
             }
         }
         let kinds = [
-            responses(self.backend.affiliates.clone(), affiliates, Outcome::Affiliate, deadline).boxed(),
-            responses(self.backend.urls.clone(), urls, Outcome::Url, deadline).boxed(),
-            responses(self.backend.cases.clone(), cases, Outcome::Case, deadline).boxed(),
+            responses(backend.affiliates.clone(), affiliates, Outcome::Affiliate, self.deadline).boxed(),
+            responses(backend.urls.clone(), urls, Outcome::Url, self.deadline).boxed(),
+            responses(backend.cases.clone(), cases, Outcome::Case, self.deadline).boxed(),
         ];
         stream::iter(refused).chain(kinds.into_iter().collect::<FuturesUnordered<_>>().flatten()).boxed()
     }
 }
 
-/// The responses to all reads of one kind: at first those that are there, then large records, as there is memory for them.
+/// The responses to all reads of one kind. Large records come last, as memory becomes free for them.
 async fn responses<T: Record>(
     source: Reads<T>,
     accepted: Vec<Accepted>,
@@ -245,8 +236,12 @@ async fn responses<T: Record>(
             (respond(read, record), memory)
         }
     });
-    // Its memory is given back when a response is taken to be sent.
+    // The memory of a response is released when the response is taken to be sent.
     stream::iter(ready).chain(large).map(|(response, _)| response).boxed()
+}
+
+fn refusal(read: u32, error: Error) -> BatchReadResponse {
+    response(read, None, Err(error.into()))
 }
 
 fn response(read: u32, rate_limit: Option<RateLimitHeaders>, result: Result<Outcome, Status>) -> BatchReadResponse {

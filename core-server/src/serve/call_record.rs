@@ -24,8 +24,7 @@ use telemetry::{
 use tonic::{Code, Status, body::Body};
 
 use super::{
-    arrival::{Arrival, Origin},
-    operations::Called,
+    arrival::{Arrival, Called, Origin},
     protocol::{code, describe},
 };
 use crate::usage::Usage;

@@ -14,14 +14,16 @@ use tonic::{Code, Status, body::Body, codegen::StdError};
 use tower::Service;
 
 use super::{
-    arrival::{Arrival, Origin},
+    arrival::{Arrival, Called, Origin},
     call_record::CallRecord,
-    operations::Called,
     pipeline::{CallResponse, MeasuredMessage, Pipeline},
     protocol,
     receive::receive,
 };
-use crate::{limits::HEAVY_BYTES, shares::QueueClass};
+use crate::shares::QueueClass;
+
+/// A request of one item that takes more bytes than this, encoded and decoded, weighs as a long batch.
+const HEAVY_BYTES: usize = 1 << 20;
 
 /// Services on a network, behind the pipeline.
 #[derive(Clone)]

@@ -1,14 +1,14 @@
-//! What every call passes before its service sees it, in one order, whether it comes over the [network](super::network), from
-//! a gateway in this process ([`Middleware`]) or in a [batch of reads](super::batch_read):
+//! The steps of every call before its service, in one order. A call comes over the [network](super::network), from a gateway in this
+//! process ([`Middleware`]), or in a [batch of reads](super::batch_read):
 //!
-//! 1. *record*: first, so that refused calls are recorded, too. It ends with the last byte of the response.
-//! 2. *head*: whether this is a call at all. It says nothing about operations, callers or records.
+//! 1. *record*: first, so that refused calls are recorded. It ends with the last byte of the response.
+//! 2. *head*: whether this is a gRPC call. Its refusal says nothing about operations, callers or records.
 //! 3. *permit*: one of the calls in flight. An overloaded process verifies no signatures.
-//! 4. *access*: token, rate limit, scope. All that follows counts by company.
-//! 5. *share*: the company's part of the calls in flight, before it may hold memory or wait.
-//! 6. *deadline*: bounds all that follows, which may wait. A panic ends here as well.
-//! 7. *message*: received and measured, only of callers that were let through. Its size decides its queue.
-//! 8. *work*: the permit of the company's work. Last, so that nobody waits for a client with one.
+//! 4. *access*: token, rate limit, scope. All later steps count by company.
+//! 5. *quota*: the company's calls in flight, before the call reserves memory or waits.
+//! 6. *deadline*: bounds all later steps, which may wait. They also end here if they panic.
+//! 7. *message*: received and measured, only for admitted callers. Its size decides the queue.
+//! 8. *work*: the permit of the company's work. Last, so that work with a permit never waits for a client.
 //!
 //! [`CHECKS`] are the steps 2 to 5, and [`Pipeline::serve`] makes the rest. A read of a batch passes the steps up to 5: its
 //! batch has a deadline and a message, and coalesced reads need no permit.
@@ -34,33 +34,37 @@ use tonic::{Code, Request, Response, Status};
 use tracing::{Instrument as _, Span};
 
 use super::{
-    arrival::{Arrival, Origin},
+    arrival::{Arrival, Called, Origin},
     call_record::{CallRecord, log_span},
-    operations::Called,
     protocol,
-    tokens::Verify,
 };
 use crate::{
     CoreSettings,
-    access::{AccessPolicy, Identity, Verified},
-    limits::MessageLimits,
+    access::{AccessPolicy, Identity, Verify as _},
     shares::{QueueClass, Shares},
 };
 use storage::{deadline, statement::milliseconds};
 
-/// Lets calls through, or refuses them. Clones share the limits.
+/// Admits calls, or refuses them. Clones share one set of limits.
 #[derive(Clone)]
 pub(crate) struct Pipeline(Arc<SharedPipeline>);
 
+/// Maximum sizes of one message, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct MessageLimits {
+    pub(super) encoded: usize,
+    pub(super) decoded: usize,
+}
+
 struct SharedPipeline {
-    access: AccessPolicy,
+    access: Arc<AccessPolicy>,
     in_flight: Arc<Semaphore>,
     shares: Shares,
     message: MessageLimits,
     call_timeout: Duration,
 }
 
-/// A call that has passed the checks. It is in flight until this is dropped.
+/// A call that has passed the checks. It is in flight until it is dropped.
 pub(super) struct Call {
     pub(super) record: CallRecord,
     pub(super) rate_limit: Option<RateLimitHeaders>,
@@ -68,16 +72,16 @@ pub(super) struct Call {
     caller: Option<Identity>,
     timeout: Duration,
     log_span: Span,
-    /// A health check has none.
+    /// `None` for a health check.
     permit: Option<OwnedSemaphorePermit>,
-    /// The company's part of the calls in flight.
+    /// Counts towards the company's calls in flight.
     count: Option<Count>,
 }
 
 /// A call that has not passed the checks.
 pub(super) struct RefusedCall {
     pub(super) error: Error,
-    /// Known, as what is left of its limit, once the token is verified.
+    /// Known once the token is verified, like the rate limit.
     pub(super) company_id: Option<i64>,
     pub(super) rate_limit: Option<RateLimitHeaders>,
     record: CallRecord,
@@ -88,7 +92,7 @@ pub(super) struct MeasuredMessage<M> {
     /// The items that it writes.
     pub(super) written: usize,
     pub(super) work: QueueClass,
-    /// Whether each step of that may take long.
+    /// Whether a step of receiving or serving it can occupy a processor for long.
     pub(super) is_long: bool,
 }
 
@@ -96,7 +100,7 @@ pub(super) struct MeasuredMessage<M> {
 type Check = fn(&SharedPipeline, &mut Arrival<'_>, &mut Call) -> Result<(), Error>;
 
 /// The checks of a call, in their order.
-const CHECKS: [Check; 4] = [head, permit, access, share];
+const CHECKS: [Check; 4] = [head, permit, access, quota];
 
 fn head(_: &SharedPipeline, arrival: &mut Arrival<'_>, _: &mut Call) -> Result<(), Error> {
     match arrival.origin {
@@ -105,7 +109,7 @@ fn head(_: &SharedPipeline, arrival: &mut Arrival<'_>, _: &mut Call) -> Result<(
     }
 }
 
-/// No queue: a caller that has to wait is better off with another instance. An overloaded service still reports its health.
+/// There is no queue, so that callers turn to another instance instead of waiting. An overloaded service still reports its health.
 fn permit(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
     if !arrival.called.is_health_check() {
         let permit = Arc::clone(&shared.in_flight).try_acquire_owned();
@@ -123,7 +127,7 @@ fn access(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -
     Ok(())
 }
 
-fn share(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
+fn quota(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
     call.count = match call.company_id {
         Some(company_id) if arrival.called.is_watch() => Some(shared.shares.open_watch(company_id)?),
         Some(company_id) => Some(shared.shares.call(company_id)?),
@@ -136,7 +140,12 @@ impl Pipeline {
     pub(crate) fn new(access: AccessPolicy, shares: Shares, settings: &CoreSettings) -> Self {
         let in_flight = Arc::new(Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)));
         let message = MessageLimits { encoded: settings.message_limit, decoded: settings.message_memory };
+        let access = Arc::new(access);
         Self(Arc::new(SharedPipeline { access, in_flight, shares, message, call_timeout: settings.call_timeout }))
+    }
+
+    pub(super) fn access(&self) -> &Arc<AccessPolicy> {
+        &self.0.access
     }
 
     pub(super) fn shares(&self) -> &Shares {
@@ -152,8 +161,8 @@ impl Pipeline {
         self.0.shares.refusals.delay(company_id).await;
     }
 
-    /// Waits for the key of a call's token, if that is not known: before the call is in flight, since the wait is long and bounded on
-    /// its own. An overloaded process verifies no signatures for it.
+    /// Waits for the key of a call's token, if the key is unknown. The wait is long and has its own bound, so it comes before the call is
+    /// in flight. An overloaded process does not wait, because it would verify signatures.
     pub(super) async fn learn_key(&self, called: Called, headers: &HeaderMap) {
         let mut presented = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes);
         if let (Some(token), None) = (presented.next(), presented.next())
@@ -164,7 +173,7 @@ impl Pipeline {
         }
     }
 
-    /// Lets a call through, or refuses it: the steps up to *share*.
+    /// Makes the steps up to *quota*.
     pub(super) fn check(&self, mut arrival: Arrival<'_>) -> Result<Call, RefusedCall> {
         let mut call = Call {
             record: CallRecord::new(&arrival, &self.0.shares.usage),
@@ -187,7 +196,7 @@ impl Pipeline {
         Ok(call)
     }
 
-    /// Makes a call: receives its message, waits until its work may run, and runs its service.
+    /// Makes the other steps: receives the message, waits for a permit, and runs the service.
     pub(super) async fn serve<M, R: CallResponse, F: Future<Output = R>>(
         &self,
         call: Call,
@@ -207,7 +216,7 @@ impl Pipeline {
                     record.span.set("compliance.queue_wait_ms", milliseconds(start.elapsed()));
                     permit
                 }
-                // A batch of reads, or of a standard service.
+                // A batch of reads, or a call of a standard service.
                 None => None,
             };
             let mut response = run_off_thread(service(content), is_long).await;
@@ -248,7 +257,7 @@ impl Middleware for Pipeline {
         F: Future<Output = Result<Response<R>, Status>> + Send,
     {
         let called = Called::at(path);
-        // What a gateway has verified is not verified again.
+        // The gateway has verified the token already.
         let verified = request.extensions_mut().remove::<VerifiedToken>().map(Ok);
         let headers = request.metadata().as_ref();
         let mut call = match self.check(Arrival { called, headers, origin: Origin::Gateway, verified }) {
@@ -283,7 +292,7 @@ pub(super) trait CallResponse: Sized {
     /// Records the call to the end of its response.
     fn record(self, record: CallRecord) -> Self;
 
-    /// The service has done its work, whose permit goes to others.
+    /// Releases the permit of the work, once the service has done it.
     fn keep(&mut self, permit: WorkPermit, _: &Shares) {
         drop(permit);
     }
@@ -308,38 +317,20 @@ impl<R> CallResponse for Result<Response<R>, Status> {
         }
     }
 
-    /// A stream is recorded until it begins: who reads it in this process records it to its end.
+    /// The record of a stream ends when the stream begins. The gateway in this process records the rest.
     fn record(self, mut record: CallRecord) -> Self {
         record.code = self.as_ref().map_or_else(Status::code, |_| Code::Ok);
         self
     }
 
-    /// While several companies call, the gateway also writes a large response before the company's next work begins. A page that
-    /// is streamed waits for a permit of its own, and for its reader.
+    /// While several companies call, the permit lasts until the gateway has written a large response. A stream needs no such permit: each
+    /// of its pages waits for one, and for the reader.
     fn keep(&mut self, permit: WorkPermit, shares: &Shares) {
         let Ok(extensions) = self.as_mut().map(Response::extensions_mut) else { return };
         let is_stream = extensions.get::<FinishBy>().is_some();
         if extensions.get::<ResponseMemory>().is_some() && !is_stream && shares.are_several_calling() {
             extensions.insert(Arc::new(permit));
         }
-    }
-}
-
-impl Verify for Pipeline {
-    fn cached(&self, authorization: &str) -> Option<Verified> {
-        self.0.access.verify_cached(authorization.as_bytes())
-    }
-
-    fn verify(&self, authorization: &str) -> Verified {
-        self.0.access.verify(Some(authorization.as_bytes()))
-    }
-
-    fn has_unknown_key(&self, authorization: &str) -> bool {
-        self.0.access.has_unknown_key(authorization.as_bytes())
-    }
-
-    async fn learn_key(&self, authorization: &str) {
-        self.0.access.learn_key(authorization.as_bytes()).await;
     }
 }
 

@@ -13,9 +13,14 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::{Code, Status, body::Body};
 
-use super::{pipeline::Pipeline, protocol::malformed, tokens::Verify as _};
+use super::{
+    pipeline::{MessageLimits, Pipeline},
+    protocol::malformed,
+};
+use crate::access::Verify as _;
 
-use crate::limits::{BATCH_READ, MessageLimits};
+/// What the message of a batch of reads may take, in bytes.
+const BATCH_READ: MessageLimits = MessageLimits { encoded: 4 << 20, decoded: 8 << 20 };
 
 /// Flag and length of a message.
 const HEADER: usize = 5;
@@ -155,10 +160,11 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
 
     /// The companies of a batch's valid tokens. One signature is verified for it at most, as for any other call.
     fn companies(&self, arrived: &[u8]) -> impl Iterator<Item = i64> {
+        let access = self.pipeline.access();
         let tokens = authorizations(arrived.get(HEADER..).unwrap_or_default()).take(MAX_READS).enumerate();
-        let verified = |(index, token): (usize, &str)| match index {
-            0 => Some(self.pipeline.verify(token)),
-            _ => self.pipeline.cached(token),
+        let verified = move |(index, token): (usize, &str)| match index {
+            0 => Some(access.verify(token.as_bytes())),
+            _ => access.verify_cached(token.as_bytes()),
         };
         tokens.filter_map(verified).filter_map(|token| Some(token.ok()?.company_id))
     }

@@ -1,117 +1,110 @@
-//! The tokens of a message that has none of its own: anybody can send one, with many tokens that are not valid.
+//! The tokens of a batch of reads. Anybody can send a batch with many invalid tokens.
 //!
-//! To verify a signature takes about as long as a read. So a message may fail once, as a call does; from then on the
-//! signatures of all such messages are verified in turns, a few in each, with a pause. Tokens that were verified before wait
-//! for nothing. Every token gets its own result: a gateway with other keys than the core sends valid tokens next to others.
+//! Verifying a signature takes about as long as a read. So a batch may fail once, as any call does. After that, its other signatures
+//! wait for a permit that all such batches share: its holder verifies a few signatures, and then pauses. Tokens that were verified
+//! before never wait. Every token has a result of its own, because a gateway that knows other keys than the core sends valid tokens
+//! next to invalid ones.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Deref, time::Duration};
 
 use admission::{compute, off_thread};
 use tokio::{sync::Semaphore, time::sleep};
 
-use crate::{
-    access::Verified,
-    limits::{FEW_SIGNATURES, TOKEN_FAILURES, TOKEN_FAILURES_OF_A_TURN, TOKEN_PAUSE},
-};
+use crate::access::{Verified, Verify};
 
-pub(super) trait Verify {
-    /// What is known without verifying a signature.
-    fn cached(&self, authorization: &str) -> Option<Verified>;
-    /// Verifies a signature.
-    fn verify(&self, authorization: &str) -> Verified;
-    /// Whether a token that is not valid has a key that may be known once the key sets are loaded again.
-    fn has_unknown_key(&self, authorization: &str) -> bool;
-    /// Waits until the key sets are loaded again.
-    fn learn_key(&self, authorization: &str) -> impl Future<Output = ()> + Send;
-}
+/// Tokens of a batch that can be invalid before its other tokens wait for a permit.
+const FAILURES: usize = 1;
+/// Invalid tokens per permit. With the pause, batches without a valid token verify at most 800 signatures a second together,
+/// and so do the other batches.
+const FAILURES_PER_PERMIT: usize = 16;
+const PAUSE: Duration = Duration::from_millis(20);
+/// With more signatures than this, verification moves to another thread.
+const FEW_SIGNATURES: usize = 8;
 
-/// The turns of messages. Those with a valid token wait for each other alone: however many others there are, they pass them.
-pub(super) struct Turns {
+/// Permits to verify signatures. Batches with a valid token never wait for batches without one.
+pub(super) struct SignaturePermits {
     proven: Semaphore,
     unproven: Semaphore,
 }
 
-impl Turns {
+impl SignaturePermits {
     pub(super) fn new() -> Self {
         Self { proven: Semaphore::new(1), unproven: Semaphore::new(1) }
     }
 }
 
-/// Tokens of a message, each of which is verified once.
+/// The tokens of a batch. Each is verified once.
 pub(super) struct Tokens<V> {
     verifier: V,
     known: HashMap<String, Verified>,
-    /// Those that wait for their turn, in reverse order.
+    /// Tokens without a result, in reverse order.
     left: Vec<String>,
-    /// Those that wait until the key sets are loaded again.
-    of_unknown_keys: Vec<String>,
-    /// Whether the key sets were loaded for them.
+    /// Tokens whose key is unknown until the key sets are loaded again.
+    with_unknown_keys: Vec<String>,
     has_learned: bool,
 }
 
-impl<V: Verify> Tokens<V> {
-    /// Verifies tokens up to the first ones that are not valid.
+impl<V: Deref<Target: Verify>> Tokens<V> {
+    /// Verifies tokens up to the first invalid ones.
     pub(super) fn verify(verifier: V, authorizations: Vec<String>) -> Self {
         let bytes = authorizations.iter().map(String::len).sum();
-        // To look for tokens that were verified before takes a hash of each.
+        // Looking for tokens that were verified before takes a hash of each.
         let mut tokens = compute(bytes, || Self::cached(verifier, authorizations));
         if tokens.left.len() > FEW_SIGNATURES {
-            off_thread(|| tokens.verify_until(TOKEN_FAILURES));
+            off_thread(|| tokens.verify_until(FAILURES));
         } else {
-            tokens.verify_until(TOKEN_FAILURES);
+            tokens.verify_until(FAILURES);
         }
         tokens
     }
 
     fn cached(verifier: V, authorizations: Vec<String>) -> Self {
         let known = HashMap::with_capacity(authorizations.len());
-        let mut tokens = Self { verifier, known, left: Vec::new(), of_unknown_keys: Vec::new(), has_learned: false };
+        let mut tokens = Self { verifier, known, left: Vec::new(), with_unknown_keys: Vec::new(), has_learned: false };
         for token in authorizations {
-            match tokens.verifier.cached(&token) {
+            match tokens.verifier.verify_cached(token.as_bytes()) {
                 Some(known) => {
                     tokens.known.insert(token, known);
                 }
                 None => tokens.left.push(token),
             }
         }
-        // What is taken next is at the end.
         tokens.left.sort_unstable();
         tokens.left.dedup();
         tokens
     }
 
-    /// Verifies the tokens that are left, in turns with other messages.
-    pub(super) async fn verify_rest(&mut self, turns: &Turns) {
+    /// Verifies the remaining tokens, a few per permit.
+    pub(super) async fn verify_rest(&mut self, permits: &SignaturePermits) {
         while self.has_left() {
-            let turns = if self.has_valid() { &turns.proven } else { &turns.unproven };
-            let Ok(_turn) = turns.acquire().await else { return };
-            off_thread(|| self.verify_until(TOKEN_FAILURES_OF_A_TURN));
-            sleep(TOKEN_PAUSE).await;
+            let permits = if self.has_valid() { &permits.proven } else { &permits.unproven };
+            let Ok(_permit) = permits.acquire().await else { return };
+            off_thread(|| self.verify_until(FAILURES_PER_PERMIT));
+            sleep(PAUSE).await;
         }
     }
 
-    /// Waits until the key sets are loaded again, and verifies the tokens that wait for it.
-    pub(super) async fn learn_keys(&mut self, turns: &Turns) {
-        if let Some(first) = self.of_unknown_keys.first() {
-            // One load has the keys of all.
-            self.verifier.learn_key(first).await;
+    /// Waits until the key sets are loaded again, and verifies the tokens that need them.
+    pub(super) async fn learn_keys(&mut self, permits: &SignaturePermits) {
+        if let Some(first) = self.with_unknown_keys.first() {
+            // One load fetches the keys of all tokens.
+            self.verifier.learn_key(first.as_bytes()).await;
             self.has_learned = true;
-            self.left.append(&mut self.of_unknown_keys);
-            self.verify_rest(turns).await;
+            self.left.append(&mut self.with_unknown_keys);
+            self.verify_rest(permits).await;
         }
     }
 
-    /// Whether tokens wait for their turn.
     pub(super) fn has_left(&self) -> bool {
         !self.left.is_empty()
     }
 
-    /// Whether a token is valid. Otherwise nothing shows that the message is not from just anybody.
+    /// Whether a token is valid. Without one, anybody can have sent the batch.
     pub(super) fn has_valid(&self) -> bool {
         self.known.values().any(Result::is_ok)
     }
 
-    /// What became of a token. `None` if it waits for its turn or its key.
+    /// The result for a token, if there is one already.
     pub(super) fn get(&self, authorization: &str) -> Option<&Verified> {
         self.known.get(authorization)
     }
@@ -121,10 +114,10 @@ impl<V: Verify> Tokens<V> {
         while failed < failures
             && let Some(token) = self.left.pop()
         {
-            let verified = self.verifier.verify(&token);
+            let verified = self.verifier.verify(token.as_bytes());
             failed += usize::from(verified.is_err());
-            if verified.is_err() && !self.has_learned && self.verifier.has_unknown_key(&token) {
-                self.of_unknown_keys.push(token);
+            if verified.is_err() && !self.has_learned && self.verifier.has_unknown_key(token.as_bytes()) {
+                self.with_unknown_keys.push(token);
             } else {
                 self.known.insert(token, verified);
             }
@@ -143,8 +136,8 @@ mod tests {
     use futures::future::join_all;
     use tokio::time::{Instant, timeout};
 
-    use super::{Tokens, Turns, Verify};
-    use crate::access::Verified;
+    use super::{SignaturePermits, Tokens};
+    use crate::access::{Verified, Verify};
 
     /// Accepts the tokens that begin with `valid`; counts signatures.
     struct Counting<'c> {
@@ -153,21 +146,21 @@ mod tests {
         signatures: &'c AtomicUsize,
     }
 
-    impl Verify for &Counting<'_> {
-        fn cached(&self, authorization: &str) -> Option<Verified> {
-            (authorization == self.cached).then(|| self.valid.clone())
+    impl Verify for Counting<'_> {
+        fn verify_cached(&self, authorization: &[u8]) -> Option<Verified> {
+            (authorization == self.cached.as_bytes()).then(|| self.valid.clone())
         }
 
-        fn verify(&self, authorization: &str) -> Verified {
+        fn verify(&self, authorization: &[u8]) -> Verified {
             self.signatures.fetch_add(1, Relaxed);
-            if authorization.starts_with("valid") { self.valid.clone() } else { Err(TokenError::Invalid) }
+            if authorization.starts_with(b"valid") { self.valid.clone() } else { Err(TokenError::Invalid) }
         }
 
-        fn has_unknown_key(&self, _: &str) -> bool {
+        fn has_unknown_key(&self, _: &[u8]) -> bool {
             false
         }
 
-        async fn learn_key(&self, _: &str) {}
+        async fn learn_key(&self, _: &[u8]) {}
     }
 
     async fn valid() -> Verified {
@@ -185,15 +178,15 @@ mod tests {
     async fn messages_of_invalid_tokens_verify_few_signatures() {
         let signatures = AtomicUsize::new(0);
         let verifier = &Counting { valid: valid().await, cached: "", signatures: &signatures };
-        let turns = Turns::new();
+        let permits = SignaturePermits::new();
         let message = async || {
             let mut tokens = Tokens::verify(verifier, invalid(1000).collect());
             assert!(tokens.has_left() && !tokens.has_valid());
-            tokens.verify_rest(&turns).await;
+            tokens.verify_rest(&permits).await;
         };
         drop(Tokens::verify(verifier, invalid(1000).collect()));
         assert_eq!(signatures.swap(0, Relaxed), 1, "a message whose caller leaves");
-        // Four callers at once, for a second.
+        // Four callers at the same time, for a second.
         let _ = timeout(Duration::from_secs(1), join_all((0..4).map(|_| message()))).await;
         assert!((700..=850).contains(&signatures.load(Relaxed)), "{} signatures", signatures.load(Relaxed));
     }
@@ -207,7 +200,7 @@ mod tests {
         let mut tokens = Tokens::verify(verifier, [all.clone(), all.clone()].concat());
         assert!(tokens.get("cached").is_some_and(Result::is_ok), "it waits for nothing");
         let started = Instant::now();
-        tokens.verify_rest(&Turns::new()).await;
+        tokens.verify_rest(&SignaturePermits::new()).await;
         for token in &all {
             assert_eq!(tokens.get(token).unwrap().is_ok(), !token.starts_with("invalid"), "{token}");
         }

@@ -9,7 +9,7 @@ use tonic::{Status, body::Body};
 use tonic_health::{ServingStatus, pb::health_server::HealthServer, server::HealthService};
 use tower::{BoxError, Service, ServiceExt as _, service_fn};
 
-use super::operations::HEALTH_CHECK;
+use super::arrival::HEALTH_CHECK;
 use crate::health;
 
 /// Reports that no service serves, and responds to all calls but health checks with `UNAVAILABLE`.

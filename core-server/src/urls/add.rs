@@ -17,7 +17,10 @@ use storage::{
     writes::{Write, Writes},
 };
 
-use crate::{backend::Backend, limits::FEW_URLS};
+use crate::backend::Backend;
+
+/// A request with more URLs is a statement of its own.
+pub const FEW_URLS: usize = 8;
 
 /// What a URL is known by: the digest of its normalised form, and its host. `None` when it is no URL.
 pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {

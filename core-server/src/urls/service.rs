@@ -17,12 +17,12 @@ use super::{
     list::{STATEMENTS, asked, filters},
     record, search,
 };
+use crate::lists::PART;
 use crate::{
     backend::Backend,
     changes::{Changed, get_as_of},
-    limits::PART,
     lists::{LargePage, PagePart, Source, read_by_ids, too_large},
-    record_pages::{self, RecordPages},
+    record_pages,
     requests::{Served, accept, holding, timeout_of},
 };
 use storage::writes::Writes;
@@ -42,7 +42,7 @@ impl ComplianceUrls {
 
 #[tonic::async_trait]
 impl ComplianceUrlService for ComplianceUrls {
-    type ListAllComplianceUrlsStream = RecordPages<ListAllComplianceUrlsResponse>;
+    type ListAllComplianceUrlsStream = BoxStream<ListAllComplianceUrlsResponse>;
     type StreamComplianceUrlsStream = BoxStream<StreamComplianceUrlsResponse>;
 
     async fn list_compliance_urls(

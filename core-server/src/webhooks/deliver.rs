@@ -22,17 +22,32 @@ use super::{
     send::{Attempt, Sender},
     statements::{CLAIM, FINISH, FIX, PASS, RESTORED},
 };
-use crate::{
-    backend::Backend,
-    changes,
-    limits::{
-        WEBHOOK_BACKOFF, WEBHOOK_BYTES, WEBHOOK_CHANGES, WEBHOOK_GIVE_UP, WEBHOOK_LEASE, WEBHOOK_LOG,
-        WEBHOOK_LONGEST_BACKOFF, WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT, WEBHOOK_MESSAGES, WEBHOOK_SLOW,
-        WEBHOOK_TIMEOUT,
-    },
-    lists::Source,
-};
+use crate::webhooks::permits::WEBHOOK_SLOW;
+use crate::webhooks::send::WEBHOOK_TIMEOUT;
+use crate::{backend::Backend, changes, lists::Source};
 use storage::error::from_database;
+
+/// Messages that are sent to one webhook before others have the slot.
+const WEBHOOK_MESSAGES: usize = 16;
+/// Changes of a message, at most, and what their rows take, in bytes; the first one in any case.
+const WEBHOOK_CHANGES: i64 = 100;
+/// See [`WEBHOOK_CHANGES`].
+const WEBHOOK_BYTES: usize = 1 << 20;
+/// How long a core has a webhook to itself: longer than an attempt takes with its statements. If a core dies, the next attempt waits
+/// as long.
+const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
+/// The longest wait after the first failure, which doubles with each other one, and at most.
+const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
+/// See [`WEBHOOK_BACKOFF`].
+const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
+/// A webhook is not waited for longer: the clock was ahead when the time of its next attempt was stored.
+pub(super) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
+/// See [`WEBHOOK_LONGEST_WAIT`], of the end of its lease.
+pub(super) const WEBHOOK_LONGEST_LEASE: Duration = Duration::from_mins(2);
+/// How long a webhook fails before it is disabled.
+const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
+/// Entries of a webhook's log.
+const WEBHOOK_LOG: i64 = 1000;
 
 pub(super) const DELIVERIES: &str = "compliance_webhook_deliveries_total";
 
@@ -219,7 +234,7 @@ mod tests {
     use std::time::Duration;
 
     use super::wait;
-    use crate::limits::{WEBHOOK_BACKOFF, WEBHOOK_LONGEST_BACKOFF};
+    use super::{WEBHOOK_BACKOFF, WEBHOOK_LONGEST_BACKOFF};
 
     #[test]
     fn waits_double_up_to_a_limit_and_are_as_long_as_the_endpoint_says() {

@@ -17,11 +17,19 @@ use super::{
     send::Sender,
     statements::{COMPANIES, DUE},
 };
-use crate::{
-    backend::Backend,
-    limits::{WEBHOOK_CANDIDATES, WEBHOOK_DUE, WEBHOOK_INTERVAL, WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT},
-};
+use crate::backend::Backend;
+use crate::webhooks::deliver::WEBHOOK_LONGEST_LEASE;
+use crate::webhooks::deliver::WEBHOOK_LONGEST_WAIT;
 use storage::statement::StatementContext;
+
+use std::time::Duration;
+
+/// How often webhooks with changes to deliver are looked for: the statement reads all webhooks.
+const WEBHOOK_INTERVAL: Duration = Duration::from_millis(500);
+/// How long the search for them may take.
+const WEBHOOK_DUE: Duration = Duration::from_secs(2);
+/// Webhooks that are found at once, of which some may have no slot.
+const WEBHOOK_CANDIDATES: i64 = 1000;
 
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 

@@ -7,7 +7,12 @@ use sqlx::{FromRow, Row as _, postgres::PgRow};
 use storage::table::{Shown, timestamp};
 use time::OffsetDateTime;
 
-use crate::limits::{PREVIOUS_SECRET_TIME, WEBHOOK_CLOCK_ERROR};
+use std::time::Duration;
+
+/// How long a secret is used next to the one that replaced it.
+pub(super) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
+/// How far the clock may have been ahead when a secret was replaced, so that the one before is still used.
+const WEBHOOK_CLOCK_ERROR: Duration = Duration::from_hours(1);
 
 /// The row. It has no `Debug`, since secrets are in it.
 #[derive(FromRow)]

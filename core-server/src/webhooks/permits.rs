@@ -10,9 +10,20 @@ use tokio::{
 };
 
 use super::send::Attempt;
-use crate::limits::{
-    WEBHOOK_COMPANY_SLOTS, WEBHOOK_COMPANY_SLOW_SLOTS, WEBHOOK_SLOTS, WEBHOOK_SLOW, WEBHOOK_SLOW_SLOTS,
-};
+
+use std::time::Duration;
+
+/// An attempt that takes longer is slow, and gives its slot to others. After this time, a webhook with more messages lets others go first.
+pub(super) const WEBHOOK_SLOW: Duration = Duration::from_millis(500);
+/// Deliveries of a core whose attempt has just begun. Each has its slot for twice [`WEBHOOK_SLOW`] at most, so webhooks wait for about a
+/// second behind this many that begin to hang.
+const WEBHOOK_SLOTS: usize = 256;
+/// Those of one company: all its webhooks, so that none waits for another one.
+const WEBHOOK_COMPANY_SLOTS: usize = 20;
+/// Deliveries of a core that are slow, or whose webhook was slow or failed last.
+const WEBHOOK_SLOW_SLOTS: usize = 256;
+/// Those of one company.
+const WEBHOOK_COMPANY_SLOW_SLOTS: usize = 8;
 
 /// Why an attempt ends that takes long, when no more may.
 const NO_SLOW_PERMIT: &str = "no response within 0.5 s, and too many endpoints take longer";

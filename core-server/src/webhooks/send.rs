@@ -19,10 +19,16 @@ use tokio::time::timeout;
 use url::{Host, Url};
 
 use super::{lookups::look_up, message::Message, networks::Networks};
-use crate::{
-    WebhookSettings,
-    limits::{WEBHOOK_CONNECT_TIMEOUT, WEBHOOK_ERROR_CHARS, WEBHOOK_RESOLVE_TIMEOUT, WEBHOOK_TIMEOUT},
-};
+use crate::WebhookSettings;
+
+/// How long an endpoint may take to accept a connection, and as a whole until its response begins.
+const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// See [`WEBHOOK_CONNECT_TIMEOUT`].
+pub(super) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a request that names an endpoint waits for its addresses.
+const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Characters of a reason that the log keeps.
+const WEBHOOK_ERROR_CHARS: usize = 200;
 
 /// Why an address is not connected to.
 const REFUSED: &str = "the host has no public address";

@@ -24,13 +24,11 @@ use super::{
     send::Sender,
     statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, TEST, UPDATE},
 };
+use crate::changes::DEFAULT_CHANGES;
+use crate::webhooks::endpoint::PREVIOUS_SECRET_TIME;
 use crate::{
     access::Identity,
     backend::Backend,
-    limits::{
-        DEFAULT_CHANGES, MAX_WEBHOOKS, PREVIOUS_SECRET_TIME, WEBHOOK_CHECKS, WEBHOOK_COMPANY_CHECKS,
-        WEBHOOK_COMPANY_TESTS, WEBHOOK_PREVIOUS_SECRETS, WEBHOOK_REPEATS, WEBHOOK_TESTS,
-    },
     requests::{Served, accept},
 };
 use storage::{
@@ -38,6 +36,23 @@ use storage::{
     error::{from_database, is_contention},
     statement::writer,
 };
+
+use std::time::Duration;
+
+/// Webhooks of a company. Each is a reader of its changes.
+const MAX_WEBHOOKS: i64 = 20;
+/// How long a repeated request to create a webhook gets the response of the first one, with the secret.
+const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
+/// Lookups of names for requests that name an endpoint.
+const WEBHOOK_CHECKS: usize = 256;
+/// Those of one company.
+const WEBHOOK_COMPANY_CHECKS: usize = 4;
+/// Secrets that are kept next to the one that replaced them.
+const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
+/// Test messages in flight, and those of one company.
+const WEBHOOK_TESTS: usize = 32;
+/// See [`WEBHOOK_TESTS`].
+const WEBHOOK_COMPANY_TESTS: usize = 4;
 
 /// Why a webhook is disabled that does not fail.
 const DISABLED: &str = "A request disabled it.";

@@ -7,14 +7,20 @@ use compliance_api::{
 };
 
 use super::roster::Roster;
-use crate::{
-    affiliates::{in_order::Applied, input::Input, update::update_known},
-    limits::{ABSENT_COUNTED, ABSENT_PAGE, MIN_ABSENT, MIN_PRESENT_PER_ABSENT},
-};
+use crate::affiliates::{in_order::Applied, input::Input, update::update_known};
 use storage::{
     database::{self, Connections},
     error::from_database,
 };
+
+/// Affiliates that are read at once to find those that a roster does not have.
+const ABSENT_PAGE: i64 = 1000;
+/// The same, to count them before they get a status.
+const ABSENT_COUNTED: i64 = 10_000;
+/// Of so many affiliates, one may get a status because a roster lacks it, unless the caller sets another limit.
+const MIN_PRESENT_PER_ABSENT: i64 = 10;
+/// So many may in any case: of a few affiliates, a tenth is hardly one.
+const MIN_ABSENT: i64 = 10;
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.
 pub(in crate::affiliates) const PAGE: &str = "

@@ -13,13 +13,13 @@ use storage::{
     template::fill,
 };
 
-use crate::{
-    affiliates::{
-        in_order::NAME,
-        input::{INPUT, Input},
-    },
-    limits::MAX_CONFLICTS,
+use crate::affiliates::{
+    in_order::NAME,
+    input::{INPUT, Input},
 };
+
+/// Affiliates with one identifier that a result names.
+const MAX_CONFLICTS: i64 = 10;
 
 pub(in crate::affiliates) static COMPARE: LazyLock<&'static str> = LazyLock::new(|| {
     let changed = AffiliateInput::FIELDS.iter().map(|field| {

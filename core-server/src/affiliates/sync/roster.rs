@@ -10,7 +10,10 @@ use super::{
     names::{Digest, Names},
     result,
 };
-use crate::{backend::Backend, limits::ROSTER_IDENTIFIER};
+use crate::backend::Backend;
+
+/// What the identifier of an item takes in memory until its roster is synced, in bytes.
+const ROSTER_IDENTIFIER: usize = 56;
 
 pub(super) struct Roster {
     pub(super) backend: Arc<Backend>,

@@ -9,16 +9,18 @@ use compliance_api::{
         affiliate_roster_service_server::AffiliateRosterService, affiliate_sync_service_server::AffiliateSyncService,
     },
 };
-use tonic::{Request, Response, Streaming};
+use tonic::{Request, Response, Streaming, codegen::BoxStream};
 
 use super::roster::Roster;
 use crate::{
     access::Identity,
     backend::Backend,
-    chunks::{self, Acknowledgements, Chunks},
-    limits::REPORTED_ABSENT,
+    chunks::{self, Chunks},
     requests::{Served, accept, timeout_of},
 };
+
+/// Affiliates that a roster does not have, in one response.
+const REPORTED_ABSENT: usize = 1000;
 
 pub(crate) struct Syncs(pub(crate) Arc<Backend>);
 
@@ -52,7 +54,7 @@ impl AffiliateSyncService for Syncs {
 
 #[tonic::async_trait]
 impl AffiliateRosterService for Syncs {
-    type SyncAffiliatesStream = Acknowledgements<SyncAffiliatesResponse>;
+    type SyncAffiliatesStream = BoxStream<SyncAffiliatesResponse>;
 
     async fn sync_affiliates(
         &self,

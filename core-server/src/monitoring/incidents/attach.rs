@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use compliance_api::{error::Error, rules::Violations, v1::AttachIncidentsRequest};
 
 use super::incident::{INPUT, Incident, are_known};
-use crate::{
-    limits::MAX_INCIDENTS,
-    monitoring::{
-        context::{CompanyWriter, write_all},
-        infractions::URL_NOT_FOUND,
-        items::{Outcome, check_all},
-    },
+use crate::monitoring::{
+    context::{CompanyWriter, write_all},
+    infractions::URL_NOT_FOUND,
+    items::{Outcome, check_all},
 };
 use storage::statement;
+
+/// Incidents that a case can have, so that one response holds it. Concurrent requests may attach a few more.
+const MAX_INCIDENTS: i64 = 10_000;
 
 struct Attached {
     incident_id: Option<i64>,

@@ -1,5 +1,5 @@
-//! The order of the steps, by calls that fail at some of them. Each call is refused by the first step that it fails at, so a
-//! step that is left out or moved shows in what its callers see.
+//! The order of the steps, by calls that fail at some of them. The first step that a call fails at refuses it, so callers notice
+//! a step that is missing or moved.
 
 use std::{
     collections::HashMap,
@@ -27,7 +27,7 @@ use super::{Arrival, Origin, Pipeline};
 use crate::{
     CoreSettings,
     access::{AccessPolicy, Limiters, RateLimit},
-    serve::{network::NetworkService, operations::Called},
+    serve::{arrival::Called, network::NetworkService},
     shares::{QueueClass, Shares},
 };
 
@@ -36,10 +36,10 @@ const NETWORK: [(&str, Reason); 7] = [
     ("head", Reason::MethodNotAllowed),
     ("permit", Reason::Overloaded),
     ("access", Reason::TokenMissing),
-    ("share", Reason::RateLimited),
+    ("quota", Reason::RateLimited),
     ("deadline", Reason::DeadlineExceeded),
     ("message", Reason::InvalidFields),
-    ("slot", Reason::RateLimited),
+    ("work", Reason::RateLimited),
 ];
 /// The same of calls in this process, which have no head, and a message that was decoded.
 const IN_PROCESS: [(&str, Reason); 5] = [NETWORK[1], NETWORK[2], NETWORK[3], NETWORK[4], NETWORK[6]];
@@ -48,7 +48,7 @@ const BATCH: [(&str, Reason); 3] = [NETWORK[1], NETWORK[2], NETWORK[3]];
 
 const COMPANY: i64 = 7;
 const OPERATION: &Operation = &Operation::LIST_COMPLIANCE_URLS;
-/// So that a call that hangs fails.
+/// A call that takes longer hangs, and fails.
 const SOON: Duration = Duration::from_mins(1);
 
 /// A pipeline, and the steps at which a call fails.
@@ -89,26 +89,26 @@ impl World {
         headers
     }
 
-    /// Makes a call while others take what it needs at its steps.
+    /// Makes a call while other calls use up the limits of its steps.
     async fn make<F: Future>(&self, call: F) -> F::Output {
         let shares = self.pipeline.shares();
         let in_flight = Arc::clone(&self.pipeline.0.in_flight);
         let _permits = self.fails_at("permit").then(|| in_flight.try_acquire_many_owned(100).unwrap());
         let mut counts = Vec::new();
-        while self.fails_at("share")
+        while self.fails_at("quota")
             && let Ok(count) = shares.call(COMPANY)
         {
             counts.push(count);
         }
-        let (mut slots, mut waiting) = (Vec::new(), Vec::new());
-        while self.fails_at("slot") {
+        let (mut permits, mut waiting) = (Vec::new(), Vec::new());
+        while self.fails_at("work") {
             let mut entering = Box::pin(shares.enter(COMPANY, QueueClass::Statement));
             match poll!(entering.as_mut()) {
-                std::task::Poll::Ready(Ok(slot)) => slots.push(slot),
+                std::task::Poll::Ready(Ok(permit)) => permits.push(permit),
                 std::task::Poll::Ready(Err(_)) => break,
                 std::task::Poll::Pending => waiting.push(entering),
             }
-            // What its deadline ends must wait.
+            // The call must wait, so that its deadline ends it.
             if self.fails_at("deadline") && !waiting.is_empty() {
                 break;
             }

@@ -1,0 +1,126 @@
+//! Streams of messages. A task makes the messages, and a reader takes them.
+
+use std::{sync::Arc, time::Duration};
+
+use admission::Count;
+use compliance_api::error::Error;
+use futures::{StreamExt as _, stream};
+use storage::statement;
+use telemetry::trace;
+use tokio::{
+    sync::{Semaphore, mpsc},
+    time::{Instant, timeout_at},
+};
+use tonic::{Response, Status, codegen::BoxStream};
+
+use crate::requests::streamed;
+
+/// Maximum size of a message with several records, in bytes. It is small because a connection whose client does not read keeps one.
+pub const MESSAGE_BYTES: usize = 16 << 10;
+/// How long a task keeps what it has read for a reader that asks for nothing. Then the task drops it, and reads it again later.
+pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
+
+/// Where a task sends its messages. Each message comes with what it holds until the reader asks for the next one.
+pub(crate) struct Messages<T, H = ()> {
+    /// Has a permit while the reader waits for a message.
+    wanted: Arc<Semaphore>,
+    sender: mpsc::UnboundedSender<Sent<T, H>>,
+}
+
+/// `None` is the end of the stream. A stream without it is incomplete.
+type Sent<T, H> = Option<Result<(T, H), Status>>;
+
+impl<T, H> Messages<T, H> {
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted.available_permits() > 0
+    }
+
+    /// Waits until the reader asks for a message. If the reader leaves, the task is dropped here.
+    pub(crate) async fn wanted(&self) {
+        let _ = self.wanted.acquire().await;
+    }
+
+    pub(crate) fn send(&self, message: T, held: H) {
+        self.wanted.forget_permits(1);
+        // Without a reader, the task is dropped when it waits next.
+        let _ = self.sender.send(Some(Ok((message, held))));
+    }
+}
+
+/// Responds with a stream whose messages a task makes until it has no more, its reader leaves, or the deadline passes.
+///
+/// `open` counts the stream as open.
+pub(crate) fn respond<T, H, E, F>(
+    open: Count,
+    deadline: Instant,
+    make: impl FnOnce(Messages<T, H>) -> F,
+) -> Response<BoxStream<T>>
+where
+    T: Send + 'static,
+    H: Send + 'static,
+    E: Into<Status>,
+    F: Future<Output = Result<(), E>> + Send + 'static,
+{
+    let wanted = Arc::new(Semaphore::new(0));
+    let (sender, received) = mpsc::unbounded_channel();
+    let making = timeout_at(deadline, make(Messages { wanted: Arc::clone(&wanted), sender: sender.clone() }));
+    let task = async move {
+        let ended = tokio::select! {
+            // Nothing more is read or written for a reader that has left.
+            biased;
+            () = sender.closed() => return,
+            ended = making => ended,
+        };
+        // A reader that does not take the end must not keep its company from other streams.
+        drop(open);
+        let ended = ended.map_or_else(|_| Err(Error::deadline_exceeded().into()), |ended| ended.map_err(Into::into));
+        let _ = sender.send(ended.err().map(Err));
+    };
+    #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
+    tokio::spawn(trace::inherit(statement::inherit(task)));
+    streamed(receive(wanted, received), deadline)
+}
+
+/// The messages as their reader takes them.
+fn receive<T: Send + 'static, H: Send + 'static>(
+    wanted: Arc<Semaphore>,
+    received: mpsc::UnboundedReceiver<Sent<T, H>>,
+) -> BoxStream<T> {
+    let messages = stream::unfold((wanted, received, None), |(wanted, mut received, held)| async {
+        drop::<Option<H>>(held);
+        wanted.add_permits(1);
+        // A task that ends without saying so has panicked, and a stream that is cut short must not look complete.
+        let sent = received.recv().await.unwrap_or_else(|| Some(Err(Error::internal().into())));
+        Some(match sent? {
+            Ok((message, held)) => (Ok(message), (wanted, received, Some(held))),
+            Err(status) => (Err(status), (wanted, received, None)),
+        })
+    });
+    Box::pin(messages.fuse())
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Code;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_whose_task_panics_is_incomplete() {
+        for panics in [false, true] {
+            let wanted = Arc::new(Semaphore::new(0));
+            let (sender, received) = mpsc::unbounded_channel();
+            let messages = Messages { wanted: Arc::clone(&wanted), sender: sender.clone() };
+            let task = tokio::spawn(async move {
+                messages.wanted().await;
+                messages.send(1, ());
+                assert!(!panics, "the task panics");
+                sender.send(None).unwrap();
+            });
+            let messages: Vec<_> = receive(wanted, received).take(2).collect().await;
+            assert_eq!(*messages[0].as_ref().unwrap(), 1);
+            assert_eq!(messages.get(1).map(|end| end.as_ref().unwrap_err().code()), panics.then_some(Code::Internal));
+            assert_eq!(task.await.is_err(), panics);
+        }
+    }
+}
