@@ -171,13 +171,17 @@ pub(super) struct Options {
 
 /// Reads the rows of a table: `parse` makes a record of the texts of a row. `is_export` says that the columns are those of a whole
 /// export of the service.
-pub(super) fn rows<C: Column, R>(
+pub(super) fn rows<C, R, F>(
     source: &Source,
     columns: Vec<Option<C>>,
     is_export: bool,
     options: Options,
-    parse: impl Fn(Vec<(C, String)>) -> Result<R, Vec<RowError>>,
-) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Parsed<R>>>> {
+    parse: F,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Parsed<R>>> + use<C, R, F>>
+where
+    C: Column,
+    F: Fn(Vec<(C, String)>) -> Result<R, Vec<RowError>>,
+{
     let dates = dates(source, &columns, options.dates)?;
     let reading = Reading { escape: options.escape, dates, is_exact: is_export && source.workbook.is_none() };
     let is_required = |column: &Option<C>| column.is_some_and(Column::is_required);
