@@ -195,7 +195,7 @@ mod tests {
             assert_eq!(country_code(name.to_owned()), code);
         }
         assert!(COUNTRIES.values().all(|code| country::numeric(code).is_some()));
-        // No name stands for two countries.
+        // Each name has one country.
         let json = include_str!("../../../client/python/src/affiliate_compliance/country_names.json");
         assert_eq!(json.matches('"').count() / 2, COUNTRIES.len() + country::codes().len());
     }

@@ -243,7 +243,7 @@ impl KeyArgs {
     }
 }
 
-/// Downloads the key set at an address. The authorities are read each time, so that they can be replaced.
+/// Downloads the key set at an address. It reads the authorities each time, because the file may change.
 fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
     Box::pin(async move {
         let (client, url) = client(&url, ca.as_deref())?;
