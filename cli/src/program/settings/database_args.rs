@@ -7,7 +7,7 @@ use core_server::database::{self, ReadTarget, Target};
 use flags::duration;
 
 use super::secret::{Hidden, from_value_or_file, read};
-use crate::program::{failure::InvalidSetting, names::named};
+use crate::program::failure::{InvalidSetting, named};
 
 /// The database that a program works on.
 #[derive(Args, Clone, Debug)]

@@ -24,9 +24,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::secret::{Hidden, from_value_or_file};
 use crate::program::{
-    failure::{InvalidSetting, describe},
+    failure::{InvalidSetting, describe, named},
     life::unix_now,
-    names::named,
 };
 
 /// Maximum wait after a failed attempt: until it succeeds, revoked keys may stay in use.

@@ -16,7 +16,7 @@ use telemetry::{
 use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls, TlsError};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::program::{failure::InvalidSetting, names::named};
+use crate::program::failure::{InvalidSetting, named};
 
 /// How often certificates are read again.
 #[derive(Args, Clone, Debug)]
