@@ -30,7 +30,7 @@ impl DataDirArgs {
         if let Some(given) = self.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty()) {
             return absolute(given);
         }
-        // In the current folder, so that a new checkout has new data.
+        // A new checkout has new data.
         let local = absolute(Path::new("compliance-data"))?;
         // Other errors are reported by the code that uses the folder.
         if matches!(check_data_dir(&local), Err(embedded_postgres::Error::NotPassable { .. })) {

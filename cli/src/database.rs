@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use crate::program::DatabaseUrlArgs;
 use anyhow::{Context as _, bail};
+use clap::Args;
 use core_server::database::{self, Database, Target, check_migrated, grant, migrate};
 use embedded_postgres::{Access, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 
-use crate::data_dir::DataDirArgs;
+use crate::{
+    data_dir::DataDirArgs,
+    program::{DatabaseUrlArgs, block_on, close_pool},
+};
 
 /// The name of the database on the service's own server.
 pub(crate) const NAME: &str = "compliance";
@@ -19,6 +22,15 @@ const OTHER_CONNECTIONS: u32 = 50;
 const BULK_SETTINGS: &str =
     "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = 0;
     set plan_cache_mode = auto; set max_parallel_workers_per_gather = 2";
+
+/// A database by its URL, or the service's own.
+#[derive(Args, Debug)]
+pub(crate) struct DatabaseArgs {
+    #[command(flatten)]
+    pub(crate) url: DatabaseUrlArgs,
+    #[command(flatten)]
+    pub(crate) data_dir: DataDirArgs,
+}
 
 /// A running server that has the service's database.
 #[derive(Debug)]
@@ -47,11 +59,11 @@ impl DatabaseServer {
     }
 
     /// Uses the given server, or the server in the data folder. That server is started if it does not run, and created if `init` is set.
-    pub(crate) async fn find(args: &DatabaseUrlArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Self> {
-        if let Some(target) = args.target()? {
+    pub(crate) async fn find(args: &DatabaseArgs, init: bool) -> anyhow::Result<Self> {
+        if let Some(target) = args.url.target()? {
             return Ok(Self::given(target));
         }
-        let folder = data_dir.choose()?;
+        let folder = args.data_dir.choose()?;
         if !init && !embedded_postgres::has_cluster(&folder) {
             bail!(
                 "there is no database in the data folder {}: name another folder with --data-dir, a database with \
@@ -109,7 +121,7 @@ impl DatabaseServer {
     }
 
     pub(crate) async fn close(self, pool: &PgPool) -> anyhow::Result<()> {
-        crate::program::close_pool(pool).await;
+        close_pool(pool).await;
         self.stop().await
     }
 
@@ -124,12 +136,11 @@ impl DatabaseServer {
 
 /// Runs a command as the owner of the database, on one connection. Fails if the schema is not up to date.
 pub(crate) fn run_as_owner<T>(
-    database: &DatabaseUrlArgs,
-    data_dir: &DataDirArgs,
+    args: &DatabaseArgs,
     command: impl AsyncFnOnce(&mut PgConnection) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    crate::program::block_on(async {
-        let server = DatabaseServer::find(database, data_dir, false).await?;
+    block_on(async {
+        let server = DatabaseServer::find(args, false).await?;
         let pool = server.connect_as_owner(1).await?;
         let result = async {
             check_migrated(&pool).await?;

@@ -122,8 +122,8 @@ fn open(
     Ok(Output::start(file, unfinished, format, columns, failure))
 }
 
-/// Returns the path behind a link of this user or of root, so that the export replaces the file and not the link. Links of other users
-/// are errors: they may lead anywhere.
+/// Returns the target of a link of this user or of root: the export replaces the file, not the link. Links of other users are errors,
+/// because they may lead anywhere.
 fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
     match fs::symlink_metadata(path) {
         Ok(link) if link.is_symlink() && ![geteuid().as_raw(), 0].contains(&link.uid()) => {

@@ -166,7 +166,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         let format = source.format(&file, format)?;
         // Otherwise a file that was cut off is found after most of it is imported.
         match format {
-            InputFormat::Csv => csv_text::check_end(&source)?,
+            InputFormat::Csv => csv_text::check(&source)?,
             InputFormat::Json => batches::check_end(&source)?,
             InputFormat::Ndjson | InputFormat::Xlsx => {}
         }

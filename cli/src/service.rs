@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::program::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, SigningArgs, named, unix_now};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueEnum};
 use compliance_api::{
@@ -19,7 +18,11 @@ use http::{HeaderValue, header::AUTHORIZATION};
 use tonic::{Response, Status, body::Body};
 use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
 
-use crate::{data_dir::DataDirArgs, database::DatabaseServer, secret};
+use crate::{
+    database::{DatabaseArgs, DatabaseServer},
+    program::{CoreTlsArgs, Hidden, InvalidSetting, SigningArgs, named, unix_now},
+    secret,
+};
 
 /// Lifetime of a command's token, in seconds: longer than any command runs.
 const TOKEN_SECONDS: i64 = 7 * 86_400;
@@ -72,9 +75,7 @@ pub(crate) struct ServiceArgs {
     #[command(flatten, next_help_heading = "Service")]
     signing: SigningArgs,
     #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    data_dir: DataDirArgs,
+    database: DatabaseArgs,
     /// Create the data folder, its database and its secret if they are missing.
     #[arg(long)]
     init: bool,
@@ -102,7 +103,7 @@ impl Service {
         let token = if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
             token.to_owned()
         } else {
-            let secret = secret::find(&args.signing, &args.data_dir, args.init)?;
+            let secret = secret::find(&args.signing, &args.database.data_dir, args.init)?;
             args.signing.issue(&secret, claims)?
         };
         Ok(Self { channel: with_token(channel, &token)?, own: None })
@@ -114,7 +115,7 @@ impl Service {
         let token = issue(&secret, claims)?;
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
-        let server = DatabaseServer::find(&args.database, &args.data_dir, args.init).await?;
+        let server = DatabaseServer::find(&args.database, args.init).await?;
         let database = server.connect(CONNECTIONS, None).await?;
         // Only the database limits a command.
         let settings = CoreSettings {

@@ -2,20 +2,33 @@
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
-use crate::program::{InvalidSetting, Port, StartArgs, describe, named};
 use anyhow::Context as _;
+use clap::Args;
 use compliance_api::token::KeyError;
 use core_server::{CompanyLimit, CoreSettings, database::DatabaseError};
+use flags::duration;
 use http_server::{Listener, serve_unready};
 use rest_gateway::Settings;
 use tls::ServerTls;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::program::{InvalidSetting, Port, describe, named};
+
 /// The first and the longest pause between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
 /// How often the same reason is logged.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
+
+/// How long a program waits for its dependencies at start.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StartArgs {
+    /// Maximum wait at start for a database or a key set that cannot be reached yet, or a schema that is not migrated yet. Until
+    /// then, the service responds 503. With 0, it does not wait.
+    #[arg(long, env = "COMPLIANCE_START_TIMEOUT", default_value = "5m", value_name = "TIME",
+          value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
+    start_timeout: Duration,
+}
 
 /// Serves a port until the service is ready.
 type Unready = fn(Listener) -> Pin<Box<dyn Future<Output = Infallible> + Send>>;

@@ -6,7 +6,6 @@ use std::{
     process::ExitCode,
 };
 
-use crate::program::DatabaseUrlArgs;
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
@@ -14,7 +13,10 @@ use core_server::audit::{self, Checkpoint, Drop, Kept, Restore};
 use sqlx::PgConnection;
 use time::{OffsetDateTime, UtcOffset};
 
-use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
+use crate::{
+    database::{DatabaseArgs, run_as_owner},
+    output::print,
+};
 
 /// The exit status if the record was altered.
 const BROKEN: u8 = 3;
@@ -54,14 +56,12 @@ struct RecordArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: Option<i64>,
     #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    data_dir: DataDirArgs,
+    database: DatabaseArgs,
 }
 
 pub(super) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let (AuditCommand::Verify { record, .. } | AuditCommand::Checkpoint(record)) = &args.command;
-    run_as_owner(&record.database, &record.data_dir, async |connection| match &args.command {
+    run_as_owner(&record.database, async |connection| match &args.command {
         AuditCommand::Verify { checkpoint, .. } => verify(record.company, checkpoint.as_deref(), connection).await,
         AuditCommand::Checkpoint(_) => checkpoint(record.company, connection).await,
     })

@@ -3,8 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use crate::program::{
-    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, StartArgs, TelemetryArgs, TlsRefreshArgs,
-    close_pool,
+    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::{
-    start::{ServicePort, check_company_limits, check_webhooks, wait_for},
+    start::{ServicePort, StartArgs, check_company_limits, check_webhooks, wait_for},
     version::COMMIT,
 };
 

@@ -2,7 +2,6 @@
 
 use std::{process::ExitCode, time::Instant};
 
-use crate::program::DatabaseUrlArgs;
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::MAX_ID;
@@ -12,7 +11,11 @@ use serde::Serialize;
 use sqlx::PgPool;
 use time::{Date, OffsetDateTime, macros::format_description};
 
-use crate::{data_dir::DataDirArgs, database::DatabaseServer, output::print, progress::Progress};
+use crate::{
+    database::{DatabaseArgs, DatabaseServer},
+    output::print,
+    progress::Progress,
+};
 
 /// Create realistic records for a company without records: affiliates, URLs with infractions, cases with incidents. The same numbers,
 /// seed and day produce the same records. Works with and without a running service.
@@ -47,9 +50,7 @@ pub(crate) struct DemoDataArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    data_dir: DataDirArgs,
+    database: DatabaseArgs,
 }
 
 #[derive(Serialize)]
@@ -64,7 +65,7 @@ struct Summary {
 pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
     crate::program::block_on(async {
         let mut signals = crate::program::Signals::listen()?;
-        let server = DatabaseServer::find(&args.database, &args.data_dir, true).await?;
+        let server = DatabaseServer::find(&args.database, true).await?;
         let pool = server.connect_as_owner(CONNECTIONS).await?;
         migrate(&pool).await?;
         let result = tokio::select! {

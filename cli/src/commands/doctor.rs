@@ -18,8 +18,8 @@ use self::finding::{Finding, State, problem};
 pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::{
     data_dir::DataDirArgs,
-    database::run_as_owner,
-    program::{CoreTlsArgs, DatabaseUrlArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, named, unix_now},
+    database::{DatabaseArgs, run_as_owner},
+    program::{CoreTlsArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, named, unix_now},
     secret,
 };
 
@@ -51,7 +51,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    database: DatabaseUrlArgs,
+    database: DatabaseArgs,
     #[command(flatten)]
     replicas: ReplicaArgs,
     /// Maximum number of connections of a core to the database.
@@ -61,8 +61,6 @@ pub(crate) struct DoctorArgs {
     /// Number of cores that use the database [default: those of --core-url in the file, or one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     cores: Option<u32>,
-    #[command(flatten)]
-    data_dir: DataDirArgs,
     /// Address of REST; port 0 chooses a free port.
     #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
           value_parser = listen_address)]
@@ -90,7 +88,8 @@ pub(crate) struct DoctorArgs {
 impl DoctorArgs {
     /// The needs of a service without tables. With cores and without a database, it is a gateway.
     fn needs(&self) -> Needs<'_> {
-        let is_gateway = !self.core_url.is_empty() && !self.database.is_given() && !self.data_dir.is_given();
+        let is_gateway =
+            !self.core_url.is_empty() && !self.database.url.is_given() && !self.database.data_dir.is_given();
         let (rest, tls) = (PortNeed::rest(self.rest_addr), &self.core_tls);
         let client = CertificateNeed::of("client certificate", tls.load(), tls.certificate(), false);
         let needs = Needs { cores: &self.core_url, core_tls: Some(tls), ..Needs::of(&self.keys, [client]) };
@@ -98,13 +97,13 @@ impl DoctorArgs {
             return Needs { ports: vec![rest], ..needs };
         }
         let database = DatabaseNeed {
-            url: &self.database,
+            url: &self.database.url,
             replicas: &self.replicas,
             connections: self.database_connections,
             retention: None,
         };
         let ports = vec![rest, PortNeed::grpc(self.grpc_addr)];
-        Needs { ports, database: Some(database), data_dir: Some(&self.data_dir), ..needs }
+        Needs { ports, database: Some(database), data_dir: Some(&self.database.data_dir), ..needs }
     }
 
     /// Returns the token to verify, if one is given.
@@ -125,9 +124,7 @@ type CommandNeeds<'a> = (&'a str, Result<Option<Needs<'a>>, &'a str>);
 /// Checks what these commands need or, without any, what the settings of `doctor` itself name.
 pub(super) fn run(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<ExitCode> {
     let is_right = if args.counts {
-        run_as_owner(&args.database, &args.data_dir, async |connection| {
-            counts::check(connection, args.repair, args.json).await
-        })?
+        run_as_owner(&args.database, async |connection| counts::check(connection, args.repair, args.json).await)?
     } else {
         crate::program::block_on(check_machine(args, commands))?
     };
@@ -174,7 +171,7 @@ async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32
     if let Some(DatabaseNeed { url, replicas, connections, retention }) = needs.database {
         // The flags of `doctor` name a database for commands whose table has none.
         let target = url.target()?;
-        let target = if target.is_none() { args.database.target()? } else { target };
+        let target = if target.is_none() { args.database.url.target()? } else { target };
         let replicas = replicas.replicas()?;
         let replicas = if replicas.is_none() { args.replicas.replicas()? } else { replicas };
         findings.extend(match (target, &data_dir) {

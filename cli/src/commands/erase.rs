@@ -2,13 +2,15 @@
 
 use std::process::ExitCode;
 
-use crate::program::DatabaseUrlArgs;
 use anyhow::bail;
 use clap::Args;
 use compliance_api::{MAX_ID, v1::EraseAffiliateResponse};
 use core_server::erasure;
 
-use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
+use crate::{
+    database::{DatabaseArgs, run_as_owner},
+    output::print,
+};
 
 /// Erase an affiliate, or a company with all of its records, permanently. The record of changes keeps IDs, dates and statuses. The command
 /// works in batches: after an interruption, run it again. Revoke the company's tokens first: records that are added during the erasure may
@@ -32,13 +34,11 @@ pub(crate) struct EraseArgs {
     #[arg(long, required_unless_present = "dry_run")]
     yes: bool,
     #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    data_dir: DataDirArgs,
+    database: DatabaseArgs,
 }
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<ExitCode> {
-    run_as_owner(&args.database, &args.data_dir, async |connection| erase(args, connection).await)?;
+    run_as_owner(&args.database, async |connection| erase(args, connection).await)?;
     Ok(ExitCode::SUCCESS)
 }
 

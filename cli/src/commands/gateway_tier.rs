@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::program::{
-    CoreTlsArgs, Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, StartArgs, TelemetryArgs, TlsRefreshArgs, named,
+    CoreTlsArgs, Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, TelemetryArgs, TlsRefreshArgs, named,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, Needs, PortNeed};
 use crate::{
-    start::{ServicePort, wait_for},
+    start::{ServicePort, StartArgs, wait_for},
     version::COMMIT,
 };
 

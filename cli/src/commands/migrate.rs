@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
-use crate::program::{DatabaseUrlArgs, StartArgs};
 use clap::Args;
 use core_server::database;
 
-use crate::start::wait_for;
+use crate::{
+    program::DatabaseUrlArgs,
+    start::{StartArgs, wait_for},
+};
 
 /// Migrate the schema of a database. Does nothing if it is up to date.
 #[derive(Args, Debug)]

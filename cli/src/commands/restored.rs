@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
-use crate::program::DatabaseUrlArgs;
 use clap::Args;
 use core_server::database::{Jump, jump_ahead};
 
-use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
+use crate::{
+    database::{DatabaseArgs, run_as_owner},
+    output::print,
+};
 
 /// Move positions and IDs ahead after a backup was restored, or after a fail-over that lost changes. Readers of lost changes then get 410,
 /// and webhooks report the restore. No position, ID or etag is used twice. A service detects most restores when it starts. Run this
@@ -18,13 +20,11 @@ use crate::{data_dir::DataDirArgs, database::run_as_owner, output::print};
   compliance restored --database-url postgres://owner:…@db/compliance")]
 pub(crate) struct RestoredArgs {
     #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    data_dir: DataDirArgs,
+    database: DatabaseArgs,
 }
 
 pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<ExitCode> {
-    let jumps = run_as_owner(&args.database, &args.data_dir, async |connection| Ok(jump_ahead(connection).await?))?;
+    let jumps = run_as_owner(&args.database, async |connection| Ok(jump_ahead(connection).await?))?;
     for Jump { kind, name, before, after } in &jumps {
         if kind == "company" {
             print(&format!("company {name}: positions {} to {after} are lost", before + 1))?;

@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::program::{
-    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, RestTlsArgs, StartArgs,
-    TelemetryArgs, TlsRefreshArgs, close_pool, named, unix_now,
+    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, RestTlsArgs, TelemetryArgs,
+    TlsRefreshArgs, close_pool, named, unix_now,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -30,7 +30,7 @@ use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
     secret,
-    start::{ServicePort, check_company_limits, check_webhooks, wait_for},
+    start::{ServicePort, StartArgs, check_company_limits, check_webhooks, wait_for},
     version::COMMIT,
 };
 

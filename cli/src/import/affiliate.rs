@@ -7,7 +7,7 @@ use std::{
 
 use compliance_api::{
     country,
-    record::{Access, FieldSet, Record as _, RecordField, StoredAs},
+    record::{FieldSet, Record as _, RecordField, StoredAs},
     rules::check,
     v1::{AffiliateInput, AffiliateSync},
 };
@@ -133,7 +133,9 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
             (Some(Target::Nothing), _) => {}
             (Some(Target::Field(field)), Value::Null) => draft.set(field, None),
             (Some(Target::Field(field)), Value::String(text)) => draft.set(field, Some(text)),
-            (Some(Target::Field(field)), value) if takes(field, &value) => draft.set(field, Some(value.to_string())),
+            (Some(Target::Field(field)), Value::Number(code)) if field.column.form == StoredAs::CountryCode => {
+                draft.set(field, Some(code.to_string()));
+            }
             (Some(Target::Field(field)), other) => draft.errors.push(unexpected(field, &key, &other.to_string())),
             (None, other) => {
                 let reason = format!("There is no field of this name; ignore it with --map \"{key}=\".");
@@ -147,15 +149,6 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
 /// Returns the error of a value that does not fit a field. `name` is the field's name in the file.
 fn unexpected(field: &RecordField<AffiliateInput>, name: &str, value: &str) -> RowError {
     RowError::new(name, value, format!("The {} field must be {}.", name.replace('_', " "), field.expected()))
-}
-
-/// Whether a number or a boolean fits a field. Countries have numeric codes.
-fn takes(field: &RecordField<AffiliateInput>, value: &Value) -> bool {
-    match field.access {
-        Access::Integer { .. } => value.is_number(),
-        Access::Boolean { .. } => value.is_boolean(),
-        _ => value.is_number() && field.column.form == StoredAs::CountryCode,
-    }
 }
 
 /// Alpha-2 codes by the letters of country names. All readers of spreadsheets use the same names.
@@ -202,7 +195,7 @@ mod tests {
             assert_eq!(country_code(name.to_owned()), code);
         }
         assert!(COUNTRIES.values().all(|code| country::numeric(code).is_some()));
-        // No name stands for two countries.
+        // Each name has one country.
         let json = include_str!("../../../client/python/src/affiliate_compliance/country_names.json");
         assert_eq!(json.matches('"').count() / 2, COUNTRIES.len() + country::codes().len());
     }

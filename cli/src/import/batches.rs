@@ -1,10 +1,5 @@
 //! Reads the rows of a file in batches, ahead of the calls that send them.
 
-use std::{
-    io::BufRead as _,
-    sync::{Arc, atomic::Ordering},
-};
-
 use anyhow::Context as _;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
@@ -12,7 +7,7 @@ use super::{
     elements::Elements,
     recorder::Recorder,
     row::{Parsed, Position, RowError},
-    source::Source,
+    source::{Source, read_line},
 };
 
 /// Batches that are read ahead while one is sent.
@@ -25,7 +20,6 @@ pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
         if elements.next().with_context(|| format!("record {row} cannot be read"))?.is_none() {
             break;
         }
-        source.row.store(0, Ordering::Relaxed);
     }
     Ok(())
 }
@@ -58,22 +52,13 @@ impl<R: Send + 'static> Batches<R> {
         parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
     ) -> anyhow::Result<Self> {
         let mut text = source.text().context("the file cannot be read")?;
-        let (bytes, mut position, mut line) = (Arc::clone(&source.row), Position { row: 0, line: 0 }, Vec::new());
+        let (mut position, mut line) = (Position { row: 0, line: 0 }, Vec::new());
         let mut next = move || {
-            loop {
-                line.clear();
-                let read = text.read_until(b'\n', &mut line);
-                if read.with_context(|| format!("line {} cannot be read", position.line + 1))? == 0 {
-                    return Ok(None);
-                }
-                bytes.store(0, Ordering::Relaxed);
-                position.line += 1;
-                let line = line.trim_ascii();
-                if !line.is_empty() {
-                    position.row += 1;
-                    return Ok(Some((position, parse(line))));
-                }
-            }
+            let read = read_line(&mut text, &mut line);
+            let lines = read.with_context(|| format!("line {} cannot be read", position.line + 1))?;
+            position.row += 1;
+            position.line += lines;
+            Ok((lines > 0).then(|| (position, parse(line.trim_ascii()))))
         };
         Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
     }
@@ -85,10 +70,9 @@ impl<R: Send + 'static> Batches<R> {
         parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
     ) -> anyhow::Result<Self> {
         let mut elements = Elements::new(source.text().context("the file cannot be read")?);
-        let (bytes, mut row) = (Arc::clone(&source.row), 0);
+        let mut row = 0;
         let mut next = move || {
             let element = elements.next().with_context(|| format!("record {} cannot be read", row + 1))?;
-            bytes.store(0, Ordering::Relaxed);
             row += 1;
             Ok(element.map(|element| (Position { row, line: elements.line }, parse(&element))))
         };

@@ -1,15 +1,12 @@
 //! CSV: separators, rows with their lines, and whether a file is whole.
 
-use std::{
-    io::{BufRead as _, Read as _},
-    sync::atomic::Ordering,
-};
+use std::io::{BufRead as _, Read as _};
 
 use anyhow::{Context as _, bail};
 
 use super::{
     row::{Record, Records},
-    source::Source,
+    source::{LONGEST_ROW, Source, too_long},
 };
 
 /// Reads the records of a CSV file, with the lines on which they begin.
@@ -54,11 +51,12 @@ enum Place {
     Quote,
 }
 
-/// Fails if the file ends within quotes. The reader would take the rest of the file as the cell.
-pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
+/// Fails if the file ends within quotes, or if a row is too long. The reader would take the rest of the file as the cell.
+pub(super) fn check(source: &Source) -> anyhow::Result<()> {
     let (separator, _) = separator(&source.head().context("the file cannot be read")?);
     let mut text = source.text().context("the file cannot be read")?;
     let (mut place, mut line, mut opened) = (Place::Start, 1, 0);
+    let (mut row, mut longest) = (0, 0);
     loop {
         let bytes = text.fill_buf().context("the file cannot be read")?;
         let length = bytes.len();
@@ -77,16 +75,20 @@ pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
                 (_, byte) if *byte == separator => Place::Start,
                 _ => Place::Unquoted,
             };
+            let is_row_end = *byte == b'\n' && matches!(place, Place::Start);
+            row = if is_row_end { 0 } else { row + 1 };
+            longest = longest.max(row);
             line += u64::from(*byte == b'\n');
         }
         text.consume(length);
-        // The reader checks the length of rows later.
-        source.row.store(0, Ordering::Relaxed);
     }
     if matches!(place, Place::Quoted) {
         bail!(
             "the file ends within the quoted cell that begins on line {opened}: it was cut off, or a quote is missing"
         );
+    }
+    if longest > LONGEST_ROW {
+        return Err(too_long()).context("the file cannot be read");
     }
     Ok(())
 }

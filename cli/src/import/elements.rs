@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, ErrorKind};
 
+use super::source::{LONGEST_ROW, too_long};
+
 /// The key of an envelope's records.
 const LIST: &[u8] = b"data";
 
@@ -66,6 +68,9 @@ impl Elements {
                 }
             }
             element.push(byte);
+            if element.len() > LONGEST_ROW {
+                return Err(too_long());
+            }
             scan.read(byte);
             if scan.depth > 0 || scan.is_string {
                 continue;

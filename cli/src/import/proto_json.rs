@@ -45,7 +45,7 @@ fn of_field(value: Value, field: &Field) -> serde_json::Result<Value> {
             Err(_) => text.into(),
         },
         (Kind::Choice(choices), Value::String(text)) => {
-            // The name of the value begins with that of its enum: INCIDENT_TYPE_DISPLAY_AD.
+            // The name of the value begins with the name of its enum: INCIDENT_TYPE_DISPLAY_AD.
             let name = text.to_ascii_lowercase();
             let choice = choices.iter().find(|(_, choice)| name == format!("{}_{choice}", field.name));
             choice.map_or(text, |(_, choice)| choice.replace('_', " ")).into()

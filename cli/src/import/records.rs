@@ -1,6 +1,6 @@
 //! URLs and cases: JSON objects of their messages, or CSV of an export.
 
-use std::io::{self, BufRead as _};
+use std::io;
 
 use anyhow::{Context as _, bail};
 use compliance_api::{
@@ -17,7 +17,7 @@ use super::{
     mapping, proto_json,
     recorder::{Recorder, Tally},
     row::{Position, RowError},
-    source::{InputFormat, Source},
+    source::{InputFormat, Source, read_line},
     table::{self, Column, DateForm, Table},
 };
 use crate::service::{Service, patiently};
@@ -159,12 +159,7 @@ fn first_record(source: &Source, is_list: bool) -> io::Result<Vec<u8>> {
         return Ok(Elements::new(text).next()?.unwrap_or_default());
     }
     let mut line = Vec::new();
-    while line.trim_ascii().is_empty() {
-        line.clear();
-        if text.read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-    }
+    read_line(&mut text, &mut line)?;
     Ok(line)
 }
 

@@ -5,10 +5,7 @@ use std::{
     io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
 };
 
 use anyhow::{Context as _, bail};
@@ -22,7 +19,7 @@ use super::{
 };
 
 /// Maximum length of a row, in bytes. A quote that is never closed makes the rest of the file one row.
-const LONGEST_ROW: u64 = 16 << 20;
+pub(super) const LONGEST_ROW: usize = 16 << 20;
 /// Bytes at the beginning of a file that determine how it is read.
 const HEAD: u64 = 64 << 10;
 
@@ -56,8 +53,6 @@ pub(crate) struct Source {
     pub(super) ends_in_line_end: bool,
     pub(super) workbook: Option<Arc<Workbook>>,
     pub(super) size: u64,
-    /// Bytes of the current row. Readers of the text reset it to 0 after each row.
-    pub(super) row: Arc<AtomicU64>,
 }
 
 impl Source {
@@ -75,15 +70,8 @@ impl Source {
         (&file).take(HEAD).read_to_end(&mut head).with_context(|| format!("cannot read {shown}"))?;
         file.rewind().with_context(|| format!("cannot read {shown}"))?;
         let ends_in_line_end = ends_in_line_end(&file).with_context(|| format!("cannot read {shown}"))?;
-        let mut source = Self {
-            file,
-            encoding: None,
-            ends_in_cr: false,
-            ends_in_line_end,
-            workbook: None,
-            size: meta.len(),
-            row: Arc::default(),
-        };
+        let mut source =
+            Self { file, encoding: None, ends_in_cr: false, ends_in_line_end, workbook: None, size: meta.len() };
         if head.starts_with(b"PK\x03\x04") {
             let workbook = workbook::read(&source.file, source.size);
             source.workbook = Some(Arc::new(workbook.with_context(|| format!("cannot read {shown}"))?));
@@ -110,11 +98,10 @@ impl Source {
     pub(super) fn text(&self) -> io::Result<Box<dyn BufRead + Send>> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
-        self.row.store(0, Ordering::Relaxed);
         let mut builder = DecodeReaderBytesBuilder::new();
         // Without an encoding, only a byte order mark changes UTF-8 to UTF-16.
         builder.encoding(self.encoding).strip_bom(true).bom_override(true);
-        let text = builder.build(Limited { inner: file, row: Arc::clone(&self.row) });
+        let text = builder.build(file);
         let is_old_mac = self.ends_in_cr;
         Ok(Box::new(BufReader::with_capacity(64 << 10, LineFeeds { inner: text, is_old_mac })))
     }
@@ -208,21 +195,25 @@ impl<R: Read> Read for LineFeeds<R> {
     }
 }
 
-/// A reader that fails at a row that is too long.
-struct Limited {
-    inner: File,
-    row: Arc<AtomicU64>,
+/// Returns the error of a row that is longer than [`LONGEST_ROW`].
+pub(super) fn too_long() -> io::Error {
+    let text = format!("a row is longer than {} MiB (in CSV: is a quote opened and never closed?)", LONGEST_ROW >> 20);
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-impl Read for Limited {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        if self.row.fetch_add(read as u64, Ordering::Relaxed) > LONGEST_ROW {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("a row is longer than {} MiB (in CSV: is a quote opened and never closed?)", LONGEST_ROW >> 20),
-            ));
+/// Reads the next line that is not blank. Returns the number of lines that were read; 0 at the end of the text.
+pub(super) fn read_line(text: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
+    for number in 1.. {
+        line.clear();
+        if text.by_ref().take(LONGEST_ROW as u64 + 1).read_until(b'\n', line)? == 0 {
+            break;
         }
-        Ok(read)
+        if line.len() > LONGEST_ROW {
+            return Err(too_long());
+        }
+        if !line.trim_ascii().is_empty() {
+            return Ok(number);
+        }
     }
+    Ok(0)
 }

@@ -1,10 +1,5 @@
 //! Tables: columns below a row of names, in CSV or in a workbook.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
-
 use anyhow::{Context as _, bail};
 use compliance_api::csv_cell::Escape;
 
@@ -71,7 +66,6 @@ pub(super) struct Table {
     records: Records,
     is_sheet: bool,
     ends_in_line_end: bool,
-    bytes: Arc<AtomicU64>,
 }
 
 impl Table {
@@ -98,7 +92,6 @@ impl Table {
             records: Box::new(records),
             is_sheet: source.workbook.is_some(),
             ends_in_line_end: source.ends_in_line_end,
-            bytes: Arc::clone(&source.row),
         })
     }
 
@@ -108,13 +101,12 @@ impl Table {
         required: usize,
         parse: impl Fn(&csv::StringRecord) -> Result<R, Vec<RowError>>,
     ) -> impl Iterator<Item = anyhow::Result<Parsed<R>>> {
-        let Self { header, width, records, is_sheet, ends_in_line_end, bytes } = self;
+        let Self { header, width, records, is_sheet, ends_in_line_end } = self;
         let (mut records, mut row, mut has_warned) = (records.peekable(), 0, false);
         let mut next = move || {
             let Some(record) = records.next() else { return Ok(None) };
             row += 1;
             let (line, cells) = record.with_context(|| format!("row {row} cannot be read"))?;
-            bytes.store(0, Ordering::Relaxed);
             let has_text = |column: usize| cells.get(column).is_some_and(|cell| !cell.trim().is_empty());
             let unnamed =
                 (0..cells.len()).find(|column| has_text(*column) && header.get(*column).is_none_or(String::is_empty));
@@ -151,7 +143,6 @@ fn dates<C: Column>(source: &Source, columns: &[Option<C>], given: Option<Order>
     if given.is_none() && columns.iter().any(is_date) {
         for record in Table::open(source)?.records {
             let (line, cells) = record.context("the file cannot be read")?;
-            source.row.store(0, Ordering::Relaxed);
             for (cell, _) in cells.iter().zip(columns).filter(|(_, column)| is_date(column)) {
                 orders.see(line, cell)?;
             }
@@ -171,13 +162,17 @@ pub(super) struct Options {
 
 /// Reads the rows of a table: `parse` makes a record of the texts of a row. `is_export` says that the columns are those of a whole
 /// export of the service.
-pub(super) fn rows<C: Column, R>(
+pub(super) fn rows<C, R, F>(
     source: &Source,
     columns: Vec<Option<C>>,
     is_export: bool,
     options: Options,
-    parse: impl Fn(Vec<(C, String)>) -> Result<R, Vec<RowError>>,
-) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Parsed<R>>>> {
+    parse: F,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Parsed<R>>> + use<C, R, F>>
+where
+    C: Column,
+    F: Fn(Vec<(C, String)>) -> Result<R, Vec<RowError>>,
+{
     let dates = dates(source, &columns, options.dates)?;
     let reading = Reading { escape: options.escape, dates, is_exact: is_export && source.workbook.is_none() };
     let is_required = |column: &Option<C>| column.is_some_and(Column::is_required);

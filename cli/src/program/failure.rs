@@ -1,4 +1,4 @@
-//! The error message of a program that fails.
+//! The error message of a program that fails, and the names of settings in messages.
 
 use std::{
     error::Error,
@@ -13,6 +13,20 @@ use crate::program::configuration::WRONG_SETTING;
 /// The status after a closed pipe, as shells report it: 128 plus the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
 
+/// Returns the variable of a flag.
+pub(super) fn variable(setting: &str) -> String {
+    match setting {
+        // Other tools know the database by this name.
+        "database-url" => "DATABASE_URL".to_owned(),
+        _ => format!("COMPLIANCE_{}", setting.replace('-', "_").to_uppercase()),
+    }
+}
+
+/// Returns a flag and its variable for messages: `--rest-addr (COMPLIANCE_REST_ADDR)`.
+pub(crate) fn named(setting: &str) -> String {
+    format!("--{setting} ({})", variable(setting))
+}
+
 /// A wrong setting that is found after the command line was parsed. The program ends with status 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {verb}: {cause}")]
@@ -24,7 +38,7 @@ pub(crate) struct InvalidSetting {
 }
 
 impl InvalidSetting {
-    /// A setting with a wrong value, in the form of [`named`](super::names::named).
+    /// A setting with a wrong value, in the form of [`named`].
     pub(crate) fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: impl Into<String>) -> impl FnOnce(E) -> Self {
         move |cause| Self { setting: setting.into(), verb: "is wrong", cause: cause.into() }
     }

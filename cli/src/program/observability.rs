@@ -1,6 +1,6 @@
 //! Metrics at the admin address, and traces.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
 use axum::{
     Router,
@@ -13,14 +13,22 @@ use compliance_api::PrivateUrl;
 use flags::listen_address;
 use http::{StatusCode, Uri, header::CONTENT_TYPE};
 use http_server::{App, ConnectionLimits};
+use hyper_util::rt::TokioIo;
 use telemetry::{
     background, metrics,
     trace::{self, Sender},
 };
-use tokio::time::timeout;
-use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use tls::{ClientTls, TlsError};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_util::{either::Either, sync::CancellationToken, task::AbortOnDropHandle};
+use tonic::transport::{Channel, Endpoint};
+use tower::service_fn;
 
-use crate::program::{collector, failure::InvalidSetting, logging, names::named, ports::Port};
+use super::{
+    failure::{InvalidSetting, named},
+    logging,
+    ports::Port,
+};
 
 /// Maximum connections of the admin port: a few metric collectors and a person.
 const MAX_CONNECTIONS: usize = 32;
@@ -70,7 +78,7 @@ impl TelemetryArgs {
         let port = port.transpose()?;
         let ca = self.otlp_ca.clone().filter(|path| !path.as_os_str().is_empty());
         let address = self.otlp_endpoint.as_ref().and_then(|url| url.reveal().parse().ok());
-        let channel = address.map(|address| collector::connect(address, ca)).transpose();
+        let channel = address.map(|address| connect_collector(address, ca)).transpose();
         let channel = channel.map_err(InvalidSetting::of(named("otlp-ca")))?;
         let instance = self.instance();
         let sender = Sender { service: program, version: VERSION, instance: &instance };
@@ -87,6 +95,33 @@ impl TelemetryArgs {
             format!("{}-{}", host.unwrap_or_default(), std::process::id())
         })
     }
+}
+
+/// How long a connection to the collector may take.
+const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Returns a channel to the collector at an `http` or `https` address. It connects with the first trace. The authorities of an `https`
+/// address are in the file `ca`; the default are the system's authorities.
+fn connect_collector(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsError> {
+    let is_secure = address.scheme_str() == Some("https");
+    let tls = is_secure.then(|| ClientTls::load(ca, None)).transpose()?;
+    let host = address.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let port = address.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+    let connect = service_fn(move |_| {
+        let (host, tls) = (host.clone(), tls.clone());
+        async move {
+            timeout(COLLECTOR_TIMEOUT, async {
+                let stream = TcpStream::connect((host.as_str(), port)).await?;
+                let Some(tls) = tls else { return Ok::<_, io::Error>(TokioIo::new(Either::Left(stream))) };
+                // The file may have changed. If it cannot be read, the previous authorities stay in use.
+                let _ = tls.reload();
+                Ok(TokioIo::new(Either::Right(Box::new(tls.connect(&host, stream).await?))))
+            })
+            .await?
+        }
+    });
+    // With an `https` URI, the endpoint would add its own TLS.
+    Ok(Endpoint::from_static("http://collector").origin(address).connect_with_connector_lazy(connect))
 }
 
 /// Starts to record metrics and to serve them.

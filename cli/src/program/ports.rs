@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::Context as _;
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::program::names::variable;
+use super::failure::variable;
 
 /// Connections that may wait to be accepted; the system's own limit is often lower.
 const BACKLOG: u32 = 4096;

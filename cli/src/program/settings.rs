@@ -3,11 +3,9 @@
 mod database_args;
 mod key_args;
 mod secret;
-mod start_args;
 mod tls_args;
 
 pub(crate) use database_args::{DatabaseUrlArgs, ReplicaArgs};
 pub(crate) use key_args::{KeyArgs, SigningArgs};
 pub(crate) use secret::Hidden;
-pub(crate) use start_args::StartArgs;
 pub(crate) use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

@@ -80,7 +80,7 @@ fn all_permits_become_free(programs: &Programs, service: &Service) {
     });
 }
 
-/// No statement of the storm runs any longer, and there are no more connections than there may be.
+/// No statement of the storm still runs, and the connections are within their limit.
 fn all_connections_are_clean(programs: &Programs, connections: i64) {
     const SESSIONS: &str = "select count(*) from pg_stat_activity where datname = current_database()
         and pid <> pg_backend_pid() and backend_type = 'client backend'";
@@ -94,7 +94,7 @@ fn all_connections_are_clean(programs: &Programs, connections: i64) {
 
 fn survives(programs: &Programs, service: &Service) {
     let token = token_of(7);
-    // The first is the one that the storm changes.
+    // The storm changes the first one.
     let [_, path] = ["changed", "kept"].map(|name| {
         let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
         let (status, made) = service.request("POST", "/api/affiliates", &token, &body);

@@ -40,7 +40,7 @@ impl Authority {
         Self { folder: folder.to_owned(), issuer }
     }
 
-    /// Writes certificates of this machine and their keys, over those that are there.
+    /// Writes certificates of this machine and their keys, and replaces existing files.
     fn issue(&self, files: &[&str]) {
         for file in files {
             let names = ["localhost", "127.0.0.1"].map(str::to_owned);
@@ -57,7 +57,7 @@ impl Authority {
     }
 }
 
-/// Adds settings, of which those that end in `.pem` are files of a folder.
+/// Adds settings. Values that end in `.pem` are files of a folder.
 fn with<'c>(command: &'c mut Command, folder: &Path, settings: &[(&str, &str)]) -> &'c mut Command {
     for (flag, value) in settings {
         let file = folder.join(value);
@@ -126,7 +126,7 @@ fn both_tiers_serve_with_certificates_and_know_each_other_by_them() {
     let _ = plain.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP"), "without TLS there is no response");
 
-    // Health checks can ask such a service.
+    // Health checks work with TLS.
     let health = |address: &str, settings: &[(&str, &str)]| {
         output(with(compliance(&DataDir::new()).args(["health", address]), folder, settings)).0.code()
     };
@@ -355,7 +355,7 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = format!("https://localhost:{}", nobody.port());
     let to_plain = format!("https://localhost:{}", plain_core.grpc.port());
-    // Its address, its settings, the reason of the gateway, that of the core, and what `doctor` recommends.
+    // The address, the settings, the reason at the gateway, the reason at the core, and what `doctor` recommends.
     let cases: [(&str, Settings<'_>, &str, &str, &str); 7] = [
         (&https, &[trust], "peer_needs_certificate", "certificate_missing", "--core-tls-cert"),
         (

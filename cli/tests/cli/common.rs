@@ -28,7 +28,7 @@ pub(crate) fn start(data: &DataDir, arguments: &[&str]) -> Service {
 /// Names programs, separated by commas, without which the tests may do.
 const WITHOUT: &str = "COMPLIANCE_TESTS_WITHOUT";
 
-/// Fails without the programs that a test needs, since a test that has run nothing must not pass. Returns false if somebody has
+/// Fails without the programs that a test needs: a test that has run nothing must not pass. Returns false if somebody has
 /// allowed it.
 pub(crate) fn have(programs: &[&str]) -> bool {
     let without = std::env::var(WITHOUT).unwrap_or_default();

@@ -13,7 +13,7 @@ fn import(data: &DataDir, service: &Service, arguments: &[&str]) -> (Option<i32>
     (status.code(), format!("{stdout}{log}"))
 }
 
-/// More rows than are sent at once.
+/// More rows than one batch has.
 fn rows(row: impl Fn(usize) -> String) -> String {
     (0..1200).map(row).collect()
 }

@@ -114,7 +114,7 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
         standby
     });
 
-    // A standby alone is no database for the service.
+    // The service cannot use a standby alone.
     let alone = standby.url("service:password", "given");
     let url = format!("{alone}?target_session_attrs=primary");
     let arguments = ["core", "--jwt-secret", "0123456789abcdef0123456789abcdef", "--database-url", &url];

@@ -33,7 +33,7 @@ const SECOND: (&str, &str) = (
      7YN4MP5TlMPQBZQWL8Z-uoXkbZOL7JY4mu0pGs8nR3NnVI0LWlDMazOdKp3hprbOWOqRT5ez-yf3ocJIK_3DAw",
 );
 
-/// Replaces the key set at once, as an issuer does.
+/// Replaces the key set in one step, as an issuer does.
 fn write_key(path: &Path, x: &str) {
     let next = path.with_extension("next");
     fs::write(&next, format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#)).unwrap();
@@ -187,7 +187,7 @@ fn a_key_that_was_just_rotated_in_is_fetched_by_both_tiers() {
     assert_eq!(issuer.fetched(), 4);
     assert_eq!(status("/api/urls", FIRST.1), 200);
 
-    // A flood of unknown keys, of which nobody waits: the header is `{"alg":"EdDSA","kid":"unknown"}`.
+    // A flood of unknown keys, and no caller waits: the header is `{"alg":"EdDSA","kid":"unknown"}`.
     let unknown = SECOND.1.replacen("eyJhbGciOiJFZERTQSJ9", "eyJhbGciOiJFZERTQSIsImtpZCI6InVua25vd24ifQ", 1);
     let started = Instant::now();
     std::thread::scope(|scope| {

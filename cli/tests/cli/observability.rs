@@ -188,7 +188,7 @@ fn both_tiers_count_what_they_serve() {
         let labels = format!("{{service=\"compliance.v1.{service}\",method=\"{method}\",code=\"{code}\"}}");
         seen.get(&format!("compliance_grpc_call_duration_seconds_count{labels}")).copied()
     };
-    // A read that the gateway sends with others counts by itself.
+    // A read that the gateway sends with others still counts as one read.
     assert_eq!(count("AffiliateService", "GetAffiliate", "NOT_FOUND"), Some(1), "{seen:#?}");
     assert_eq!(count("ComplianceUrlService", "StreamComplianceUrls", "OK"), Some(1));
     assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1));

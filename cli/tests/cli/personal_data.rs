@@ -96,7 +96,7 @@ fn around(text: &str, position: usize) -> &str {
     text[start..].lines().next().unwrap_or_default()
 }
 
-/// Requests whose responses are errors, and those that save. Returns the number of errors.
+/// Sends requests that fail and requests that save. Returns the number of errors.
 fn over_rest(gateway: &Service, token: &str) -> usize {
     let text = |value: Value| value.to_string();
     let invalid = |field: &str, value: &str| {

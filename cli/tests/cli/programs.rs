@@ -290,7 +290,7 @@ fn the_first_signal_finishes_requests_and_the_second_ends_the_program() {
     let silent_core = TcpListener::bind("127.0.0.1:0").unwrap();
     let gateway = Service::start_as(&mut programs.gateway(silent_core.local_addr().unwrap()));
 
-    // Each program has a request in flight that does not end by itself.
+    // Each program has a request in flight that never ends.
     let _lock = programs.lock_affiliates();
     let mut requests = Vec::new();
     for service in [&before_core, &serve, &gateway] {

@@ -115,7 +115,7 @@ fn name_of(service: &Service, id: i64) -> String {
     affiliate["data"]["distributor_name"].as_str().unwrap().to_owned()
 }
 
-/// Writes through one process, and expects to read it through another one at once.
+/// Writes through one process, and reads the record through another one immediately.
 fn expect_read(writer: &Service, reader: &Service, name: &str) {
     let id = create(writer, name);
     assert_eq!(name_of(reader, id), name);
@@ -128,7 +128,7 @@ fn reads_see_what_was_acknowledged_and_replicas_come_and_go() {
     let mut gateway = compliance(&data);
     gateway.args(["gateway", "--core-url", &format!("http://{}", core.grpc)]).env("COMPLIANCE_JWT_SECRET", SECRET);
     let gateway = Service::start_as(&mut gateway);
-    // Of these, the primary is no replica.
+    // The primary is not a replica.
     let all = [&servers.standby, &servers.primary, &servers.replica];
     let serve = Service::start_as(servers.command(&data, "serve", &all).args(ADMIN).args(["--rate-limit", "off"]));
     wait_for_replicas(&core, 1);

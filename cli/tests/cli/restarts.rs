@@ -86,7 +86,7 @@ impl Load {
                 let token = &token;
                 scope.spawn(move || self.client(client, address, token));
             }
-            // If it panics, the clients end, too.
+            // If it panics, the clients also end.
             let result = panic::catch_unwind(AssertUnwindSafe(during));
             self.over.store(true, Ordering::Relaxed);
             if let Err(panic) = result {
@@ -165,7 +165,7 @@ fn a_rolling_restart_of_gateways_that_share_a_port_fails_no_request() {
     assert_eq!(load.failures(), [""; 0]);
 }
 
-/// A killed core fails the writes that it had, at once and with 503, and nothing else.
+/// A killed core fails only its writes in flight, immediately and with 503.
 #[test]
 fn a_killed_core_fails_only_its_own_writes() {
     let (programs, load) = (Programs::new(), Load::default());

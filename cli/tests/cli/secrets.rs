@@ -15,7 +15,7 @@ fn variables(help: &str) -> BTreeSet<String> {
 }
 
 fn may_hold_a_secret(variable: &str) -> bool {
-    // The key of a certificate is in a file, of which this is the name.
+    // This names the file with the key of a certificate.
     let is_file = variable.ends_with("_TLS_KEY");
     ["URL", "ENDPOINT", "SECRET", "TOKEN", "PASSWORD", "KEY"].iter().any(|word| variable.ends_with(word)) && !is_file
 }

@@ -148,7 +148,7 @@ fn access_lines_name_the_subject_and_the_peer() {
         for subject in ["crawler", &long[..128]] {
             assert_eq!(lines.iter().filter(|line| line["subject"] == subject).count(), 3, "{tier} {lines:#?}");
         }
-        // One is of a request that is no HTTP.
+        // One of the requests is not HTTP.
         assert!(tier == "core" || lines.len() == 7, "{lines:#?}");
         let has_peer = |line: &&Value| line["peer"].as_str().is_some_and(|peer| peer.parse::<SocketAddr>().is_ok());
         assert!(lines.iter().all(has_peer), "{lines:#?}");
@@ -180,7 +180,7 @@ fn metrics_show_cores_that_do_not_serve_and_calls_that_are_sent_again() {
     drop(first);
     wait_until("the gateway knows that a core does not serve", || state(addresses[0], "not_serving") == Some(1));
     assert_eq!((state(addresses[0], "serving"), state(addresses[1], "serving")), (Some(0), Some(1)));
-    // A gateway whose only core is gone has nobody else to ask, and says so, too.
+    // A gateway without its only core responds that it is not ready.
     let alone = Service::start_as(&mut programs.gateway_of(&addresses[..1], &ADMIN));
     assert_eq!(alone.request("GET", "/api/affiliates", &token(), "").0, 503);
     let seen = |name: &str| {
@@ -250,7 +250,7 @@ fn the_filter_of_the_log_changes_while_the_program_runs() {
     let ready = log.iter().find(|line| line["message"] == "ready" && line["instance"] == "here");
     assert_eq!(ready.unwrap()["commit"], commit, "{log:#?}");
     let (_, printed, _) = output(compliance(&DataDir::new()).arg("--version"));
-    // Outside of a checkout there is no commit.
+    // Builds outside a checkout have no commit.
     let shown = if commit.is_empty() { String::new() } else { format!(" ({commit})") };
     assert_eq!(printed, format!("compliance {version}{shown}\n"));
     // Without a name, two programs on one host have different ones.

@@ -39,7 +39,7 @@ struct Shared {
     sides: [Side; 2],
     over: AtomicBool,
     /// Counts the beginnings and the ends of faults, so it is odd during one. What a process that is frozen has received it
-    /// executes afterwards, and what one that is killed has sent to the database is executed there, whoever has left meanwhile.
+    /// executes afterwards, and what one that is killed has sent to the database is executed there, even if its caller has left.
     faults: AtomicU64,
     outcomes: Mutex<Outcomes>,
 }

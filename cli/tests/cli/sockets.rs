@@ -66,7 +66,7 @@ fn silent_connections_do_not_shut_others_out() {
     for path in ["/livez", "/readyz"] {
         wait_until("health is reported", || response(service.rest, path).starts_with("HTTP/1.0 200 OK"));
     }
-    // Nothing spins meanwhile.
+    // During this time, no thread spins.
     let (before, started) = (processor_time(&service), Instant::now());
     thread::sleep(Duration::from_secs(1));
     let (used, passed) = (processor_time(&service) - before, started.elapsed());

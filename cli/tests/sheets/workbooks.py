@@ -26,7 +26,7 @@ def workbook(rows, *, inline=False, epoch=1900, dimension=None, hidden=None, mai
         if content is None:
             return ""
         if isinstance(content, Date):
-            # The day 0 of each epoch; that of 1900 counts a 29 February which did not exist.
+            # The day 0 of each epoch. The epoch of 1900 counts a 29 February that did not exist.
             first = date(1899, 12, 30) if epoch == 1900 else date(1904, 1, 1)
             return f'<c r="{reference}" s="1"><v>{(date.fromisoformat(content.day) - first).days + content.time}</v></c>'
         if isinstance(content, (int, float)):

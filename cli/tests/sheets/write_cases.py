@@ -157,7 +157,7 @@ def spaces():
          "client_affiliate_id,affiliate_name,country,start_date,status,email_one\n\"A-1 \",Ann, us ,\" 2026-05-01 \",active ,ann@example.org \n\u00a0A-2\u00a0,Ben,,,,\n",
          [{"client_affiliate_id": "A-1", "affiliate_name": "Ann", "country": "US", "start_date": "2026-05-01", "status": "active", "email_one": "ann@example.org"},
           {"client_affiliate_id": "A-2", "affiliate_name": "Ben"}])
-    # The fields of the interface, all of which an export has.
+    # An export has all fields of the interface.
     description = json.loads((Path(__file__).parents[3] / "docs/openapi.json").read_text(encoding="utf-8"))
     fields = list(description["components"]["schemas"]["AffiliateCreate"]["properties"])
     own = {"client_affiliate_id": " A-1", "affiliate_name": "Ann", "notes": "  both  ", "city": "#N/A"}

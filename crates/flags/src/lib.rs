@@ -1,7 +1,7 @@
-//! What declares settings: values as people write them, and the defaults of a group.
+//! Parsers for the values of settings, and the defaults of a group of settings.
 //!
-//! A group of settings is one struct with `#[derive(clap::Args)]`, used by the code that it sets. Each field has its flag, variable,
-//! default, bounds and help, so a new setting is one new field.
+//! A group is one struct with `#[derive(clap::Args)]`, which the code reads. Each field has its flag, variable, default, bounds and help,
+//! so a new setting is one new field.
 
 mod units;
 
@@ -9,7 +9,7 @@ use clap::{Args, Command};
 
 pub use units::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 
-/// The defaults of a group. Neither flags nor the environment are read.
+/// Returns the defaults of a group, without flags or the environment.
 pub fn defaults<G: Args>() -> G {
     let command = G::augment_args(Command::new("defaults").no_binary_name(true));
     let command = command.mut_args(|argument| argument.env(None::<&'static str>));

@@ -1,4 +1,4 @@
-//! Values as people write them: durations and sizes, such as `30s` and `32MiB`, and addresses.
+//! Parsers of durations, sizes, numbers and addresses, such as `30s`, `32MiB` and `localhost:8080`.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs as _},
@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-/// The largest number that a limit may be.
+/// Maximum of a limit that is a number.
 pub const MAX_COUNT: usize = 1 << 30;
-/// Any time that a limit may be.
+/// Bounds of a limit that is a time.
 pub const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
 
 /// Units of time in milliseconds, the largest first.
@@ -16,14 +16,14 @@ const TIMES: &[(&str, u64)] = &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_00
 /// Units of size in bytes, the largest first.
 const SIZES: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
 
-/// A parser of durations within a range: `500ms`, `30s`, `5m`, `8h`, `7d`. A number without a unit counts seconds.
+/// Returns a parser of durations within a range: `500ms`, `30s`, `5m`, `8h`, `7d`. A number without a unit is in seconds.
 pub fn duration(range: RangeInclusive<Duration>) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     let milliseconds = |bound: &Duration| bound.as_millis() as u64;
     let range = milliseconds(range.start())..=milliseconds(range.end());
     move |text| parse(text, TIMES, &range).map(Duration::from_millis)
 }
 
-/// A parser of sizes in bytes within a range: `4096`, `500KiB`, `32MiB`, `1GiB`.
+/// Returns a parser of sizes in bytes within a range: `4096`, `500KiB`, `32MiB`, `1GiB`.
 pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
         let bytes = parse(text, SIZES, &range)?;
@@ -31,7 +31,7 @@ pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String
     }
 }
 
-/// A parser of whole numbers within a range.
+/// Returns a parser of whole numbers within a range.
 pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
@@ -39,7 +39,7 @@ pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, Str
     }
 }
 
-/// Parses `host:port`, where the host is an address or a name. Of a name's addresses, IPv4 comes first.
+/// Parses `host:port`, where the host is an address or a name. For a name, IPv4 addresses come first.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs().map_err(|_| {
         "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080, and a name must have an address"
@@ -60,7 +60,7 @@ fn parse(text: &str, units: &[(&str, u64)], range: &RangeInclusive<u64>) -> Resu
     value.ok_or_else(|| format!("must be between {} and {}", write(*range.start(), units), write(*range.end(), units)))
 }
 
-/// The value in the largest unit that needs no fraction.
+/// Writes a value in the largest unit without a fraction.
 fn write(value: u64, units: &[(&str, u64)]) -> String {
     let (name, factor) = units.iter().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));
     format!("{}{name}", value / factor)

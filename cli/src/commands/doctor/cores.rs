@@ -1,11 +1,6 @@
 //! The cores of a gateway: whether this machine can connect to them, and whether they accept the token.
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{io, net::SocketAddr, time::Duration};
 
 use compliance_api::{
     PrivateUrl,
@@ -35,9 +30,6 @@ const STEP_TIME: Duration = Duration::from_secs(5);
 const CHECK: &str = "core";
 /// How an HTTP/2 client begins: RFC 9113, 3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/// Why a core has closed the connection, once it is known.
-type Closed = Arc<Mutex<Option<(Failure, String)>>>;
 
 /// Returns a finding for each address of each core, and one for the token.
 pub(super) async fn check(cores: &[PrivateUrl], tls: &CoreTlsArgs, token: Option<&str>) -> Vec<Finding> {
@@ -81,8 +73,7 @@ struct CheckedCore {
 
 impl CheckedCore {
     async fn check(&self, tls: &CoreTlsArgs, token: Option<&str>) -> Vec<Finding> {
-        let closed = Closed::default();
-        let channel = match self.connect(tls, &closed).await {
+        let channel = match self.connect(tls).await {
             Ok(channel) => channel,
             Err(finding) => return vec![finding],
         };
@@ -93,12 +84,8 @@ impl CheckedCore {
             }
             Ok(_) => self.problem("it is not ready", "see its log: it is waiting for its database"),
             Err(status) => {
-                let noted = closed.lock().unwrap_or_else(PoisonError::into_inner).take();
-                // If the call fails before the reason is read, the reason is lost with the connection.
-                let closed = match noted {
-                    Some(closed) => Some(closed),
-                    None => timeout(STEP_TIME, self.close_reason(tls)).await.ok().flatten(),
-                };
+                // The call fails without the reason that the core gives when it closes the connection.
+                let closed = timeout(STEP_TIME, self.close_reason(tls)).await.ok().flatten();
                 match closed {
                     Some((failure, error)) => self.insecure(failure, &error),
                     None => self.problem(
@@ -117,7 +104,7 @@ impl CheckedCore {
     }
 
     /// Connects, and sends nothing yet.
-    async fn connect(&self, tls: &CoreTlsArgs, closed: &Closed) -> Result<Channel, Finding> {
+    async fn connect(&self, tls: &CoreTlsArgs) -> Result<Channel, Finding> {
         let stream = match timeout(STEP_TIME, TcpStream::connect(self.address)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
@@ -129,14 +116,8 @@ impl CheckedCore {
                 return Err(self.problem("cannot connect: no response", next_step));
             }
         };
-        let report = |closed: &Closed| {
-            let closed = Arc::clone(closed);
-            move |failure, error: &io::Error| {
-                *closed.lock().unwrap_or_else(PoisonError::into_inner) = Some((failure, error.to_string()));
-            }
-        };
         if !self.is_secure {
-            return Ok(once(Reporting::plain(stream, report(closed))));
+            return Ok(once(stream));
         }
         let tls = match tls.load().map(|tls| tls.map_or_else(|| ClientTls::load(None, None), Ok)) {
             Ok(Ok(tls)) => tls,
@@ -144,7 +125,7 @@ impl CheckedCore {
             Err(error) => return Err(self.problem(&error.to_string(), "correct these files")),
         };
         match timeout(STEP_TIME, tls.connect(&self.host, stream)).await {
-            Ok(Ok(stream)) => Ok(once(Reporting::secure(stream, report(closed)))),
+            Ok(Ok(stream)) => Ok(once(stream)),
             Ok(Err(error)) => Err(self.insecure(Failure::of_handshake(&error), &error.to_string())),
             Err(_) => Err(self.insecure(Failure::Timeout, "no response")),
         }

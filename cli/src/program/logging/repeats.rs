@@ -43,7 +43,7 @@ const REQUEST_FIELDS: [&str; 12] = [
 /// Formats events, and leaves out repeats.
 pub(super) struct WithoutRepeats<F> {
     pub(super) format: F,
-    /// The end of a line, before which the count is inserted: that of a JSON object, or nothing.
+    /// The end of a line. The count is inserted before it.
     pub(super) end: &'static str,
     pub(super) repeats: Repeats,
 }

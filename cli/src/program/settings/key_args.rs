@@ -24,9 +24,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::secret::{Hidden, from_value_or_file};
 use crate::program::{
-    failure::{InvalidSetting, describe},
+    failure::{InvalidSetting, describe, named},
     life::unix_now,
-    names::named,
 };
 
 /// Maximum wait after a failed attempt: until it succeeds, revoked keys may stay in use.
@@ -243,7 +242,7 @@ impl KeyArgs {
     }
 }
 
-/// Downloads the key set at an address. The authorities are read each time, so that they can be replaced.
+/// Downloads the key set at an address. It reads the authorities each time, because the file may change.
 fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
     Box::pin(async move {
         let (client, url) = client(&url, ca.as_deref())?;

@@ -16,7 +16,7 @@ use telemetry::{
 use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls, TlsError};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::program::{failure::InvalidSetting, names::named};
+use crate::program::failure::{InvalidSetting, named};
 
 /// How often certificates are read again.
 #[derive(Args, Clone, Debug)]
@@ -29,8 +29,8 @@ pub(crate) struct TlsRefreshArgs {
 }
 
 impl TlsRefreshArgs {
-    /// Starts a task that reloads the certificates of these ports, and that of a client, until the handle is dropped. If a reload
-    /// fails, the previous certificate stays in use.
+    /// Starts a task that reloads the certificates of these ports and of a client, until the handle is dropped. If a reload fails, the
+    /// previous certificate stays in use.
     pub(crate) fn keep<'a>(
         &self,
         servers: impl IntoIterator<Item = (&'static str, &'a Option<ServerTls>)>,

@@ -82,7 +82,7 @@ impl World {
         self.attack_within(MEMORY, name, attack);
     }
 
-    /// The same with another bound of the memory, in KiB, in addition to that of threads.
+    /// The same with another memory limit, in KiB, in addition to the limit of threads.
     pub(crate) fn attack_within(&self, most: u64, name: &str, attack: impl Fn() + Sync) {
         let clear = format!("/proc/{}/clear_refs", self.service.pid());
         fs::OpenOptions::new().write(true).open(clear).unwrap().write_all(b"5").unwrap();
@@ -143,7 +143,7 @@ impl World {
     }
 }
 
-/// Creates the long list. As a message, since a busy machine may take longer to send a body than a body has here.
+/// Creates the long list by gRPC: on a busy machine, sending a body may take longer than the limit here allows.
 fn add_affiliates(address: SocketAddr, token: &str) {
     let runtime = runtime();
     let affiliate = |number: usize| AffiliateInput {
@@ -197,7 +197,7 @@ fn percentile(latencies: &mut [Duration], percent: usize) -> Duration {
     latencies.get(index).copied().unwrap_or_default()
 }
 
-/// Ends the calls of others, whatever the attack or a call comes to.
+/// Ends the calls of others, however the attack or a call ends.
 struct End<'a>(&'a Progress);
 
 impl Drop for End<'_> {

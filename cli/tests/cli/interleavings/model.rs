@@ -23,7 +23,7 @@ const SENT: f64 = 0.1;
 /// The pause between two statements whose beginnings are measured.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Measures how late statements begin, in seconds, since on a busy machine all of them do. It goes on until it is dropped.
+/// Measures how late statements begin, in seconds, until it is dropped. On a busy machine, all statements begin late.
 pub(super) async fn measure_lateness(connection: &mut PgConnection, latest: &Mutex<f64>) {
     loop {
         let start = SystemTime::now();

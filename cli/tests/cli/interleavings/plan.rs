@@ -23,13 +23,13 @@ pub(super) enum Kind {
 /// What OLD waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Batches of its company, one of which waits for rows of an open transaction.
+    /// Batches of its company. One waits for rows of an open transaction.
     Batches,
     /// Long batches of its company that wait for nothing.
     LongBatches,
     /// Rows, names or URLs of an open transaction.
     Rows,
-    /// An advisory lock: that of the counts, or that of updates in order.
+    /// An advisory lock: for the counts, or for updates in order.
     Advisory,
     /// The permits of writes that wait for locks, which other companies have.
     Permits,

@@ -85,7 +85,7 @@ pub(super) async fn audit(database: &str, sides: &[Side], models: Vec<Model>) ->
 }
 
 impl Audit {
-    /// One key: the values that were sent in this order, and those that were written in that one.
+    /// One key: its values in the order of sending, and in the order of the record of changes.
     fn key(&mut self, key: &(i64, String), sent: &[(String, bool)], written: &[String]) {
         let mut wrong = |what: String| self.violations.push(format!("{key:?}: {what}"));
         let positions: Vec<Option<usize>> =

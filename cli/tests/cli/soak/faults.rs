@@ -134,7 +134,7 @@ impl<'p> Services<'p> {
         threads: &Runtime,
         chance: &mut Rng,
     ) -> Duration {
-        // Clients that wait until what they left has ended go on meanwhile.
+        // During this time, clients wait for the end of the calls that they have left.
         thread::sleep(Duration::from_millis(800 + chance.u64(..1000)));
         shared.faults.fetch_add(1, Ordering::SeqCst);
         self.disturb(fault, programs, chance);
