@@ -125,7 +125,7 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
         (
             serve(&["--database-url", "postgres://h/d?pasword=Hid4en"]),
             &[],
-            &["--database-url", "the parameter pasword is not known"],
+            &["--database-url", "the parameter pasword is unknown"],
         ),
         (serve(&["--database-url-file", &short]), &[], &["--database-url-file", "postgres://"]),
         (serve(&["--rest-addr", "8080"]), &[], &["--rest-addr", "localhost:8080"]),

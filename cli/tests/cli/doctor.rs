@@ -160,10 +160,10 @@ fn an_own_database_that_cannot_be_served_is_found() {
     let service = start(&data, &[]);
     found("");
     run("create table kept as select * from _sqlx_migrations; update _sqlx_migrations set checksum = '\\x00'");
-    found("was made by another version");
+    found("was created with another version");
     service.signal(Signal::SIGTERM);
     service.end();
-    found("was made by another version");
+    found("was created with another version");
 
     let data = DataDir::new();
     let service = start(&data, &[]);

@@ -22,25 +22,25 @@ use crate::{
     server::{STOP_TIMEOUT, Server, ServerPid},
 };
 
-/// A running cluster that this process owns: it holds the lock of the data folder and stops the server.
+/// A running cluster that this process owns. It has the lock of the data folder, and stops the server.
 ///
-/// If it is dropped without [`Cluster::stop`], or its tokio runtime ends, the server is asked to shut down but not waited
-/// for. A temporary cluster is stopped at once and its folder removed.
+/// Without [`Cluster::stop`], a drop or the end of the tokio runtime asks the server to shut down and does not wait. The drop of a temporary
+/// cluster stops it immediately and removes its folder.
 #[derive(Debug)]
 pub struct Cluster {
     context: Arc<Context>,
     server_pid: ServerPid,
     supervisor: Option<JoinHandle<()>>,
-    /// Held until the server has been asked to stop.
+    /// Released after the server was asked to stop.
     _lock: Lock,
     remove_on_stop: bool,
 }
 
 impl Cluster {
-    /// Starts the cluster, creating it first if there is none, and returns once it answers queries.
+    /// Starts the cluster, and creates it if it is missing. Returns once it answers queries.
     ///
-    /// Stops a server that outlived its service first. Fails with [`Error::InUse`] if another process runs the cluster. If
-    /// the future is dropped, the server is asked to stop.
+    /// Stops a server that outlived its service first. Fails with [`Error::InUse`] if another process runs the cluster. If the future is
+    /// dropped, the server is asked to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
         let (context, lock) = Context::prepare(&options).await?;
         let (context, mut server) = (Arc::new(context), Server::default());
@@ -60,9 +60,9 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Finds the running cluster of a data folder, if it runs. Waits for one that is starting or recovering.
+    /// Finds the running cluster of a data folder, if any. Waits while it starts or recovers.
     pub async fn connect_running(data_dir: impl AsRef<Path>) -> Result<Option<Endpoint>, Error> {
-        // A folder that is missing or closed has none that this process can find.
+        // This process cannot find the cluster of a folder that is missing or inaccessible.
         let Ok(layout) = Layout::of(data_dir.as_ref()) else { return Ok(None) };
         let Ok(name) = layout.cluster_name() else { return Ok(None) };
         if process::servers(&name).is_empty() {
@@ -78,8 +78,9 @@ impl Cluster {
         }
     }
 
-    /// Connects to the running cluster of the data folder, or starts it if it does not run. Waits up to a minute for one that
-    /// another process is creating, starting or stopping.
+    /// Connects to the running cluster of the data folder, or starts it.
+    ///
+    /// Waits up to a minute while another process creates, starts or stops it.
     pub async fn connect_or_start(options: ClusterOptions) -> Result<Access, Error> {
         let deadline = Instant::now() + START_TIMEOUT;
         let attempt = ClusterOptions { lock_timeout: Duration::ZERO, ..options };
@@ -96,29 +97,29 @@ impl Cluster {
         }
     }
 
-    /// The address of the cluster.
+    /// Returns the address of the cluster.
     pub fn endpoint(&self) -> &Endpoint {
         &self.context.endpoint
     }
 
-    /// The server programs in use.
+    /// Returns the server programs in use.
     pub fn installation(&self) -> &Installation {
         &self.context.installation
     }
 
-    /// The server's process ID while it runs.
+    /// Returns the server's process ID while it runs.
     pub fn server_pid(&self) -> Option<i32> {
         self.server_pid.get()
     }
 
-    /// Stops the server and releases the data folder. Fails if the server still runs after a minute and stronger means.
+    /// Stops the server and releases the data folder. Fails if the server survives even `SIGKILL`.
     pub async fn stop(mut self) -> Result<(), Error> {
         if let Some(supervisor) = self.supervisor.take() {
             supervisor.abort();
-            // It has ended when this returns, and starts no other server.
+            // After this, the supervisor cannot start another server.
             let _ = supervisor.await;
         }
-        // Data that is removed need not be flushed first.
+        // A fast shutdown flushes data, which is useless before the folder is removed.
         let fast = if self.remove_on_stop { Duration::ZERO } else { STOP_TIMEOUT };
         process::end(&self.context.name, fast).await?;
         self.server_pid.set(0);
@@ -141,7 +142,7 @@ impl Drop for Cluster {
         }
         let (layout, socket_dir) = (&self.context.layout, self.context.endpoint.socket_dir());
         if socket_dir != layout.cluster {
-            // If the server still runs, the folder is not empty; the next start uses it again.
+            // The folder of a server that still runs is not empty. The next start uses it again.
             let _ = fs::remove_dir(socket_dir);
         }
         if self.remove_on_stop
@@ -152,17 +153,17 @@ impl Drop for Cluster {
     }
 }
 
-/// A cluster that this process may or may not have started: see [`Cluster::connect_or_start`].
+/// A cluster that this process or another one started; see [`Cluster::connect_or_start`].
 #[derive(Debug)]
 pub enum Access {
     /// Another process runs it.
     Running(Endpoint),
-    /// This process started it and stops it; other programs lose their connections then.
+    /// This process started it. When it stops it, other programs lose their connections.
     Started(Cluster),
 }
 
 impl Access {
-    /// The address of the cluster.
+    /// Returns the address of the cluster.
     pub fn endpoint(&self) -> &Endpoint {
         match self {
             Self::Running(endpoint) => endpoint,

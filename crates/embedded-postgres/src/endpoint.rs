@@ -1,4 +1,4 @@
-//! The address of a running cluster, and the few statements that this library sends to it.
+//! The address of a running cluster, and the statements that this library sends to it.
 
 use std::{
     io,
@@ -14,21 +14,21 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::Error;
 
-/// The role that owns the service's databases and migrates them. It is not a superuser.
+/// Role that owns and migrates the service's databases. It is not a superuser.
 pub const OWNER_ROLE: &str = "compliance";
 
-/// The role that the service runs as. It owns nothing; the service grants it what it needs.
+/// Role that the service runs as. It owns nothing, and gets only the rights that it needs.
 pub const SERVICE_ROLE: &str = "compliance_service";
 
-/// The role that owns the cluster: a superuser, for maintenance and tests.
+/// Superuser that owns the cluster, for maintenance and tests.
 pub const ADMIN_ROLE: &str = "postgres";
 
-/// Part of the socket's name; the server does not listen on the network.
+/// Part of the socket's name. The server does not listen on the network.
 pub(crate) const PORT: u16 = 5432;
 
 /// Timeout of a server that does not respond.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Timeout of a server that reports that it is recovering from a crash: the next start would begin that again.
+/// Timeout of a server that reports crash recovery, which the next start would begin again.
 const RECOVERY_TIMEOUT: Duration = Duration::from_mins(10);
 /// Timeout of a probe, connecting included.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,12 +46,12 @@ impl Endpoint {
         Self { socket_dir }
     }
 
-    /// The folder of the server's socket.
+    /// Returns the folder of the server's socket.
     pub fn socket_dir(&self) -> &Path {
         &self.socket_dir
     }
 
-    /// Options to connect to `database` as one of the roles.
+    /// Returns options to connect to `database` as one of the roles.
     pub fn options(&self, role: &str, database: &str) -> PgConnectOptions {
         PgConnectOptions::new_without_pgpass()
             .socket(&self.socket_dir)
@@ -61,15 +61,16 @@ impl Endpoint {
             .application_name("compliance")
     }
 
-    /// The `postgres://` URL of `database` for one of the roles, for other programs such as `psql`.
+    /// Returns the `postgres://` URL of `database` and a role, for programs such as `psql`.
     pub fn url(&self, role: &str, database: &str) -> String {
         let escaped = |bytes| percent_encode(bytes, NON_ALPHANUMERIC);
         let (host, database) = (escaped(self.socket_dir.as_os_str().as_bytes()), escaped(database.as_bytes()));
         format!("postgres://{role}@{host}:{PORT}/{database}")
     }
 
-    /// Creates the database `name`, owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created. The name is one
-    /// of the program: it has no quote, and at most 63 bytes.
+    /// Creates a database, owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created.
+    ///
+    /// The name must not contain a quote, and has at most 63 bytes.
     pub async fn create_database(&self, name: &str) -> Result<bool, Error> {
         let statement = format!("CREATE DATABASE \"{name}\" OWNER {OWNER_ROLE}");
         self.run(&format!("create the database {name}"), async |admin| {
@@ -78,7 +79,7 @@ impl Endpoint {
                 return Ok(false);
             }
             match sqlx::raw_sql(AssertSqlSafe(statement)).execute(admin).await {
-                // Another process created it in the meantime.
+                // Another process has just created it.
                 Err(error) if is_duplicate(&error) => Ok(false),
                 other => other.map(|_| true),
             }
@@ -86,8 +87,9 @@ impl Endpoint {
         .await
     }
 
-    /// Waits until the server answers: up to ten minutes while it reports that it is starting, recovering or stopping, and
-    /// otherwise up to a minute. The error holds its last message.
+    /// Waits until the server answers. The error contains its last message.
+    ///
+    /// Waits up to ten minutes while the server reports that it is starting, recovering or stopping, and otherwise up to a minute.
     pub(crate) async fn until_ready(&self) -> Result<(), String> {
         let start = Instant::now();
         let mut reported = start;
@@ -106,7 +108,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends a query. An error says whether the server reports that it is starting, recovering or stopping, and its message.
+    /// Sends a query. The error has a message, and whether the server reports that it is starting, recovering or stopping.
     async fn probe(&self) -> Result<(), (bool, String)> {
         let query = async {
             let mut admin = self.admin().await?;
@@ -116,7 +118,7 @@ impl Endpoint {
         match timeout(PROBE_TIMEOUT, query).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(sqlx::Error::Database(error))) => match error.code().as_deref() {
-                // Busy: all connections are in use, even the superuser's.
+                // A busy server, whose connections are all in use.
                 Some("53300") => Ok(()),
                 code => Err((code == Some("57P03"), error.message().to_owned())),
             },
@@ -143,7 +145,7 @@ impl Endpoint {
         self.options(ADMIN_ROLE, "postgres").disable_statement_logging().connect().await
     }
 
-    /// Runs statements of the administrator. Their text consists of fixed parts and quoted names.
+    /// Runs statements as the administrator.
     async fn run<T>(
         &self,
         action: &str,
@@ -160,7 +162,7 @@ impl Endpoint {
     }
 }
 
-/// `duplicate_database`, or its index's `unique_violation` when two statements ran side by side.
+/// `duplicate_database`, or `unique_violation` if two statements run at the same time.
 fn is_duplicate(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("42P04" | "23505"))

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-/// Why the database could not be found, created, started, reached or stopped.
+/// Reason why the database could not be found, created, started, reached or stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,9 +13,9 @@ pub enum Error {
          ordinary user; or allow access with `chmod o+x {}`", dir.display(), dir.display()
     )]
     NotPassable {
-        /// The first folder that the user may not pass.
+        /// First folder that the user cannot enter.
         dir: PathBuf,
-        /// The name of the database's user.
+        /// Name of the database's user.
         user: String,
     },
     /// Another process runs the cluster of this data folder.
@@ -24,24 +24,24 @@ pub enum Error {
         path.display(), holder.map_or_else(String::new, |pid| format!(" (process ID {pid})"))
     )]
     InUse {
-        /// The data folder.
+        /// Data folder.
         path: PathBuf,
-        /// The process that holds it, when known.
+        /// ID of the process that uses it, if known.
         holder: Option<i32>,
     },
-    /// The cluster's folder holds something else.
+    /// The cluster's folder contains something else.
     #[error("{} exists and is not a complete PostgreSQL cluster: move it elsewhere, or choose another data folder", path.display())]
     NotACluster {
-        /// The folder.
+        /// Folder.
         path: PathBuf,
     },
-    /// Another error, which its message describes: callers do not distinguish it.
+    /// Another error, which its message describes.
     #[error("{0}")]
     Other(String),
 }
 
 impl Error {
-    /// For `map_err`: adds the action and the path to an I/O error.
+    /// Adds the action and the path to an I/O error, for `map_err`.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |error| Self::Other(format!("cannot {action} {}: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! Files in a folder that another user may own, who may have planted links: root must not write through them.
+//! Files in a folder of another user, who can plant links. Root must not write through them.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,22 +9,22 @@ use std::{
 
 use nix::{fcntl::OFlag, unistd::geteuid};
 
-/// A larger log of the server is copied and emptied, in bytes.
+/// Size from which the server's log is copied and emptied, in bytes.
 const LARGEST_LOG: u64 = 8 << 20;
-/// How much of the log an error message shows.
+/// Size of the log's end in an error message, in bytes.
 const TAIL_BYTES: u64 = 8 << 10;
 const TAIL_LINES: usize = 15;
 
-/// Opens an ordinary file with one name that belongs to this process's user or to `owner`. Does not follow a link.
+/// Opens a regular file with one name, of this process's user or of `owner`. Does not follow links.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions, owner: u32) -> io::Result<File> {
-    // A pipe must not block.
+    // Opening a pipe must not block.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = options.custom_flags(flags.bits()).open(path)?;
     let meta = file.metadata()?;
     let reason = if !meta.is_file() {
-        "it is not an ordinary file"
+        "it is not a regular file"
     } else if meta.nlink() > 1 {
-        "it has another name as well"
+        "it has a second name"
     } else if meta.uid() != geteuid().as_raw() && meta.uid() != owner {
         "it belongs to another user"
     } else {
@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions, owner: u32) -> io::Re
     Err(io::Error::other(format!("{reason}: remove it")))
 }
 
-/// Creates a file. What was there is removed first, so that nothing is written through a link.
+/// Creates a file. Removes an existing one first, so that nothing is written through a link.
 pub(crate) fn replace(path: &Path, mode: u32) -> io::Result<File> {
     remove(path)?;
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
@@ -44,14 +44,15 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// Opens the server's log for appending, and empties a large one first.
+/// Opens the server's log to append to it. Empties a large log first.
 pub(crate) fn open_log(path: &Path, owner: u32) -> io::Result<File> {
     bound_log(path, owner)?;
     open(path, OpenOptions::new().append(true).create(true).mode(0o600), owner)
 }
 
-/// Keeps the log from filling the disk. A running server continues to write to the emptied file; lines that it writes during
-/// the copy may be lost.
+/// Keeps the log from filling the disk.
+///
+/// A running server continues to write to the emptied file. Lines that it writes during the copy can be lost.
 pub(crate) fn bound_log(path: &Path, owner: u32) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.len() > LARGEST_LOG) {
         let mut log = open(path, OpenOptions::new().read(true).write(true), owner)?;
@@ -61,7 +62,7 @@ pub(crate) fn bound_log(path: &Path, owner: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// The last lines of the log, which was `from` bytes long before them.
+/// Returns the last lines of the log after its first `from` bytes.
 pub(crate) fn tail_of_log(path: &Path, from: u64, owner: u32) -> String {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = open(path, OpenOptions::new().read(true), owner)?;

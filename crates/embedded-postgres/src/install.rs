@@ -13,33 +13,34 @@ use crate::{
     process::{run, text},
 };
 
-/// The oldest major version of `PostgreSQL` that is used.
+/// Oldest supported major version of `PostgreSQL`.
 const OLDEST_MAJOR: u32 = 15;
-/// The environment variable that names the folder of the server programs.
+/// Environment variable with the folder of the server programs.
 const BIN_DIR_VARIABLE: &str = "COMPLIANCE_POSTGRES_BIN";
-/// `postgres --version` takes milliseconds; a program that takes longer is something else.
+/// Timeout of `postgres --version`, which takes milliseconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A folder with the programs `postgres` and `initdb` of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Installation {
-    /// The folder of the programs.
+    /// Folder of the programs.
     pub bin_dir: PathBuf,
-    /// The major version, such as 17.
+    /// Major version, such as 17.
     pub major: u32,
-    /// The full version, such as `17.2`.
+    /// Full version, such as `17.2`.
     pub version: String,
 }
 
 impl Installation {
-    /// The path of one of the programs, such as `pg_dump`, which need not exist.
+    /// Returns the path of a program such as `pg_dump`, which may be missing.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }
 
-    /// Finds the programs in the folder that `COMPLIANCE_POSTGRES_BIN` names, or else the first usable ones in `PATH` and in
-    /// the folders of packages (newest first), of the version `major` if it is given.
+    /// Finds the server programs, of the version `major` if it is given.
+    ///
+    /// Searches the folder in `COMPLIANCE_POSTGRES_BIN`, or without it `PATH` and the folders of packages, newest first.
     pub async fn find(major: Option<u32>) -> Result<Self, Error> {
         let dirs = match env::var_os(BIN_DIR_VARIABLE).filter(|dir| !dir.is_empty()) {
             Some(dir) => vec![dir.into()],
@@ -96,10 +97,10 @@ fn parse_version(text: &str) -> Option<(String, u32)> {
     Some((version.to_owned(), digits.parse().ok()?))
 }
 
-/// The folders to search, in order of preference.
+/// Returns the folders to search, in order of preference.
 fn candidates() -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default())
-        // `PATH` often holds only a link; the programs of one version are next to its target.
+        // `PATH` often has only a link. The programs of one version are next to its target.
         .filter_map(|dir| Some(fs::canonicalize(dir.join("postgres")).ok()?.parent()?.to_owned()))
         .collect();
     for (parent, prefix) in [
@@ -111,12 +112,12 @@ fn candidates() -> Vec<PathBuf> {
         dirs.extend(versioned(parent, prefix));
     }
     dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
-    // A folder with neither program is not worth reporting.
+    // An error message need not list folders without any of the programs.
     dirs.retain(|dir| is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")));
     dirs
 }
 
-/// The folders `<parent>/<prefix><version>/bin`, highest version first.
+/// Returns the folders `<parent>/<prefix><version>/bin`, highest version first.
 fn versioned(parent: &str, prefix: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let versions = entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok());
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_from_what_the_program_prints() {
+    fn versions_are_read_from_the_output_of_the_program() {
         let debian = "postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)\n";
         assert_eq!(parse_version(debian), Some(("15.13".to_owned(), 15)));
         assert_eq!(parse_version("postgres (PostgreSQL) 18beta1\n"), Some(("18beta1".to_owned(), 18)));

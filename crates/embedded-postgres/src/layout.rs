@@ -20,13 +20,13 @@ use crate::{
     user::{Account, grantable},
 };
 
-/// The name of the cluster's folder inside the data folder.
+/// Name of the cluster's folder inside the data folder.
 pub(crate) const CLUSTER: &str = "postgres";
 
-/// The longest path of a socket: 107 bytes on Linux, 103 on macOS and the BSDs.
+/// Longest path of a socket: 107 bytes on Linux, 103 on macOS and the BSDs.
 const LONGEST_SOCKET_PATH: usize = 103;
 
-/// The paths in a data folder.
+/// Paths in a data folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) data_dir: PathBuf,
@@ -36,20 +36,20 @@ pub(crate) struct Layout {
     pub(crate) ident: PathBuf,
 }
 
-/// The lock of a data folder, which is released when this is dropped.
+/// Lock of a data folder, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A process that another thread is starting has a copy of the descriptor until it runs its program. Closing the file
-        // would keep the lock until then; unlocking releases it for all copies.
+        // A process that another thread starts has a copy of the descriptor until it runs its program. Closing the file keeps the lock
+        // until then, but unlocking releases it for all copies.
         let _ = self.0.unlock();
     }
 }
 
 impl Layout {
-    /// The paths in `data_dir`, an existing folder. Links are resolved, so that one folder has one path.
+    /// Returns the paths in an existing folder. Resolves links, so that a folder has one path.
     pub(crate) fn of(data_dir: &Path) -> Result<Self, Error> {
         let data_dir = fs::canonicalize(data_dir).map_err(Error::io("open the data folder", data_dir))?;
         Ok(Self {
@@ -61,7 +61,7 @@ impl Layout {
         })
     }
 
-    /// Like [`Layout::of`], but creates the folder if it is missing and makes it reachable for the database's user.
+    /// Like [`Layout::of`], but creates a missing folder and lets the database's user reach it.
     pub(crate) fn create(data_dir: &Path) -> Result<(Self, Account), Error> {
         // Checked before anything is created.
         check_data_dir(data_dir)?;
@@ -76,7 +76,7 @@ impl Layout {
         Ok((layout, account))
     }
 
-    /// Takes the lock that lets one process run the cluster; waits up to `timeout` for another process to release it.
+    /// Takes the lock, which allows one process to run the cluster. Waits for it up to `timeout`.
     pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<Lock, Error> {
         let deadline = Instant::now() + timeout;
         let path = self.data_dir.join("postgres.lock");
@@ -96,33 +96,34 @@ impl Layout {
             }
         }
         let mut lock = Lock(file);
-        // The process ID only serves the error message of a second process.
+        // The error message of a second process shows this ID.
         (lock.0.set_len(0))
             .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
             .map_err(Error::io("write", &path))?;
         Ok(lock)
     }
 
-    /// A name for the cluster that is unique on this machine, even among containers with the same path.
+    /// Returns a name that is unique on this machine, even among containers with the same path.
     pub(crate) fn cluster_name(&self) -> Result<String, Error> {
         let meta = fs::metadata(&self.cluster).map_err(Error::io("look at", &self.cluster))?;
         Ok(format!("compliance-{:x}-{:x}", meta.dev(), meta.ino()))
     }
 
-    /// The folder of the server's socket: the cluster's folder, or one in `/tmp` if the socket's path would be too long or has
-    /// unusual characters.
+    /// Returns the folder of the server's socket.
+    ///
+    /// It is the cluster's folder, or one in `/tmp` if the socket's path is too long or has unusual characters.
     pub(crate) fn socket_dir(&self, cluster_name: &str) -> PathBuf {
         if fits(&self.cluster) { self.cluster.clone() } else { Path::new("/tmp").join(cluster_name) }
     }
 
-    /// The folder of the server's socket, accessible to its owner only.
+    /// Creates the folder of the server's socket, accessible to its owner only.
     pub(crate) fn create_socket_dir(&self, account: &Account, cluster_name: &str) -> Result<PathBuf, Error> {
         let dir = self.socket_dir(cluster_name);
         if dir == self.cluster {
             return Ok(dir);
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(Error::io("create", &dir))?;
-        // Anybody can write to `/tmp`, so an existing folder must be verified.
+        // Anybody can create folders in `/tmp`, so an existing one is checked.
         let meta = fs::symlink_metadata(&dir).map_err(Error::io("look at", &dir))?;
         let ours = meta.uid() == account.uid || (account.switched && meta.uid() == 0);
         if !meta.is_dir() || !ours || meta.mode() & 0o077 != 0 {
@@ -134,15 +135,16 @@ impl Layout {
     }
 }
 
-/// Checks whether `data_dir`, which need not exist yet, can hold a cluster. Fails with [`Error::NotPassable`] if the database's
-/// user could not reach the folder, and also if the cluster in it belongs to another user. Changes nothing.
+/// Checks whether a folder can contain a cluster. Changes nothing. The folder may be missing.
+///
+/// Fails with [`Error::NotPassable`] if the database's user cannot reach it. Also fails if its cluster belongs to another user.
 pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     let data_dir = data_dir.as_ref();
     let data_dir = path::absolute(data_dir).map_err(Error::io("find", data_dir))?;
     let account = Account::of(&data_dir.join(CLUSTER))?;
     let existing: PathBuf = data_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).to_owned();
     let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
-    // The start of the cluster grants passage through the data folder itself.
+    // The start of the cluster lets the user enter the data folder itself.
     let granted = data_dir.is_dir() && fs::metadata(&existing).is_ok_and(|meta| grantable(&meta));
     match account.check_reachable(&existing) {
         Err(Error::NotPassable { dir, .. }) if dir == existing && granted => Ok(()),
@@ -150,19 +152,19 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     }
 }
 
-/// Whether there is a cluster in `data_dir`, as far as the caller can see.
+/// Returns whether a folder contains a cluster, as far as the caller can see.
 pub fn has_cluster(data_dir: impl AsRef<Path>) -> bool {
-    // Without the right to look into the folder the answer is left to the code that uses it.
+    // A folder that the caller cannot look into may contain one. The code that uses it reports the error.
     let version = data_dir.as_ref().join(CLUSTER).join("PG_VERSION");
     fs::symlink_metadata(version).map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
 }
 
-/// The socket's file in `dir`.
+/// Returns the socket's file in `dir`.
 pub(crate) fn socket_file(dir: &Path) -> PathBuf {
     dir.join(format!(".s.PGSQL.{PORT}"))
 }
 
-/// Whether `dir` can hold the socket: the path is short enough, and needs no quoting in the server's list of folders.
+/// Returns whether `dir` can contain the socket: its path is short and needs no quotes in the server's list of folders.
 fn fits(dir: &Path) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@=~".contains(byte);
     socket_file(dir).as_os_str().len() <= LONGEST_SOCKET_PATH && dir.as_os_str().as_bytes().iter().all(plain)
@@ -173,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_and_unusual_paths_do_not_hold_a_socket() {
+    fn long_and_unusual_paths_cannot_have_a_socket() {
         assert!(fits(Path::new("/var/lib/compliance/postgres")));
         assert!(!fits(Path::new("/var/lib/with, comma/postgres")));
         assert!(!fits(Path::new(&format!("/{}", "x".repeat(95)))));

@@ -1,4 +1,4 @@
-//! Preparation of a start: the programs, the cluster, which is created if it is missing, and who may connect to it.
+//! Preparation of a start: finds the programs, creates a missing cluster, and writes who may connect.
 
 use std::{
     ffi::OsString,
@@ -21,24 +21,24 @@ use crate::{
     user::Account,
 };
 
-/// `initdb` takes a second or two; on a slow disk, flushing its 40 MB takes longer.
+/// Timeout of `initdb`, which takes seconds, and longer to flush its 40 MB to a slow disk.
 const INITDB_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// What is needed to start and restart the server.
+/// Parameters to start and restart the server.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) layout: Layout,
     pub(crate) account: Account,
     pub(crate) installation: Installation,
     pub(crate) endpoint: Endpoint,
-    /// The name that the server's processes show, unique on this machine.
+    /// Name that the server's processes show, unique on this machine.
     pub(crate) name: String,
-    /// The arguments of the server.
+    /// Arguments of the server.
     pub(crate) arguments: Vec<OsString>,
 }
 
 impl Context {
-    /// Finds the programs, locks the data folder, and creates the cluster if it is missing, which takes some seconds.
+    /// Finds the programs, locks the data folder, and creates a missing cluster, which takes seconds.
     pub(crate) async fn prepare(options: &ClusterOptions) -> Result<(Self, Lock), Error> {
         let (layout, account) = Layout::create(&options.data_dir)?;
         let lock = layout.acquire(&account, options.lock_timeout).await?;
@@ -62,7 +62,7 @@ impl Context {
     }
 }
 
-/// The major version of the existing cluster, if there is one. Fails if the folder holds something else.
+/// Returns the major version of an existing cluster. Fails if the folder contains something else.
 fn existing_major(layout: &Layout) -> Result<Option<u32>, Error> {
     let cluster = &layout.cluster;
     let is_empty = match fs::read_dir(cluster) {
@@ -77,9 +77,9 @@ fn existing_major(layout: &Layout) -> Result<Option<u32>, Error> {
     version.map(Some).ok_or_else(|| Error::NotACluster { path: cluster.clone() })
 }
 
-/// Creates the cluster under a temporary name, and renames it once it is complete.
+/// Creates the cluster under a temporary name, and renames it when it is complete.
 async fn create(layout: &Layout, installation: &Installation, account: &Account, durable: bool) -> Result<(), Error> {
-    // A new name each time: an `initdb` whose parent was killed may still write to the previous one.
+    // Each attempt has a new name, because an `initdb` whose parent was killed may still write to its folder.
     let new = layout.data_dir.join(format!("{CLUSTER}.new-{:08x}", rand::random::<u32>()));
     DirBuilder::new().mode(0o700).create(&new).map_err(Error::io("create", &new))?;
     account.chown(&new)?;
@@ -97,14 +97,14 @@ async fn create(layout: &Layout, installation: &Installation, account: &Account,
     }
     fs::rename(&new, &layout.cluster).map_err(Error::io("move the new database to", &layout.cluster))?;
     if durable {
-        // Otherwise a crash of the machine could undo the rename.
+        // A crash of the machine could undo a rename that was not flushed.
         let synced = File::open(&layout.data_dir).and_then(|dir| dir.sync_all());
         synced.map_err(Error::io("flush", &layout.data_dir))?;
     }
     Ok(())
 }
 
-/// Removes incomplete clusters of interrupted starts. A failure does not matter: their names are not used again.
+/// Removes incomplete clusters of interrupted starts. Errors do not matter, because their names are not used again.
 fn remove_incomplete(layout: &Layout) {
     let prefix = format!("{CLUSTER}.new-");
     for entry in fs::read_dir(&layout.data_dir).into_iter().flatten().flatten() {
@@ -114,7 +114,7 @@ fn remove_incomplete(layout: &Layout) {
     }
 }
 
-/// Checks that the cluster is a folder of the database's user. That of a backup which root restored belongs to root.
+/// Checks that the cluster is a folder of the database's user. If root restored a backup, it belongs to root.
 fn check_owner(layout: &Layout, account: &Account) -> Result<(), Error> {
     let cluster = &layout.cluster;
     let meta = fs::symlink_metadata(cluster).map_err(Error::io("look at", cluster))?;
@@ -130,21 +130,21 @@ fn check_owner(layout: &Layout, account: &Account) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes who may connect, as at each start.
+/// Writes who may connect. Each start does so.
 fn write_access_rules(layout: &Layout) -> Result<(), Error> {
     let hba = "# Written by the service at each start. Unix socket only; the kernel identifies the caller.\n\
                local all all peer map=compliance\n";
     let caller = User::from_uid(geteuid()).ok().flatten().map_or_else(|| "root".to_owned(), |user| user.name);
-    // Not the user that the database runs as, unless that is the caller: it may have processes that are not the service's.
+    // The database's user is not accepted unless it runs the service, because it can have other processes.
     let mut users = vec!["root", &caller];
     users.dedup();
     let roles = [ADMIN_ROLE, OWNER_ROLE, SERVICE_ROLE];
     let lines = users.iter().flat_map(|user| roles.map(|role| format!("compliance \"{user}\" {role}\n")));
     let ident = format!("# Written by the service at each start.\n{}", lines.collect::<String>());
-    // After a crash in between, the next start writes them again.
+    // After a crash, the next start writes both files again.
     for (path, text) in [(&layout.hba, hba), (&layout.ident, &ident)] {
         let written = files::replace(path, 0o644).and_then(|mut file| {
-            // Whatever the process's mask is, the database's user reads it.
+            // The database's user must be able to read it, whatever the process's umask is.
             file.set_permissions(Permissions::from_mode(0o644))?;
             file.write_all(text.as_bytes())
         });

@@ -1,4 +1,4 @@
-//! Processes of this machine: short programs, and the servers of clusters with their children.
+//! Processes of this machine: short programs, and servers of clusters with their children.
 
 use std::{
     ffi::OsStr,
@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::Error;
 
-/// Runs `command` and returns its status and output. Kills it after `limit`, which is an error of kind `TimedOut`.
+/// Runs a command and returns its status and output. Kills it after `limit`, with an error of kind `TimedOut`.
 pub(crate) async fn run(command: Command, limit: Duration) -> io::Result<Output> {
     let mut command = tokio::process::Command::from(command);
     let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
@@ -27,12 +27,12 @@ pub(crate) async fn run(command: Command, limit: Duration) -> io::Result<Output>
     })
 }
 
-/// Standard output and then standard error, as text.
+/// Returns standard output and then standard error, as text.
 pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).trim().to_owned()
 }
 
-/// Sends a signal. A process that has ended needs none.
+/// Sends a signal. Does nothing if the process has ended.
 pub(crate) fn signal(pid: i32, signal: Signal) {
     match kill(Pid::from_raw(pid), signal) {
         Ok(()) | Err(Errno::ESRCH) => {}
@@ -40,19 +40,19 @@ pub(crate) fn signal(pid: i32, signal: Signal) {
     }
 }
 
-/// The server of the cluster with this name, if it runs. A child that it is just starting looks the same.
+/// Returns the server of a cluster. A child that is just starting looks the same.
 pub(crate) fn servers(cluster_name: &str) -> Vec<i32> {
     let all = command_lines().into_iter();
     all.filter(|(_, line)| is_server(line, cluster_name)).map(|(pid, _)| pid).collect()
 }
 
-/// The server and its children, which may outlive a killed server.
+/// Returns the server and its children, which can outlive a killed server.
 pub(crate) fn members(cluster_name: &str) -> Vec<i32> {
     let belongs = |line: &[u8]| is_server(line, cluster_name) || is_child(line, cluster_name);
     command_lines().into_iter().filter(|(_, line)| belongs(line)).map(|(pid, _)| pid).collect()
 }
 
-/// Whether the process is a server that uses the folder and does not have a cluster's name.
+/// Returns whether a process is a server that uses the folder.
 pub(crate) fn serves(pid: i32, cluster_dir: &Path) -> bool {
     let line = command_lines().into_iter().find_map(|(other, line)| (other == pid).then_some(line));
     line.is_some_and(|line| has_argument(&line, cluster_dir.as_os_str().as_bytes()))
@@ -62,21 +62,21 @@ fn is_server(line: &[u8], cluster_name: &str) -> bool {
     has_argument(line, format!("cluster_name={cluster_name}").as_bytes())
 }
 
-/// Whether this is the command line of a `PostgreSQL` server with an argument.
+/// Returns whether a command line is that of a server with this argument.
 fn has_argument(line: &[u8], wanted: &[u8]) -> bool {
     let mut arguments = line.split(|byte| *byte == 0);
     let program = arguments.next().and_then(|first| Path::new(OsStr::from_bytes(first)).file_name());
     program.is_some_and(|name| name == "postgres") && arguments.any(|argument| argument == wanted)
 }
 
-/// A child shows a title in place of its arguments: `postgres: <cluster name>: <activity>`.
+/// Returns whether a command line is the title of a child: `postgres: <cluster name>: <activity>`.
 fn is_child(line: &[u8], cluster_name: &str) -> bool {
     let title = format!("postgres: {cluster_name}: ");
     let start = line.iter().map(|byte| if *byte == 0 { b' ' } else { *byte }).take(title.len());
     start.eq(title.bytes())
 }
 
-/// Waits until there are no such processes.
+/// Waits until `processes` returns none.
 pub(crate) async fn none_left(processes: impl Fn() -> Vec<i32>) {
     let mut interval = Duration::from_millis(5);
     while !processes().is_empty() {
@@ -85,9 +85,9 @@ pub(crate) async fn none_left(processes: impl Fn() -> Vec<i32>) {
     }
 }
 
-/// Ends the processes of a cluster: with a fast shutdown that may take as long as `fast`, or else with stronger means.
+/// Ends the processes of a cluster: with a fast shutdown of up to `fast`, then with stronger signals.
 pub(crate) async fn end(cluster_name: &str, fast: Duration) -> Result<(), Error> {
-    // Children of a killed server do not know of a shutdown.
+    // Without a server, its children would not shut down.
     let fast = if servers(cluster_name).is_empty() { Duration::ZERO } else { fast };
     let steps = [
         (Signal::SIGINT, fast),
@@ -108,7 +108,7 @@ pub(crate) async fn end(cluster_name: &str, fast: Duration) -> Result<(), Error>
     Err(Error::Other(format!("the PostgreSQL processes {left:?} cannot be stopped, not even by SIGKILL")))
 }
 
-/// The processes of this machine and their command lines, with a NUL between two arguments. That of a zombie is empty.
+/// Returns the processes of this machine with their command lines. A NUL ends an argument, and a zombie has an empty line.
 fn command_lines() -> Vec<(i32, Vec<u8>)> {
     if !Path::new("/proc/self/cmdline").exists() {
         return listed_by_ps().unwrap_or_default();
@@ -120,7 +120,7 @@ fn command_lines() -> Vec<(i32, Vec<u8>)> {
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(read).collect()
 }
 
-/// As systems without `/proc` show them: without a sign of where an argument with a blank ends.
+/// Like [`command_lines`], for systems without `/proc`. Every blank ends an argument.
 fn listed_by_ps() -> Option<Vec<(i32, Vec<u8>)>> {
     let output = Command::new("ps").args(["-axww", "-o", "pid=,command="]).output().ok()?;
     let listed = String::from_utf8_lossy(&output.stdout);
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_process_that_nobody_has_waited_for_has_no_command_line() {
+    async fn a_zombie_has_no_command_line() {
         let mut child = Command::new("true").spawn().unwrap();
         let pid = child.id().cast_signed();
         let shown = || command_lines().into_iter().filter(|(other, line)| *other == pid && !line.is_empty());

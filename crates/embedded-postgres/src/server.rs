@@ -1,4 +1,4 @@
-//! The server: its start, from what an earlier run left behind to the first answered query, and its restart when it has ended.
+//! The server: removes the remains of an earlier run, starts, and restarts when it has ended.
 
 use std::{
     fs,
@@ -18,20 +18,20 @@ use tokio::{
 
 use crate::{error::Error, files, layout::socket_file, prepare::Context, process};
 
-/// Timeout of a fast shutdown, in which the server flushes its data; after that it is stopped immediately.
+/// Timeout of a fast shutdown, which flushes data. After it, the server is stopped immediately.
 pub(crate) const STOP_TIMEOUT: Duration = Duration::from_mins(1);
 /// How often the size of the server's log is checked.
 const LOG_INTERVAL: Duration = Duration::from_mins(1);
-/// The delay before a restart: doubled each time up to the longest, and reset once the server has been healthy.
+/// Delay before a restart. It doubles up to the longest, and begins again once the server was healthy.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const HEALTHY_AFTER: Duration = Duration::from_mins(1);
-/// The room that a file of the write-ahead log takes, in bytes.
+/// Size of a file of the write-ahead log, in bytes.
 const LEAST_SPACE: u64 = 16 << 20;
-/// The delay before the second try, if the server ends while starting.
+/// Delay before the second attempt if the server ends while it starts.
 const SECOND_TRY: Duration = Duration::from_millis(250);
 
-/// The server's process ID while it runs, or 0.
+/// Process ID of the server while it runs, or 0.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerPid(Arc<AtomicI32>);
 
@@ -45,7 +45,7 @@ impl ServerPid {
     }
 }
 
-/// The server of a cluster, or none. It is asked to shut down when this is dropped.
+/// The server of a cluster, or none. A drop asks it to shut down.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
     pub(crate) pid: ServerPid,
@@ -53,13 +53,13 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the server, and returns once it answers. Stops a server that does not answer.
+    /// Starts the server and returns once it answers. Stops a server that does not.
     pub(crate) async fn launch(&mut self, context: &Context) -> Result<(), Error> {
         let begin = Instant::now();
         clear(context).await?;
         let mut started = self.start(context).await;
         if started.is_err() && self.pid.get().is_none() {
-            // The kernel may release the memory of a killed server a moment after its processes have ended.
+            // The kernel can release the memory of a killed server shortly after its processes have ended.
             sleep(SECOND_TRY).await;
             started = self.start(context).await;
         }
@@ -83,7 +83,7 @@ impl Server {
         let errors = output.try_clone().map_err(Error::io("open", log))?;
         let program = context.installation.program("postgres");
         let mut command = context.account.command(&program);
-        // Its own process group: Ctrl-C in the terminal must only reach the service, which stops the database last.
+        // With its own process group, Ctrl-C reaches only the service, which stops the database last.
         command.args(&context.arguments).stdout(output).stderr(errors).process_group(0);
         let child = Command::from(command).spawn().map_err(context.account.cannot_run(&program))?;
         self.pid.set(child.id().unwrap_or_default().cast_signed());
@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// Waits until the server has ended, and returns its exit status. Returns at once if it does not run.
+    /// Waits until the server has ended. Returns its exit status, or immediately if it does not run.
     async fn ended(&mut self) -> String {
         let Some(child) = &mut self.child else { return "it could not be started".to_owned() };
         let status = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
@@ -113,7 +113,7 @@ impl Server {
         status
     }
 
-    /// Runs the server, and restarts it if `restart` is set.
+    /// Watches the server. Restarts it if `restart` is set.
     pub(crate) async fn supervise(mut self, context: Arc<Context>, restart: bool) {
         tokio::select! {
             () = self.restart_when_ended(&context, restart) => {}
@@ -155,7 +155,7 @@ impl Drop for Server {
     }
 }
 
-/// Stops the processes of an earlier run, and removes the files that would keep a new server from starting.
+/// Stops processes of an earlier run, and removes files that would prevent a start.
 async fn clear(context: &Context) -> Result<(), Error> {
     let cluster = &context.layout.cluster;
     for pid in process::servers(&context.name) {
@@ -177,8 +177,7 @@ async fn clear(context: &Context) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says that the server has no room for its write-ahead log, without which it cannot go on. Its own log may be on the same disk, so it
-/// may not say so.
+/// Logs a full disk. The server's own log may be on this disk, so it may be unable to report it.
 fn report_full_disk(context: &Context) {
     let cluster = &context.layout.cluster;
     if statvfs(cluster).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LEAST_SPACE) {
@@ -190,11 +189,11 @@ fn report_full_disk(context: &Context) {
     }
 }
 
-/// Bounds the size of the log while the server runs.
+/// Bounds the size of the server's log.
 async fn bound_log(context: &Context) {
     loop {
         sleep(LOG_INTERVAL).await;
-        // On failure the next check tries again.
+        // After a failure, the next check tries again.
         let _ = files::bound_log(&context.layout.log, context.account.uid);
     }
 }

@@ -1,4 +1,4 @@
-//! The user that the database runs as: not root, which `PostgreSQL` refuses.
+//! The user that the database runs as. `PostgreSQL` does not run as root.
 
 use std::{
     fs::{self, Permissions},
@@ -15,22 +15,23 @@ use nix::unistd::{Uid, User, geteuid};
 
 use crate::error::Error;
 
-/// Unprivileged system users. One of its own protects the database from processes of a user that many services share.
+/// Unprivileged system users. A dedicated user protects the database from other services.
 const UNPRIVILEGED: [&str; 2] = ["compliance", "nobody"];
 
-/// The user that the database's processes run as and that owns its files.
+/// The user that runs the database's processes and owns its files.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) name: String,
-    /// Whether the caller is root and must switch to this user.
+    /// Whether the caller is root and switches to this user.
     pub(crate) switched: bool,
 }
 
 impl Account {
-    /// The user for the cluster in `cluster_dir`: the caller, or, if that is root, the first of these that is not: the
-    /// cluster's owner, the owner of the data folder, an unprivileged user.
+    /// Returns the user for a cluster: the caller unless it is root.
+    ///
+    /// For root, it is the first of these users that is not root: the cluster's owner, the data folder's owner, an unprivileged user.
     pub(crate) fn of(cluster_dir: &Path) -> Result<Self, Error> {
         let me = geteuid();
         let owner = match fs::symlink_metadata(cluster_dir) {
@@ -55,30 +56,31 @@ impl Account {
         Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: me.is_root() })
     }
 
-    /// A command that runs as this user, without the caller's groups (std drops them with the user), environment and folder.
+    /// Returns a command that runs as this user, without the caller's groups, environment and folder.
     pub(crate) fn command(&self, program: &Path) -> Command {
-        // `PGDATA`, `LC_ALL` and others would change what the server's programs do.
-        const KEPT: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
+        // `PGDATA`, `LC_ALL` and other variables would change the server's programs.
+        const PASSED: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
         let mut command = Command::new(program);
         command
             .env_clear()
             .env("LC_ALL", "C")
-            .envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+            .envs(PASSED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         // This user may have no access to the current folder.
         command.current_dir("/").stdin(Stdio::null());
         if self.switched {
+            // This also drops the groups.
             command.gid(self.gid).uid(self.uid);
         }
         command
     }
 
-    /// For `map_err`: the error of a program that cannot be started as this user.
+    /// Returns the error of a program that cannot be started, for `map_err`.
     pub(crate) fn cannot_run(&self, program: &Path) -> impl FnOnce(io::Error) -> Error {
         let action = format!("cannot run {} as the user {}", program.display(), self.name);
         move |source| Error::Other(format!("{action}: {source}"))
     }
 
-    /// Makes this user the owner of `path`. Does not follow links.
+    /// Makes this user the owner of a file. Does not follow links.
     pub(crate) fn chown(&self, path: &Path) -> Result<(), Error> {
         if self.switched {
             lchown(path, Some(self.uid), Some(self.gid)).map_err(Error::io("change the owner of", path))?;
@@ -86,7 +88,7 @@ impl Account {
         Ok(())
     }
 
-    /// Lets this user pass through `dir`, a folder of the service, if that is [`grantable`], as a member of its group.
+    /// Lets this user enter a folder of the service as a member of its group, if the folder is [`grantable`].
     pub(crate) fn grant_passage(&self, dir: &Path) -> Result<(), Error> {
         let meta = fs::metadata(dir).map_err(Error::io("look at", dir))?;
         if !self.switched || !grantable(&meta) || self.can_enter(dir) {
@@ -97,7 +99,7 @@ impl Account {
             .map_err(Error::io("change the mode of", dir))
     }
 
-    /// Checks that this user can reach `dir`, an existing folder with an absolute path.
+    /// Checks that this user can reach an existing folder with an absolute path.
     pub(crate) fn check_reachable(&self, dir: &Path) -> Result<(), Error> {
         if !self.switched || self.can_enter(dir) {
             return Ok(());
@@ -106,7 +108,7 @@ impl Account {
         Err(Error::NotPassable { dir: closed.to_owned(), user: self.name.clone() })
     }
 
-    /// Tries to enter `dir`, since modes do not show access control lists.
+    /// Tries to enter a folder, because modes do not show access control lists.
     fn can_enter(&self, dir: &Path) -> bool {
         let mut command = self.command(Path::new("/bin/sh"));
         command.args(["-c", ":"]).current_dir(dir).stderr(Stdio::null());
@@ -114,12 +116,12 @@ impl Account {
     }
 }
 
-/// Whether a folder belongs to root and its group has no rights that another group would get.
+/// Returns whether a folder belongs to root, and its group has no rights that another group would get.
 pub(crate) fn grantable(meta: &fs::Metadata) -> bool {
     meta.uid() == 0 && meta.mode() & 0o070 == 0
 }
 
-/// The owner of the parent folder, if it is a named user other than root.
+/// Returns the owner of the parent folder, if it is a named user other than root.
 fn owner_of_parent(path: &Path) -> Option<User> {
     let owner = Uid::from_raw(fs::metadata(path.parent()?).ok()?.uid());
     if owner.is_root() { None } else { named(owner).ok() }

@@ -1,4 +1,4 @@
-//! Connections to PostgreSQL, and the schema.
+//! Connections to PostgreSQL, migrations, and what differs on replicas and Citus.
 
 mod borrowed;
 mod citus;
@@ -8,7 +8,6 @@ mod error;
 mod measure;
 mod migrate;
 mod open;
-mod other_servers;
 mod pool;
 mod pooler;
 mod probe;

@@ -1,4 +1,4 @@
-//! The deadline of a call, known to what the call runs.
+//! The deadline of the current call.
 
 use std::time::Duration;
 
@@ -13,28 +13,28 @@ tokio::task_local! {
     static DEADLINE: Instant;
 }
 
-/// How long a call with these headers may take: as long as its caller waits, and no longer than `longest`.
+/// Returns the timeout of a call: how long its caller waits, but at most `longest`.
 pub fn timeout(headers: &HeaderMap, longest: Duration) -> Duration {
     grpc_timeout(headers).map_or(longest, |wanted| wanted.min(longest))
 }
 
 /// Runs a call until its deadline.
 pub fn until<F: Future>(deadline: Instant, call: F) -> impl Future<Output = Result<F::Output, Elapsed>> {
-    // No `async fn`, which would have the call twice in its future.
+    // An `async fn` would store the call twice in its future.
     timeout_at(deadline, DEADLINE.scope(deadline, call))
 }
 
-/// The deadline of the call that runs here, if one does.
+/// Returns the deadline of the current call, if there is one.
 pub fn current() -> Option<Instant> {
     DEADLINE.try_with(|deadline| *deadline).ok()
 }
 
-/// To be awaited right before a call begins a statement that writes. A call whose caller has left, or whose deadline has
-/// passed, goes no further: it is dropped here.
+/// Stops a call whose caller has left, or whose deadline has passed. Await this right before a statement that writes.
+///
+/// Such a call is dropped while it waits here.
 pub async fn check_caller() {
-    // The connection that the call came by is looked at whenever the call waits. Without a wait, a long computation or a
-    // process that was stopped could go on for a caller that left meanwhile. The first wait lets the connection be read; at
-    // the second one, what was read of this call is noticed.
+    // The runtime reads the caller's connection only while the call waits. Without a wait, a long computation or a stopped process could
+    // write for a caller that has left. The first wait lets the runtime read the connection, and the second lets it drop this call.
     yield_now().await;
     yield_now().await;
     if current().is_some_and(|deadline| deadline <= Instant::now()) {
@@ -54,7 +54,7 @@ mod tests {
     async fn nothing_begins_after_the_deadline() {
         let deadline = Instant::now() + Duration::from_secs(1);
         let call = async |time| {
-            // A long computation, which ends as the deadline is noticed.
+            // A long computation.
             advance(Duration::from_millis(time)).await;
             check_caller().await;
             current()

@@ -1,7 +1,7 @@
-//! Storage: how statements of companies reach PostgreSQL, and what they return.
+//! Storage: runs the statements of all operations on PostgreSQL.
 //!
-//! It knows connections, replicas and Citus, reads and writes columns by name, and makes one statement of what many callers
-//! ask for at the same time. It knows no operation: what is stored is in a [`Schema`].
+//! It manages connections, replicas and Citus, reads and writes columns by name, and combines concurrent requests into one statement. It
+//! knows no operation: a [`Schema`] describes what is stored.
 
 pub mod database;
 pub mod deadline;

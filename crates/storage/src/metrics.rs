@@ -1,51 +1,51 @@
-//! What storage counts and measures.
+//! Metrics of storage.
 
 use metrics::gauge;
 use telemetry::metrics::{count, describe, on_render};
 
 const RETRIES: &str = "compliance_statement_retries_total";
-/// Why a statement is sent again: a lock was not granted in time.
+/// Reason of a retry: a lock was not granted in time.
 pub const RETRY_LOCK: &str = "lock";
-/// Another writer was faster.
+/// Reason of a retry: another writer was faster.
 pub const RETRY_CONFLICT: &str = "conflict";
-/// The connection was lost.
+/// Reason of a retry: the connection was lost.
 pub const RETRY_CONNECTION: &str = "connection";
-/// The connection did not respond in time.
+/// Reason of a retry: the connection did not respond in time.
 pub const RETRY_SILENCE: &str = "silence";
-/// A read failed on a replica.
+/// Reason of a retry: a read failed on a replica or node.
 pub const RETRY_REPLICA: &str = "replica";
 
-/// Statements that the server could not run for want of something.
+/// Statements that failed for lack of a resource.
 const EXHAUSTED: &str = "compliance_database_exhausted_total";
-/// Room on its disk.
+/// Disk space.
 pub(crate) const EXHAUSTED_DISK: &str = "disk";
-/// Its memory.
+/// Memory.
 pub(crate) const EXHAUSTED_MEMORY: &str = "memory";
-/// Connections that it allows.
+/// Connections.
 pub(crate) const EXHAUSTED_CONNECTIONS: &str = "connections";
-/// What its settings limit, such as temporary files.
+/// A resource that settings limit, such as temporary files.
 pub(crate) const EXHAUSTED_OTHER: &str = "limit";
-/// It takes no writes, as some do when their disk is nearly full.
+/// The server takes no writes. Some do so when their disk is nearly full.
 pub(crate) const EXHAUSTED_READ_ONLY: &str = "read_only";
 
-/// Reads of a service with replicas or on Citus, by what served them.
+/// Reads with replicas or on Citus, by the server.
 const READS: &str = "compliance_reads_total";
 const BY_REPLICA: &str = "replica";
-/// A node of Citus itself; `primary` is its coordinator then.
+/// A Citus node. The coordinator counts as `primary`.
 const BY_NODE: &str = "node";
 const BY_PRIMARY: &str = "primary";
 
-/// Counts a statement that is sent again.
+/// Counts a retry.
 pub fn count_retry(reason: &'static str) {
     count(RETRIES, "reason", reason);
 }
 
-/// Counts a statement that failed for want of something.
+/// Counts a statement that failed for lack of a resource.
 pub(crate) fn count_exhausted(reason: &'static str) {
     count(EXHAUSTED, "reason", reason);
 }
 
-/// Counts a read of a service with replicas or on Citus, by the primary or coordinator, or by another server.
+/// Counts a read with replicas or on Citus, by the server.
 pub(crate) fn count_read(on_citus: bool, by_other: bool) {
     count(
         READS,
@@ -60,12 +60,12 @@ pub(crate) fn count_read(on_citus: bool, by_other: bool) {
     );
 }
 
-/// Measures how much waits in a queue, until `length` returns `None`.
+/// Measures the length of a queue, until `length` returns `None`.
 pub fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Send + 'static) {
     on_render(gauge!("compliance_core_queue_length", "queue" => name), move || Some(length()? as f64));
 }
 
-/// Describes what is counted.
+/// Describes the counters.
 pub(crate) fn describe_counts(on_citus: bool, has_replicas: bool) {
     let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
     describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);

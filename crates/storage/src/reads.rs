@@ -1,9 +1,10 @@
-//! Reads of single records. Concurrent reads, of all companies together, become one statement. A read that is alone has a plain one.
+//! Reads of single records. Concurrent reads of all companies share one statement. A read without others in flight has a plain one.
 
 use std::{
     collections::HashMap,
     future::ready,
     iter::repeat_n,
+    mem,
     panic::AssertUnwindSafe,
     sync::{
         Arc,
@@ -12,12 +13,12 @@ use std::{
     time::Instant,
 };
 
-use admission::{MEMORY_WAIT, Memory, Reservation, SMALL};
+use admission::{Full, MEMORY_WAIT, Memory, Reservation, SMALL};
 use batcher::{BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
 use futures::{FutureExt as _, future::join_all};
-use sqlx::{Column as _, Row as _, postgres::PgRow};
-use tokio::time::error::Elapsed;
+use sqlx::{Row as _, postgres::PgRow};
+use tokio::time::{error::Elapsed, timeout};
 
 use crate::{
     database::{self, Connections},
@@ -31,7 +32,7 @@ use crate::{
 /// Statements in flight while some of them are slow.
 const READS_WHEN_SLOW: usize = 8;
 
-/// A record's key: company and ID.
+/// Key of a record: company and ID.
 pub type Key = (i64, i64);
 
 /// Reads records of one kind by key. Clones share the queue.
@@ -46,79 +47,73 @@ pub struct Reads<T: Record> {
 /// The statement that reads records of one kind.
 #[derive(Clone)]
 pub struct ReadByKey<T: Record> {
-    /// Names it in logs, metrics and traces.
+    /// Name in logs, metrics and traces.
     pub name: &'static str,
-    /// The number of their table in the record of changes.
+    /// Number of the table in the record of changes.
     pub resource: i16,
-    /// Where it runs.
+    /// Connections to the database.
     pub pool: Connections,
-    /// Takes a company and an ID. Returns the record's row, if there is one.
+    /// SQL that takes a company and an ID, and returns the record's row if there is one.
     pub one: &'static str,
-    /// Takes the companies and the IDs as two arrays. Returns one row a record, with its key as `key_company_id` and
-    /// `key_id`.
+    /// SQL that takes companies and IDs as two arrays.
+    ///
+    /// Returns one row for each record, with its key as `key_company_id` and `key_id`.
     pub many: &'static str,
-    /// Makes a record of a row.
+    /// Decodes a row.
     pub decode: Read<T>,
-    /// The error for an ID that the company has no record of.
+    /// Returns the error for an unknown ID.
     pub not_found: fn(i64) -> Error,
-    /// What large records take, and what is made of them, until they were sent.
+    /// Memory for large records, until their responses are sent.
     pub memory: Memory,
     /// The columns that make a record large.
     pub long: &'static [&'static str],
 }
 
-/// Names the span of a statement that reads for many callers.
+/// Name of a span that waits for a shared statement.
 pub const COALESCED_READ: &str = "coalesced read";
 
-/// A record that was found. Its caller decodes it, so that the next statement does not wait for that, and so that the thread
-/// that allocates the record also frees it.
+/// A record that was found.
+///
+/// The caller decodes it. So the next statement does not wait for that, and the same thread allocates and frees the record.
 pub enum FoundRecord<T: Record> {
-    /// Its row, with the memory that it takes if it is large.
+    /// Its row, with the memory for it if it is large.
     Row(Arc<Rows<T>>, usize, Option<Reservation>),
-    /// It takes so many bytes that it must wait for memory, and was not kept.
+    /// A record of this many bytes, which was not kept because there was no memory for it.
     TooLarge(usize),
 }
 
-/// The rows of a statement, one a record.
+impl<T: Record> FoundRecord<T> {
+    /// Returns the record for one caller. Only the first caller gets the memory of a large record; others need their own.
+    fn next(&mut self) -> Self {
+        let bytes = match self {
+            Self::Row(rows, index, None) => return Self::Row(Arc::clone(rows), *index, None),
+            Self::Row(_, _, Some(memory)) => memory.bytes() / COPIES,
+            Self::TooLarge(bytes) => *bytes,
+        };
+        mem::replace(self, Self::TooLarge(bytes))
+    }
+}
+
+/// The rows of a statement, one for each record.
 pub struct Rows<T: Record> {
     reader: Reader<T>,
     decode: Read<T>,
     returned: Vec<PgRow>,
-    /// Where the row of each key is.
-    indices: HashMap<Key, usize>,
 }
 
 impl<T: Record> Rows<T> {
-    /// `None` if there is no row.
-    fn new(decode: Read<T>, returned: Vec<PgRow>) -> Result<Option<Self>, sqlx::Error> {
-        let Some(first) = returned.first() else { return Ok(None) };
-        let (company_id, id) = key_ordinals(first)?;
-        let key = |(index, row): (usize, &PgRow)| Ok(((row.try_get(company_id)?, row.try_get(id)?), index));
-        let indices = returned.iter().enumerate().map(key).collect::<Result<_, sqlx::Error>>()?;
-        let reader = Reader::new(first)?;
-        Ok(Some(Self { reader, decode, returned, indices }))
-    }
-
-    /// The record of a row.
+    /// Decodes a row.
     pub fn record(&self, index: usize) -> Result<T, Error> {
         let row = self.returned.get(index).ok_or_else(Error::internal)?;
         (self.decode)(&self.reader, row).map_err(from_database)
     }
 }
 
-/// The columns of a row's key.
-fn key_ordinals(row: &PgRow) -> Result<(usize, usize), sqlx::Error> {
-    Ok((row.try_column("key_company_id")?.ordinal(), row.try_column("key_id")?.ordinal()))
-}
-
-/// Large records by key: their bytes, and the memory of those that were kept.
-type Large = HashMap<Key, (usize, Option<Reservation>)>;
-
-/// What a statement has found.
-type Fetched<T> = Result<(Option<Arc<Rows<T>>>, Large), sqlx::Error>;
+/// The records that a statement has found, by key.
+type Fetched<T> = Result<HashMap<Key, FoundRecord<T>>, sqlx::Error>;
 
 impl<T: Record> Reads<T> {
-    /// Reads by this statement.
+    /// Creates the queue of a statement.
     pub fn new(statement: ReadByKey<T>) -> Self {
         let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let coalesced = Batcher::new(statement.clone(), limits);
@@ -126,7 +121,7 @@ impl<T: Record> Reads<T> {
         Self { statement, coalesced, in_flight: Arc::default() }
     }
 
-    /// The company's record of this ID, with its memory if it is large. Concurrent reads become one statement.
+    /// Returns a company's record, with the memory for it if it is large.
     pub async fn get(&self, company_id: i64, id: i64) -> Result<(T, Option<Reservation>), Error> {
         let key = (company_id, id);
         let in_flight = InFlight::new(&self.in_flight);
@@ -141,23 +136,19 @@ impl<T: Record> Reads<T> {
         }
     }
 
-    /// The record of a read that nothing could share a statement with.
+    /// Reads a record while no other read is in flight.
     async fn get_alone(&self, key: Key) -> Result<(T, Option<Reservation>), Error> {
         let row = self.read(key).await?;
         let bytes = self.statement.long_bytes(&row).map_err(from_database)?;
-        if bytes <= SMALL {
-            return Ok((self.decode(&row)?, None));
+        if let Ok(memory) = self.statement.reserve(key.0, bytes) {
+            return Ok((self.decode(&row)?, memory));
         }
-        let mut memory = self.statement.memory.reservation(Some(key.0));
-        if memory.grow(bytes * COPIES).is_err() {
-            // It is not held while it waits.
-            drop(row);
-            return self.large(key, bytes).await;
-        }
-        Ok((self.decode(&row)?, Some(memory)))
+        // The row is not kept during the wait.
+        drop(row);
+        self.large(key, bytes).await
     }
 
-    /// A large record of this key, read by itself once there is memory for it.
+    /// Reads a large record with a statement of its own, once there is memory for it.
     pub async fn large(&self, key: Key, bytes: usize) -> Result<(T, Option<Reservation>), Error> {
         let mut memory = self.statement.memory.reservation(Some(key.0));
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
@@ -165,7 +156,7 @@ impl<T: Record> Reads<T> {
         Ok((self.decode(&row)?, Some(memory)))
     }
 
-    /// The row of a record, by a statement of its own.
+    /// Returns the row of a record, read by a statement of its own.
     async fn read(&self, key: Key) -> Result<PgRow, Error> {
         let ReadByKey { name, one, ref pool, not_found, .. } = self.statement;
         let pool = &pool.of_company(key.0);
@@ -174,8 +165,8 @@ impl<T: Record> Reads<T> {
             let _watch = Watch::start();
             database::short_read(pool, read).await
         };
-        let purpose = StatementContext { name, ..StatementContext::current() };
-        let row = tokio::time::timeout(COALESCED_TIMEOUT, purpose.run(watched)).await;
+        let context = StatementContext { name, ..StatementContext::current() };
+        let row = timeout(COALESCED_TIMEOUT, context.run(watched)).await;
         let row = row.map_err(|_| Error::deadline_exceeded())?.map_err(from_database)?;
         row.ok_or_else(|| not_found(key.1))
     }
@@ -184,7 +175,7 @@ impl<T: Record> Reads<T> {
         Reader::new(row).and_then(|reader| (self.statement.decode)(&reader, row)).map_err(from_database)
     }
 
-    /// The records of these keys, in their order, from one statement for these requests.
+    /// Returns the records of these keys in order, read by one statement for these requests.
     pub async fn get_all<'r>(
         &self,
         keys: &[Key],
@@ -216,7 +207,7 @@ impl<T: Record> ReadByKey<T> {
         keys: &[Key],
         requests: impl Iterator<Item = &'r RequestContext> + Clone + Send,
     ) -> Vec<Result<FoundRecord<T>, Error>> {
-        // Each key once: the statement would return a record as often as it is named.
+        // The statement would return a record as often as its key occurs.
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();
@@ -231,90 +222,81 @@ impl<T: Record> ReadByKey<T> {
             statement::log_if_slow(self.name, Spent::default().since(start), requests.map(RequestContext::id));
             fetched
         });
-        let fetched = StatementContext::of(self.name).run(fetched).await;
-        // Of companies that are not in the first part.
-        let others = fetched.iter().enumerate().skip(1);
-        let others: HashMap<i64, usize> =
-            others.flat_map(|(index, (part, _))| part.iter().map(move |key| (key.0, index))).collect();
-        let mut parts: Vec<_> = fetched
-            .into_iter()
-            .map(|(_, part)| part.map_err(|_| Error::deadline_exceeded())?.map_err(from_database))
-            .collect();
-        let mut found = |key: &Key| {
-            let part = others.get(&key.0).copied().unwrap_or_default();
-            let (rows, large) =
-                parts.get_mut(part).ok_or_else(Error::internal)?.as_mut().map_err(|error| error.clone())?;
-            let memory = match large.get_mut(key) {
-                None => None,
-                // The next caller has a reservation of its own.
-                Some((bytes, memory)) => match memory.take() {
-                    None => return Ok(FoundRecord::TooLarge(*bytes)),
-                    memory => memory,
-                },
-            };
-            let row = rows.as_ref().and_then(|rows| Some((Arc::clone(rows), *rows.indices.get(key)?)));
-            let (rows, index) = row.ok_or_else(|| (self.not_found)(key.1))?;
-            Ok(FoundRecord::Row(rows, index, memory))
-        };
-        keys.iter().map(&mut found).collect()
+        let (mut found, mut failed) = (HashMap::new(), HashMap::new());
+        for (companies, part) in StatementContext::of(self.name).run(fetched).await {
+            match part.map_err(|_| Error::deadline_exceeded()).and_then(|part| part.map_err(from_database)) {
+                Ok(records) => found.extend(records),
+                Err(error) => failed.extend(companies.into_iter().map(|company| (company, error.clone()))),
+            }
+        }
+        let error = |key: &Key| failed.get(&key.0).cloned().unwrap_or_else(|| (self.not_found)(key.1));
+        keys.iter().map(|key| found.get_mut(key).map(FoundRecord::next).ok_or_else(|| error(key))).collect()
     }
 
-    /// The records of these keys by the statement that reads them: one, unless companies are on different nodes.
-    async fn fetch_divided(&self, keys: Vec<Key>) -> Vec<(Vec<Key>, Result<Fetched<T>, Elapsed>)> {
+    /// Reads these keys with one statement, or on Citus with one for each node. Returns the companies of each statement.
+    async fn fetch_divided(&self, keys: Vec<Key>) -> Vec<(Vec<i64>, Result<Fetched<T>, Elapsed>)> {
         let parts = self.pool.divided(keys, |key| key.0).await;
         let fetched = parts.into_iter().map(async |part| {
-            let fetched = tokio::time::timeout(COALESCED_TIMEOUT, self.fetch(&part)).await;
-            (part, fetched)
+            let (companies, ids): (Vec<i64>, Vec<i64>) = part.into_iter().unzip();
+            let fetched = timeout(COALESCED_TIMEOUT, self.fetch(&companies, &ids)).await;
+            (companies, fetched)
         });
         join_all(fetched).await
     }
 
-    async fn fetch(&self, keys: &[Key]) -> Fetched<T> {
-        let (companies, ids): (Vec<i64>, Vec<i64>) = keys.iter().copied().unzip();
-        let pool = self.pool.of_company(keys.first().map_or(0, |key| key.0));
+    async fn fetch(&self, companies: &[i64], ids: &[i64]) -> Fetched<T> {
+        let pool = self.pool.of_company(companies.first().copied().unwrap_or_default());
         let read = async |pool: Connections| {
-            let (mut rows, mut large, mut failed) = (Vec::new(), Large::new(), Ok(()));
-            let query = sqlx::query(self.many).bind(&companies).bind(&ids);
-            pool.fetch_while(query, |row| {
-                match self.has_memory(&row, &mut large) {
-                    Ok(true) => rows.push(row),
-                    Ok(false) => {}
-                    Err(error) => failed = Err(error),
+            let (mut rows, mut keys, mut found, mut failed) = (Vec::new(), Vec::new(), HashMap::new(), Ok(()));
+            let mut take = |row: PgRow| -> Result<(), sqlx::Error> {
+                let key: Key = (row.try_get("key_company_id")?, row.try_get("key_id")?);
+                let bytes = self.long_bytes(&row)?;
+                if let Ok(memory) = self.reserve(key.0, bytes) {
+                    rows.push(row);
+                    keys.push((key, memory));
+                } else {
+                    found.insert(key, FoundRecord::TooLarge(bytes));
                 }
+                Ok(())
+            };
+            let query = sqlx::query(self.many).bind(companies).bind(ids);
+            pool.fetch_while(query, |row| {
+                failed = take(row);
                 ready(failed.is_ok())
             })
             .await?;
             failed?;
-            Ok((Rows::new(self.decode, rows)?.map(Arc::new), large))
+            if let Some(first) = rows.first() {
+                let rows = Arc::new(Rows { reader: Reader::new(first)?, decode: self.decode, returned: rows });
+                let row = |(index, (key, memory))| (key, FoundRecord::Row(Arc::clone(&rows), index, memory));
+                found.extend(keys.into_iter().enumerate().map(row));
+            }
+            Ok(found)
         };
         database::short_read(&pool, read).await
     }
 
-    /// Whether there is memory for a row, if it is large.
-    fn has_memory(&self, row: &PgRow, large: &mut Large) -> Result<bool, sqlx::Error> {
-        let bytes = self.long_bytes(row)?;
+    /// Reserves memory for a large record. Fails if there is none.
+    fn reserve(&self, company_id: i64, bytes: usize) -> Result<Option<Reservation>, Full> {
         if bytes <= SMALL {
-            return Ok(true);
+            return Ok(None);
         }
-        let (company_id, id) = key_ordinals(row)?;
-        let key: Key = (row.try_get(company_id)?, row.try_get(id)?);
-        let mut memory = self.memory.reservation(Some(key.0));
-        let has_memory = memory.grow(bytes * COPIES).is_ok();
-        large.insert(key, (bytes, has_memory.then_some(memory)));
-        Ok(has_memory)
+        let mut memory = self.memory.reservation(Some(company_id));
+        memory.grow(bytes * COPIES)?;
+        Ok(Some(memory))
     }
 
-    /// The bytes of the columns that make a record large.
+    /// Returns the size of the columns that make a record large, in bytes.
     fn long_bytes(&self, row: &PgRow) -> Result<usize, sqlx::Error> {
         let bytes = |name: &&str| Ok(row.try_get_raw(*name)?.as_bytes().map_or(0, <[u8]>::len));
         self.long.iter().map(bytes).sum()
     }
 }
 
-/// A read in flight, until this is dropped.
+/// A read that is in flight until this is dropped.
 struct InFlight<'r> {
     reads: &'r AtomicUsize,
-    /// Whether there was no other when it began.
+    /// Whether no other read was in flight when it began.
     is_alone: bool,
 }
 

@@ -1,22 +1,22 @@
-//! What is stored, as the program that uses storage says.
+//! The schema of the program that uses storage.
 
 use sqlx::migrate::Migrator;
 
-/// The tables of a program, and the statements that use them.
+/// Tables of a program, and the statements that use them.
 #[derive(Debug)]
 pub struct Schema {
-    /// The steps that make the tables.
+    /// Migrations that create the tables.
     pub migrations: Migrator,
-    /// The statements of one company, with the types of their parameters, separated by commas.
+    /// Statements of one company, each with the types of its parameters, separated by commas.
     pub statements: fn() -> Vec<(&'static str, &'static str)>,
-    /// The tables that Citus distributes by company, each after the tables that it refers to. The shards of a company's records are together on one
-    /// node.
+    /// Tables that Citus distributes by company, each after the tables that it refers to.
     pub distributed: &'static [&'static str],
-    /// The tables that each node of Citus has a copy of.
+    /// Tables that each Citus node has a copy of.
     pub copied: &'static [&'static str],
-    /// The tables whose records have IDs of a sequence.
+    /// Tables whose IDs come from a sequence.
     pub numbered: &'static [&'static str],
-    /// The functions that write other tables, for triggers and erasures. Each is a list of statements, and has the company as its argument
-    /// or within the first.
+    /// Functions of triggers and erasures that write other tables.
+    ///
+    /// Each is a list of statements. The company is its argument, or in its first argument.
     pub functions: &'static [&'static str],
 }

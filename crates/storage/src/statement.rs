@@ -1,5 +1,6 @@
-//! What statements are for, known to what runs them: the name of their operation or batch, and the requests that they serve. A
-//! statement that takes long is logged once, with all its attempts.
+//! Context of statements: the name of their operation or batch, and the requests that they serve.
+//!
+//! A slow statement is logged once, with all its attempts.
 
 use std::{
     cell::Cell,
@@ -20,68 +21,68 @@ tokio::task_local! {
     static CURRENT: Statement;
 }
 
-/// The name and the request of statements.
+/// Name and request of statements.
 #[derive(Clone, Debug)]
 pub struct StatementContext {
-    /// The operation, or what a batch does.
+    /// Name of the operation or batch.
     pub name: &'static str,
-    /// Of a call.
+    /// Request ID of a call.
     pub request_id: Option<HeaderValue>,
-    /// Of a call: what its token says.
+    /// Token of a call.
     pub token: Option<VerifiedToken>,
 }
 
 struct Statement {
-    purpose: StatementContext,
-    /// How long connections were waited for, and how many were borrowed, since a [`Watch`] began.
+    context: StatementContext,
+    /// Waits for connections, and borrowed connections, since a [`Watch`] began.
     waited: Cell<Duration>,
     attempts: Cell<u32>,
 }
 
 impl StatementContext {
-    /// That of a batch, or of work that no request waits for.
+    /// Context of a batch, or of work that no request waits for.
     pub fn of(name: &'static str) -> Self {
         Self { name, request_id: None, token: None }
     }
 
-    /// That of what runs here.
+    /// Returns the current context.
     pub fn current() -> Self {
-        CURRENT.try_with(|statement| statement.purpose.clone()).unwrap_or_else(|_| Self::of("internal"))
+        CURRENT.try_with(|statement| statement.context.clone()).unwrap_or_else(|_| Self::of("internal"))
     }
 
-    /// Runs work whose statements are for this.
+    /// Runs work with this context.
     pub fn run<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
-        let statement = Statement { purpose: self, waited: Cell::default(), attempts: Cell::default() };
+        let statement = Statement { context: self, waited: Cell::default(), attempts: Cell::default() };
         CURRENT.scope(statement, work)
     }
 }
 
-/// Runs work in a task of its own for what runs here.
+/// Passes the current context to another task.
 pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     StatementContext::current().run(work)
 }
 
-/// The name of the statements that run here.
+/// Returns the name of the current context.
 pub fn name() -> &'static str {
-    CURRENT.try_with(|statement| statement.purpose.name).unwrap_or("internal")
+    CURRENT.try_with(|statement| statement.context.name).unwrap_or("internal")
 }
 
-/// Records that a connection was borrowed for an attempt.
+/// Counts an attempt of the current statement.
 pub fn begin_attempt() {
-    // Statements without a name are counted by nobody.
+    // Statements without a context are not counted.
     let _ = CURRENT.try_with(|statement| statement.attempts.set(statement.attempts.get() + 1));
 }
 
-/// A wait for a connection. It is recorded when this is dropped, also if there was none in time.
+/// A wait for a connection. It counts when this is dropped, even without a connection.
 pub struct ConnectionWait(Instant);
 
 impl ConnectionWait {
-    /// Begins to wait.
+    /// Begins a wait.
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// For how long it waits.
+    /// Returns the time since the beginning.
     pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
@@ -98,48 +99,49 @@ impl Drop for ConnectionWait {
 pub struct RequestContext {
     id: Option<HeaderValue>,
     token: Option<VerifiedToken>,
-    /// From its call to its result.
+    /// Span from its call to its result.
     pub span: Span,
     since: Instant,
 }
 
 impl RequestContext {
-    /// A request with this ID, whose wait begins now.
+    /// Creates a request whose wait begins now.
     pub fn new(id: Option<HeaderValue>, span: Span) -> Self {
         Self { id, token: None, span, since: Instant::now() }
     }
 
-    /// That of the call that runs here, with a span of this name.
+    /// Returns the current request, with a new span of this name.
     pub fn current(span: &'static str) -> Self {
         let StatementContext { request_id, token, .. } = StatementContext::current();
         Self { token, ..Self::new(request_id, Span::of_statement(span)) }
     }
 
-    /// Who changes records by it; see [`writer`].
+    /// Returns who changes records with this request; see [`writer`].
     pub fn writer(&self) -> String {
         encode_writer(self.id(), self.token.as_ref())
     }
 
-    /// Its ID, unless that is unsafe in a log.
+    /// Returns its ID, unless it is unsafe in a log.
     pub fn id(&self) -> Option<&str> {
         shown(self.id.as_ref())
     }
 }
 
-/// Who changes records by the statements that run here, as the record of changes keeps it: the ID of the request and the subject of
-/// its token, as JSON.
+/// Returns who changes records with the current request, for the record of changes.
+///
+/// A JSON array of the request ID and the subject of the token.
 pub fn writer() -> String {
     let StatementContext { request_id, token, .. } = StatementContext::current();
     encode_writer(shown(request_id.as_ref()), token.as_ref())
 }
 
 fn encode_writer(request_id: Option<&str>, token: Option<&VerifiedToken>) -> String {
-    // The database has no text with this character.
+    // PostgreSQL does not store this character.
     let subject = token.and_then(|token| token.sub.as_ref()).map(|subject| subject.replace('\0', ""));
     serde_json::json!([request_id, subject]).to_string()
 }
 
-/// The span of a batch that begins now, linked with those of the requests that it serves.
+/// Begins the span of a batch, linked with the spans of its requests.
 pub fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r RequestContext> + Clone) -> Span {
     let span = Span::shared(name, requests.clone().map(|request| &request.span));
     for request in requests {
@@ -148,17 +150,17 @@ pub fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r Req
     span
 }
 
-/// What the statements of a request took so far.
+/// Time and attempts of a request's statements so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
-    /// Without the waits for connections.
+    /// Time without waits for connections.
     pub duration: Duration,
     waited: Duration,
     attempts: u32,
 }
 
 impl Spent {
-    /// With what the statements that run here took, which began then.
+    /// Adds the current statements, which began at `start`.
     #[must_use]
     pub fn since(self, start: Instant) -> Self {
         let read = |statement: &Statement| (statement.waited.get(), statement.attempts.get());
@@ -171,11 +173,11 @@ impl Spent {
     }
 }
 
-/// Watches a statement with all its attempts, until this is dropped.
+/// Measures a statement with all its attempts, and logs it when this is dropped if it was slow.
 pub struct Watch(Instant);
 
 impl Watch {
-    /// Begins to watch the statement that runs here.
+    /// Begins with the current statement.
     pub fn start() -> Self {
         let _ = CURRENT.try_with(|statement| {
             statement.waited.set(Duration::ZERO);
@@ -194,7 +196,7 @@ impl Drop for Watch {
     }
 }
 
-/// Logs a statement for requests with these IDs, if it took long without the wait for a connection.
+/// Logs a slow statement and the IDs of its requests. Waits for connections do not count.
 pub fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Iterator<Item = Option<&'r str>>) {
     let Spent { duration, waited, attempts } = spent;
     if duration < SLOW_STATEMENT {
@@ -219,12 +221,12 @@ pub fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Itera
     );
 }
 
-/// Milliseconds, as logs and traces have them.
+/// Returns milliseconds for logs and traces.
 pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1e3
 }
 
-/// A request ID, unless it is unsafe in a log.
+/// Returns a request ID, unless it is unsafe in a log.
 pub fn shown(id: Option<&HeaderValue>) -> Option<&str> {
     id.and_then(|id| id.to_str().ok()).filter(|id| id.len() <= MAX_REQUEST_ID)
 }
@@ -238,7 +240,7 @@ mod tests {
     use super::{CURRENT, ConnectionWait, StatementContext};
 
     #[tokio::test]
-    async fn a_wait_without_a_connection_is_not_time_of_the_statement() {
+    async fn a_wait_without_a_connection_does_not_count_as_statement_time() {
         let statement = async {
             let borrowed = async {
                 let _wait = ConnectionWait::start();

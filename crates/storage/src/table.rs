@@ -1,6 +1,7 @@
-//! Tables and input types, by name. The contract describes each field of a record once ([`compliance_api::record`]);
-//! from that come the SQL that names columns, the decoding of rows, the encoding of batches, and the check of the
-//! description against the database's own catalogue.
+//! Tables and input types, by name.
+//!
+//! The contract describes each field of a record once ([`compliance_api::record`]). This description gives the SQL that names columns, the
+//! decoding of rows, the encoding of batches, and the check against the database's catalogue.
 
 mod attribute;
 mod copy;

@@ -1,8 +1,8 @@
-//! Statements that are put together of files, once, before they are sent.
+//! SQL files with named placeholders, filled once before their first use.
 
-/// A statement with its parts in place of their names: `:name` in the text. Lines that are comments are left out.
+/// Replaces each placeholder `:name` by the part of this name, and drops comment lines.
 ///
-/// `psql` reads the same file, with a variable for each part.
+/// `psql` can run the same file with a variable for each part.
 pub fn fill(statement: &str, parts: &[(&str, &str)]) -> String {
     let lines = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
@@ -16,7 +16,7 @@ pub fn fill(statement: &str, parts: &[(&str, &str)]) -> String {
                 filled.push_str(part);
                 &after[name.len()..]
             }
-            // A type follows.
+            // A cast.
             (None, Some(after)) => {
                 filled.push_str("::");
                 after
@@ -36,7 +36,7 @@ mod tests {
     use super::fill;
 
     #[test]
-    fn parts_replace_their_names() {
+    fn placeholders_are_replaced() {
         let statement = "-- Reads :columns.\nselect :columns, a.:key::text\nfrom t -- not :other\nwhere x[1:2]";
         let filled = fill(statement, &[("columns", "a, b"), ("key", "id"), ("text", "never")]);
         assert_eq!(filled, "select a, b, a.id::text\nfrom t -- not :other\nwhere x[1:2]\n");

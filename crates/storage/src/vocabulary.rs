@@ -1,8 +1,8 @@
-//! Names of the vocabularies: those that every company has are known here, a company's own are read with the record.
+//! Names of vocabularies: default names are constants, and a statement reads a company's own names with the record.
 
 use compliance_api::catalogue::{FIRST_OWN_ID, Vocabulary};
 
-/// SQL for a company's own name of an ID; null for an ID that every company has.
+/// Returns SQL for a company's own name of an ID. It is null for a default name.
 pub fn own_name(vocabulary: Vocabulary, company: &str, id: &str) -> String {
     let number = vocabulary as i16;
     format!(
@@ -13,7 +13,7 @@ pub fn own_name(vocabulary: Vocabulary, company: &str, id: &str) -> String {
     )
 }
 
-/// The name of an ID, whose own name was read with it.
+/// Returns the name of an ID, given the own name that was read with it.
 pub fn name(vocabulary: Vocabulary, id: Option<i32>, own: Option<String>) -> Option<String> {
     own.or_else(|| vocabulary.default_name(id?).map(str::to_owned))
 }

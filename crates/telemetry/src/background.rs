@@ -1,4 +1,4 @@
-//! Tasks that run as long as their process. A panic starts a task again, and a failure that lasts is in the log and in the metrics.
+//! Tasks that run as long as their process. A task restarts after a panic, and lasting failures appear in the log and the metrics.
 
 use std::{
     fmt::Display,
@@ -19,15 +19,14 @@ const RESTARTS: &str = "compliance_background_restarts_total";
 const FAILING: &str = "compliance_background_failing";
 const LAST_SUCCESS: &str = "compliance_background_last_success_timestamp_seconds";
 
-/// The pause before a task is started again: it doubles with each panic, up to the longest. A task that ran as long as that begins with the
-/// shortest again.
+/// Delay before a restart. It doubles with each panic up to the longest, and begins again after a run that was longer.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 /// See [`SHORTEST_PAUSE`].
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// How often a failure that lasts is logged.
+/// How often a lasting failure is logged.
 const LOG_INTERVAL: Duration = Duration::from_mins(10);
 
-/// What a task reports to: whether its last attempt succeeded.
+/// State of a task: whether its last attempt succeeded.
 #[derive(Debug)]
 pub struct Task {
     name: &'static str,
@@ -42,7 +41,7 @@ struct Failure {
 }
 
 impl Task {
-    /// A task whose attempts have not failed.
+    /// Creates a task without failures.
     pub fn new(name: &'static str) -> Arc<Self> {
         describe_counter!(RESTARTS, "Background tasks that were started again after a panic.");
         describe_gauge!(FAILING, "Whether the last attempt of a background task failed.");
@@ -61,12 +60,12 @@ impl Task {
         tracing::info!(task = self.name, seconds = since.elapsed().as_secs(), "a background task works again");
     }
 
-    /// Why the last attempt failed, if it did.
+    /// Returns why the last attempt failed, if it did.
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().as_ref().map(|failure| failure.reason.clone())
     }
 
-    /// Reports that an attempt failed. The first of several failures is logged, and one each ten minutes.
+    /// Reports that an attempt failed. Logs the first of several failures, and then one every ten minutes.
     pub fn failed(&self, reason: impl Display) {
         let (now, reason) = (Instant::now(), reason.to_string());
         let mut failure = self.failure.lock();
@@ -81,7 +80,7 @@ impl Task {
     }
 }
 
-/// Starts a task that is [supervised](supervise).
+/// Starts a [supervised](supervise) task.
 pub fn spawn<F: Future<Output = ()> + Send + 'static>(
     name: &'static str,
     run: impl Fn(Arc<Task>) -> F + Send + Sync + 'static,
@@ -90,12 +89,12 @@ pub fn spawn<F: Future<Output = ()> + Send + 'static>(
     tokio::spawn(supervise(name, run))
 }
 
-/// Runs a task until it ends, and starts it again after each panic. `run` makes the task, which reports to what it is given.
+/// Runs a task until it ends, and restarts it after each panic. `run` creates the task, which reports to its [`Task`].
 pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(Arc<Task>) -> F) {
     let (task, mut pause) = (Task::new(name), SHORTEST_PAUSE);
     loop {
         let start = Instant::now();
-        // Whatever the task shared with others is as it would be after the end of any other task that panics.
+        // Shared state is the same as after a panic of any other task.
         let running = AssertUnwindSafe(async { run(Arc::clone(&task)).await });
         if running.catch_unwind().await.is_ok() {
             return;
@@ -104,7 +103,7 @@ pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(
             pause = SHORTEST_PAUSE;
         }
         counter!(RESTARTS, "task" => name).increment(1);
-        // The panic itself is logged where it happens.
+        // The panic hook logs the panic.
         task.failed("it panicked");
         tracing::error!(
             task = name,
@@ -144,7 +143,7 @@ mod tests {
             }
         })
         .await;
-        // After a long run, the pause is the shortest again.
+        // After a long run, the delay begins again with the shortest.
         assert_eq!((runs.load(Relaxed), start.elapsed().as_secs()), (3, 1 + 60 + 1 + 60));
     }
 

@@ -1,7 +1,8 @@
-//! Metrics for Prometheus, traces for OpenTelemetry, and tasks whose state both show. Until a program starts them, recording costs next to
-//! nothing.
+//! Metrics for Prometheus, traces for OpenTelemetry, and supervised background tasks.
+//!
+//! Until a program starts metrics and traces, recording costs almost nothing.
 
-/// The longest request ID of a client that is used, in bytes.
+/// Maximum size of a client's request ID, in bytes. Longer IDs are ignored.
 pub const MAX_REQUEST_ID: usize = 128;
 
 pub mod background;

@@ -1,7 +1,7 @@
 //! Metrics in the text format of Prometheus.
 //!
-//! Crates record with the macros of `metrics`, or with [`Durations`]. What is a state rather than an event, such as
-//! the length of a queue, is read when metrics are rendered ([`on_render`]).
+//! Crates record with the macros of `metrics`, or with [`Durations`]. States, such as the length of a queue, are read when metrics are
+//! rendered ([`on_render`]).
 
 use std::{
     collections::HashMap,
@@ -17,23 +17,23 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::background::Task;
 
-/// Upper bounds of the buckets of durations, in seconds: from a read without a wait to the longest call.
+/// Upper bounds of buckets for durations, in seconds.
 const SECONDS: [f64; 16] =
     [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
-/// The same of each company: few, since there are many companies.
+/// Upper bound of buckets for durations of each company, in seconds: one, since there are many companies.
 const SECONDS_OF_COMPANIES: [f64; 1] = [1.0];
-/// Upper bounds of the buckets of numbers of items.
+/// Upper bounds of buckets for numbers of items.
 const ITEMS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
-/// How often values that were recorded are added to their buckets when nobody asks for metrics.
+/// How often recorded values are added to their buckets, even if nobody reads metrics.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 
-/// Sets a gauge; returns false if there is nothing to measure any longer.
+/// Sets a gauge. Returns false if its source is gone.
 type Reading = Box<dyn Fn() -> bool + Send>;
 static READINGS: Mutex<Vec<Reading>> = Mutex::new(Vec::new());
 
-/// Starts recording. Must come before anything that is measured is made, and happens once in a process.
+/// Starts recording, once per process, before any metric is created.
 pub fn install(version: &'static str, commit: &'static str, instance: &str) -> Result<(), BuildError> {
     use metrics_exporter_prometheus::Matcher::{Prefix, Suffix};
     let handle = PrometheusBuilder::new()
@@ -52,12 +52,12 @@ pub fn install(version: &'static str, commit: &'static str, instance: &str) -> R
     Ok(())
 }
 
-/// Whether metrics are recorded.
+/// Returns whether metrics are recorded.
 pub fn is_installed() -> bool {
     RECORDER.get().is_some()
 }
 
-/// All metrics in the text format of Prometheus; empty without [`install`].
+/// Returns all metrics in the text format of Prometheus. Empty before [`install`].
 pub fn render() -> String {
     let Some(recorder) = RECORDER.get() else { return String::new() };
     Collector::default().collect();
@@ -65,7 +65,7 @@ pub fn render() -> String {
     recorder.render()
 }
 
-/// Adds what was recorded to its buckets again and again, so that it does not pile up between two renderings.
+/// Adds recorded values to their buckets at intervals, so that they do not accumulate between two renderings.
 pub async fn upkeep(task: Arc<Task>) {
     while let Some(recorder) = RECORDER.get() {
         tokio::time::sleep(UPKEEP_INTERVAL).await;
@@ -74,7 +74,7 @@ pub async fn upkeep(task: Arc<Task>) {
     }
 }
 
-/// Sets a gauge whenever metrics are rendered, until `read` returns `None`: what it measures has gone.
+/// Sets a gauge when metrics are rendered, until `read` returns `None`.
 pub fn on_render(gauge: Gauge, read: impl Fn() -> Option<f64> + Send + 'static) {
     if !is_installed() {
         return;
@@ -83,14 +83,14 @@ pub fn on_render(gauge: Gauge, read: impl Fn() -> Option<f64> + Send + 'static) 
     READINGS.lock().push(Box::new(reading));
 }
 
-/// Counts an event of a kind that is known while compiling, such as the reason of a refusal.
+/// Counts an event with one constant label.
 pub fn count(name: &'static str, label: &'static str, value: &'static str) {
     if is_installed() {
         counter!(name, label => value).increment(1);
     }
 }
 
-/// Describes a counter of [`count`], which is 0 for these values until they are counted.
+/// Describes a counter of [`count`]. It begins with 0 for each of these values.
 pub fn describe(name: &'static str, description: &'static str, label: &'static str, values: &[&'static str]) {
     describe_counter!(name, description);
     for value in values {
@@ -98,7 +98,7 @@ pub fn describe(name: &'static str, description: &'static str, label: &'static s
     }
 }
 
-/// Histograms of durations under one name, one for each combination of labels.
+/// Histograms of durations with one name, one for each combination of labels.
 #[derive(Debug)]
 pub struct Durations<K> {
     name: &'static str,
@@ -107,7 +107,7 @@ pub struct Durations<K> {
 }
 
 impl<K: Eq + Hash + Copy> Durations<K> {
-    /// Histograms of `name`, which must end in `_seconds`. `labels` must have few values, which no caller chooses.
+    /// Creates histograms. `name` must end in `_seconds`. Labels must have few values, which no caller chooses.
     pub fn new(name: &'static str, description: &'static str, labels: fn(&K) -> Vec<Label>) -> Self {
         describe_histogram!(name, Unit::Seconds, description);
         Self { name, labels, histograms: RwLock::default() }

@@ -18,30 +18,31 @@ use opentelemetry_sdk::{
 };
 use tonic::transport::Channel;
 
-/// How long the collector may take for what it is sent at once.
+/// Timeout of one export to the collector.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the spans that are not yet sent may take when the program ends.
+/// Timeout of the last export when the program ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 static TRACER: OnceLock<SdkTracer> = OnceLock::new();
 
-/// Sends traces until it is dropped. What was not yet sent then is sent first, within a bounded time.
+/// Sends traces until this is dropped. The drop sends the remaining spans, within a bounded time.
 #[derive(Debug)]
 pub struct Traces(SdkTracerProvider);
 
-/// What sends spans: a program, its version, and which of its instances.
+/// The program that sends spans.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'s> {
-    /// The name of the service.
+    /// Name of the service.
     pub service: &'static str,
-    /// Its version.
+    /// Version of the service.
     pub version: &'static str,
-    /// Differs from that of every other process of the service.
+    /// Unique ID of this process.
     pub instance: &'s str,
 }
 
-/// Starts to trace, once in a process and within a Tokio runtime. `collector` takes OTLP over gRPC. Of the requests that come
-/// without a context, this `part` (0 to 1) is traced.
+/// Starts to trace, once per process, within a Tokio runtime.
+///
+/// `collector` accepts OTLP over gRPC. `part` (0 to 1) is the ratio of traced requests among requests without a context.
 pub fn start(
     collector: Channel,
     Sender { service, version, instance }: Sender<'_>,
@@ -63,12 +64,12 @@ pub fn start(
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        // Nobody is left to hear of spans that could not be sent.
+        // At the end of the program, nobody can react to an error.
         let _ = self.0.shutdown_with_timeout(FLUSH_TIMEOUT);
     }
 }
 
-/// A span that is open until it is dropped. It costs nothing if its request is not traced.
+/// A span that ends when it is dropped. It costs nothing if its request is not traced.
 #[derive(Clone, Default)]
 pub struct Span(Option<Context>);
 
@@ -79,24 +80,24 @@ impl fmt::Debug for Span {
 }
 
 impl Span {
-    /// A span of a request that came with these headers.
+    /// Begins the span of a request with these headers.
     pub fn server(headers: &HeaderMap, name: impl FnOnce() -> String) -> Self {
         let Some(tracer) = TRACER.get() else { return Self(None) };
         let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers));
         Self::open(tracer, SpanKind::Server, name(), Vec::new(), &parent)
     }
 
-    /// That of the request that is being worked on.
+    /// Returns the current span.
     fn current() -> Self {
         Self(TRACER.get().map(|_| Context::current()))
     }
 
-    /// A span of a statement, within that of the request that is being worked on.
+    /// Begins the span of a statement within the current span.
     pub fn of_statement(name: &'static str) -> Self {
         Self::current().statement(name)
     }
 
-    /// A span of a statement within this one.
+    /// Begins the span of a statement within this span.
     #[must_use]
     pub fn statement(&self, name: &'static str) -> Self {
         match (TRACER.get(), &self.0) {
@@ -104,12 +105,11 @@ impl Span {
                 let attributes = vec![KeyValue::new("db.system.name", "postgresql")];
                 Self::open(tracer, SpanKind::Client, name.to_owned(), attributes, parent)
             }
-            // A statement that nobody traces has no span.
             _ => Self(None),
         }
     }
 
-    /// A span of work that several requests share: within the first of them that is traced, and linked with each.
+    /// Begins the span of work for several requests. It is within the first traced request, and linked with each.
     pub fn shared<'s>(name: &'static str, requests: impl Iterator<Item = &'s Self>) -> Self {
         let Some(tracer) = TRACER.get() else { return Self(None) };
         let contexts = requests.filter_map(|request| request.0.as_ref());
@@ -137,22 +137,22 @@ impl Span {
         }
     }
 
-    /// Records that what the span covers has failed.
+    /// Records that the work of the span has failed.
     pub fn fail(&self, description: &'static str) {
         if let Some(context) = &self.0 {
             context.span().set_status(Status::error(description));
         }
     }
 
-    /// The ID of the trace, in hexadecimal digits, if it is sent to the collector.
+    /// Returns the trace ID in hexadecimal digits, if the collector gets the trace.
     pub fn trace_id(&self) -> Option<String> {
         let context = self.0.as_ref()?.span().span_context().clone();
         context.is_sampled().then(|| context.trace_id().to_string())
     }
 
-    /// Does work within the span: spans that are opened meanwhile are its children.
+    /// Runs work within the span. Spans that begin in it are children of this span.
     pub fn run<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        // No `async fn`, whose future would have room for the work three times.
+        // The future of an `async fn` would have space for the work three times.
         match &self.0 {
             Some(context) => Either::Left(work.with_context(context.clone())),
             None => Either::Right(work),
@@ -160,14 +160,14 @@ impl Span {
     }
 }
 
-/// Adds the context of the request that is being worked on to the headers of a call.
+/// Adds the current trace context to the headers of a call.
 pub fn inject(headers: &mut HeaderMap) {
     if TRACER.get().is_some() {
         TraceContextPropagator::new().inject_context(&Context::current(), &mut HeaderInjector(headers));
     }
 }
 
-/// Does work on another thread or in another task as a part of the request that is being worked on now.
+/// Passes the current span to another thread or task.
 pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     Span::current().run(work)
 }

@@ -1,11 +1,11 @@
-//! Why files cannot be used.
+//! Errors of files.
 
 use std::{
     fmt::Display,
     path::{Path, PathBuf},
 };
 
-/// Why files cannot be used for TLS. Never holds what is in them.
+/// Error of a file that cannot be used. Does not contain its contents.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct TlsError {
@@ -14,7 +14,7 @@ pub struct TlsError {
 }
 
 impl TlsError {
-    /// The file that cannot be used.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

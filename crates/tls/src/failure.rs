@@ -1,15 +1,15 @@
-//! Why connections are not secure: a reason for metrics and logs.
+//! Reasons of TLS failures, for metrics and logs.
 
 use std::{error::Error, io, iter::successors};
 
 use rustls::{AlertDescription as Alert, CertificateError as Certificate, Error as TlsFailure};
 
-/// The peer of a connection without TLS speaks TLS.
+/// Error of a connection without TLS whose peer speaks TLS.
 #[derive(Debug, thiserror::Error)]
 #[error("the other side speaks TLS, and this side does not")]
 pub(crate) struct PeerSpeaksTls;
 
-/// Why a connection could not be made secure. "Peer" is the other side.
+/// Reason of a failed TLS connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "the labels say it")]
@@ -31,10 +31,10 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// All of them.
+    /// All reasons.
     pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// What an error of a connection means. `None` if it has nothing to do with TLS.
+    /// Returns the reason of a connection error, or `None` if TLS is not the cause.
     pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         successors(Some(error), |error| (*error).source()).find_map(|error| {
             let error: &(dyn Error + 'static) = match error.downcast_ref::<io::Error>() {
@@ -48,7 +48,7 @@ impl Failure {
         })
     }
 
-    /// What an error of a handshake means.
+    /// Returns the reason of a handshake error.
     pub fn of_handshake(error: &io::Error) -> Self {
         Self::of(error).unwrap_or(match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Self::Closed,
@@ -88,12 +88,12 @@ impl Failure {
         }
     }
 
-    /// The label in metrics and logs: the name in `snake_case`.
+    /// Label in metrics and logs: the name in `snake_case`.
     pub fn label(self) -> &'static str {
         self.into()
     }
 
-    /// Whether a client that only looks whether the port is open causes it, too.
+    /// Returns whether a mere port check can cause it.
     pub fn is_ordinary(self) -> bool {
         matches!(self, Self::Closed | Self::Timeout)
     }
@@ -108,7 +108,7 @@ mod tests {
     use super::Failure;
 
     #[test]
-    fn an_error_has_the_reason_that_an_operator_can_act_on() {
+    fn an_error_has_a_reason_that_an_operator_can_act_on() {
         for (error, expected) in [
             (TlsFailure::NoCertificatesPresented, "certificate_missing"),
             (TlsFailure::InvalidCertificate(CertificateError::Expired), "certificate_expired"),

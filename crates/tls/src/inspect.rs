@@ -1,4 +1,4 @@
-//! What a certificate says, for people who look for what is wrong.
+//! The certificate of a file, as `compliance doctor` shows it.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-use crate::{current::Contents, error::TlsError, pem::certificates};
+use crate::{config::certificates, error::TlsError, reloaded::Contents};
 
 /// The certificate of a file.
 #[derive(Debug)]
 pub struct Inspected {
-    /// From when it is valid, and those with it that lead to its authority, in seconds since 1970.
+    /// When the whole chain becomes valid, in seconds since 1970.
     pub not_before: i64,
-    /// Until when.
+    /// When the first certificate of the chain expires.
     pub not_after: i64,
-    /// The names and addresses that it is for.
+    /// Its names and addresses.
     pub names: Vec<String>,
     own: CertificateDer<'static>,
 }
@@ -42,7 +42,7 @@ impl Inspected {
         read.ok_or_else(|| TlsError::unusable(path, "it is empty"))
     }
 
-    /// Whether a client that connects to this host accepts its name.
+    /// Returns whether the certificate names this host.
     pub fn is_for(&self, host: &str) -> bool {
         let name = ServerName::try_from(host.trim_start_matches('[').trim_end_matches(']'));
         let parsed = ParsedCertificate::try_from(&self.own);

@@ -1,22 +1,17 @@
-//! TLS with certificates from files, which are read again while they are used.
+//! TLS with certificates from files that can change while the program runs.
 //!
-//! A connection keeps the certificate that it began with. New connections use what [`Reloaded::reload`] has read last.
+//! A connection keeps its certificate. New connections use the files as [`Reloaded::reload`] last read them.
 
-mod client;
-mod current;
+mod config;
 mod error;
 mod failure;
 mod inspect;
-mod pem;
-mod provider;
+mod reloaded;
 mod reporting;
-mod server;
 
-pub use client::ClientTls;
-pub use current::Reloaded;
+pub use config::{ClientTls, IdentityFiles, ServerTls};
 pub use error::TlsError;
 pub use failure::Failure;
 pub use inspect::Inspected;
-pub use pem::IdentityFiles;
+pub use reloaded::Reloaded;
 pub use reporting::{Reporting, begins_with_tls};
-pub use server::ServerTls;

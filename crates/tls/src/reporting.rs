@@ -1,4 +1,4 @@
-//! Connections that report why their peer ends them.
+//! Connections that report TLS failures after the handshake.
 
 use std::{
     io::{self, IoSlice},
@@ -10,30 +10,31 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::failure::{Failure, PeerSpeaksTls};
 
-/// The first bytes of TLS records: of a handshake, and of an alert, each with the major version.
+/// First bytes of a handshake record and an alert record: the type and the major version.
 const TLS_RECORDS: [[u8; 2]; 2] = [[0x16, 3], [0x15, 3]];
 
-/// Whether a connection begins with a TLS record.
+/// Returns whether a connection begins with a TLS record.
 pub fn begins_with_tls(bytes: &[u8]) -> bool {
     TLS_RECORDS.iter().any(|record| bytes.starts_with(record))
 }
 
-/// A connection that reports the first failure of TLS that a read meets. In TLS 1.3, a client has finished its handshake before
-/// the server looks at the client's certificate.
+/// A connection that reports its first TLS failure.
+///
+/// In TLS 1.3, a client finishes its handshake before the server checks the client's certificate. So the failure appears in a later read.
 pub struct Reporting<S, R> {
     stream: S,
     report: Option<R>,
-    /// The next bytes are the first ones of a connection without TLS.
+    /// Whether the next bytes are the first of a connection without TLS.
     is_plain_start: bool,
 }
 
 impl<S, R: FnOnce(Failure, &io::Error)> Reporting<S, R> {
-    /// A connection after its handshake.
+    /// Wraps a connection after its handshake.
     pub fn secure(stream: S, report: R) -> Self {
         Self { stream, report: Some(report), is_plain_start: false }
     }
 
-    /// A connection without TLS, from which nothing was read yet. It fails if its peer speaks TLS.
+    /// Wraps a new connection without TLS. Reading fails if the peer speaks TLS.
     pub fn plain(stream: S, report: R) -> Self {
         Self { stream, report: Some(report), is_plain_start: true }
     }

@@ -1,4 +1,4 @@
-//! A connection that is borrowed, and what happens when it is let go.
+//! Borrowed connections, and their return after each way a statement can end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,10 +31,11 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A connection that is borrowed for one statement or transaction.
 ///
-/// It is borrowed again only if the borrower reports the result ([`done`](Self::done)). If it is dropped before, its caller went
-/// away: the server is asked to cancel the statement, and the connection is borrowed again once it has reported that it is ready,
-/// or closed if it does not do so in time. Until then it counts as in use, so that the number of connections stays bounded.
-/// A connection whose session is shared is closed at once: its process may serve another caller by the time it is cancelled.
+/// The borrower reports the result with [`done`](Self::done). If this is dropped before, its caller has left: the server cancels the
+/// statement, and others use the connection once the server has reported that it is ready. A connection that is not ready in time is
+/// closed. Until then it counts as in use, so the number of connections stays bounded.
+///
+/// A shared session is closed immediately, because its process may serve another caller when the cancellation arrives.
 pub struct BorrowedConnection {
     pool: Arc<Pool>,
     borrowed: Option<(Connection, OwnedSemaphorePermit)>,
@@ -43,8 +44,9 @@ pub struct BorrowedConnection {
 }
 
 impl BorrowedConnection {
-    /// Borrows a connection whose statements wait for locks this long, of a server that has replayed what is `required`. Waits a
-    /// bounded time for one to become free, and not at all while the database is known not to respond.
+    /// Borrows a connection with this lock timeout, to a server that has replayed the `required` position.
+    ///
+    /// Waits a bounded time for a free connection, and not at all while the server does not respond.
     pub(super) async fn of(
         pool: &Arc<Pool>,
         lock_timeout: &'static str,
@@ -65,7 +67,7 @@ impl BorrowedConnection {
         let idle = pool.take_idle(lock_timeout);
         let connection = match idle {
             Some(idle) => idle,
-            // Boxed: it is rare, and too large to be a part of every statement.
+            // Boxed, because it is rare and would enlarge the future of every statement.
             None => Box::pin(pool.wait(pool.open())).await?,
         };
         let waits_as_long = pool.waits_as_long(&connection, lock_timeout);
@@ -90,7 +92,7 @@ impl BorrowedConnection {
         Self { pool, borrowed: Some((connection, permit)), in_transaction: false, span }
     }
 
-    /// The connection, for one statement, and what ends the wait for it if the connection hangs.
+    /// Returns the connection, and its generation, which ends the wait for a statement if the connection hangs.
     pub fn connection(&mut self) -> Result<(&mut PgConnection, &Generation), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         Ok((&mut connection.raw, &connection.generation))
@@ -105,8 +107,9 @@ impl BorrowedConnection {
         Ok(())
     }
 
-    /// Waits until the replica has replayed what is required. What it had replayed is known for this connection alone: a server
-    /// that was restarted begins behind that, and has closed its connections.
+    /// Waits until the replica has replayed the required position.
+    ///
+    /// Each connection remembers the position of its server. A server that restarts can fall behind, but has closed its connections.
     async fn wait_for_replay(&mut self, required: Position) -> Result<(), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         let Some(max_lag) = self.pool.current.max_lag else { return Ok(()) };
@@ -114,7 +117,7 @@ impl BorrowedConnection {
         connection.generation.unless_hung(waiting).await?
     }
 
-    /// Returns the connection to a replica that cannot serve a read. One that is silent is abandoned.
+    /// Gives back the connection to a replica that cannot serve a read. A connection that hangs is abandoned.
     fn refused(self, error: sqlx::Error) -> sqlx::Error {
         match Unavailable::of(&error) {
             Some(Unavailable::Hung) => error,
@@ -126,22 +129,22 @@ impl BorrowedConnection {
         }
     }
 
-    /// The connection, for a transaction. If this is abandoned, the connection is closed: a transaction whose `begin` was
-    /// abandoned could still be open.
+    /// Returns the connection for a transaction. An abandoned transaction closes it, because its `begin` may still arrive.
     pub fn transaction(&mut self) -> Result<(&mut PgConnection, &Generation), sqlx::Error> {
         self.in_transaction = true;
         self.connection()
     }
 
-    /// Returns the connection without having sent anything, which says nothing about the server.
+    /// Gives back the connection if nothing was sent.
     pub fn unused(mut self) {
         if let Some((connection, _permit)) = self.borrowed.take() {
             self.pool.take_back(connection);
         }
     }
 
-    /// Reports how a statement ended. A connection that was lost takes those with it that were not in use: a server that
-    /// went away has closed them all.
+    /// Reports how a statement ended, and gives back the connection.
+    ///
+    /// If the connection was lost, idle connections are closed as well, because the server has probably closed them all.
     pub fn done<T>(mut self, result: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         let Some((mut connection, _permit)) = self.borrowed.take() else { return result };
         if result.is_err() {
@@ -152,7 +155,7 @@ impl BorrowedConnection {
                 self.pool.drop_idle();
                 self.pool.check_soon.notify_one();
             }
-            // All connections that are open know the same, so the next statement is sent on a new one.
+            // All open connections know the same objects, so the next statement needs a new connection.
             Err(error) if is_stale(error) => {
                 connection.generation.record_response();
                 self.pool.drop_idle();
@@ -170,7 +173,7 @@ impl BorrowedConnection {
     }
 }
 
-/// The first row of a statement that the service itself has, on a server.
+/// Returns the first row of a statement of the service itself.
 pub(super) async fn fetch_one<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
     pool: &Arc<Pool>,
     query: QueryAs<'_, Postgres, T, PgArguments>,
@@ -178,7 +181,7 @@ pub(super) async fn fetch_one<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
     fetch_all(pool, query).await?.pop().ok_or(sqlx::Error::RowNotFound)
 }
 
-/// The rows of such a statement.
+/// Returns the rows of a statement of the service itself.
 pub(super) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
     pool: &Arc<Pool>,
     query: QueryAs<'_, Postgres, T, PgArguments>,
@@ -192,28 +195,27 @@ pub(super) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
 impl Drop for BorrowedConnection {
     fn drop(&mut self) {
         let Some((connection, permit)) = self.borrowed.take() else { return };
-        // A connection that hangs does not respond any better now.
+        // A connection that hangs would not respond to a cancellation.
         if connection.generation.hung.is_cancelled() || self.pool.shares_sessions() {
             return;
         }
-        // Without a runtime the service has ended, and the connection ends with it.
+        // Without a runtime, the program ends and closes the connection.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(clean_up(Arc::clone(&self.pool), connection, permit, self.in_transaction));
         }
     }
 }
 
-/// Ends an abandoned statement, and returns its connection if it is known to be clean.
+/// Cancels an abandoned statement, and gives back its connection once it is ready.
 async fn clean_up(pool: Arc<Pool>, mut connection: Connection, _permit: OwnedSemaphorePermit, in_transaction: bool) {
-    // A part of the statement was not sent: the server would wait for the rest.
+    // The statement was sent in part, and the server waits for the rest.
     if connection.raw.should_flush() {
         return;
     }
     let deadline = Instant::now() + CLEANUP_TIMEOUT;
     let settled = timeout_at(deadline, async {
         loop {
-            // It comes before the wait: a cancellation that is sent while the connection is ready has no effect on the next
-            // statement.
+            // The wait follows the cancellation, so that no cancellation can reach the next statement.
             if let Err(error) = pool.reserve.cancel(connection.backend).await {
                 tracing::debug!("an abandoned statement could not be cancelled: {error}");
             }

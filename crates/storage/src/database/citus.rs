@@ -1,4 +1,4 @@
-//! Citus, an extension of PostgreSQL: the tables are distributed over nodes, by company.
+//! Citus, an extension of PostgreSQL that distributes the tables over nodes, by company.
 
 mod calls;
 mod doctor;
@@ -20,11 +20,12 @@ pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
 use super::error::DatabaseError;
 
-/// The oldest version that the service works with.
+/// Oldest supported version.
 const OLDEST: [u32; 2] = [12, 1];
 
-/// Whether the database has the extension. Fails if its version is too old, or if this is not the coordinator: IDs come from its
-/// sequences.
+/// Returns whether the database has the extension.
+///
+/// Fails for an old version, and for a node other than the coordinator, whose sequences number the records.
 pub(super) async fn is_installed(connection: &mut PgConnection) -> Result<bool, DatabaseError> {
     let question = "select extversion from pg_extension where extname = 'citus'";
     let row = sqlx::raw_sql(question).fetch_optional(&mut *connection).await.map_err(DatabaseError::History)?;
@@ -38,7 +39,7 @@ pub(super) async fn is_installed(connection: &mut PgConnection) -> Result<bool, 
     if is_coordinator { Ok(true) } else { Err(DatabaseError::NotCoordinator) }
 }
 
-/// A version such as `13.2-1`.
+/// Compares a version such as `13.2-1`.
 fn is_supported(version: &str) -> bool {
     let numbers = version.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     numbers.take(OLDEST.len()).ge(OLDEST)

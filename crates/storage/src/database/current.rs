@@ -1,4 +1,4 @@
-//! How connections are opened now: on which host, and with which password. Both are found anew when they are wrong.
+//! The current host and password of new connections. Both are looked up again when they stop working.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,20 +19,19 @@ use crate::{
     limits::{CHECK_TIMEOUT, LOCK_TIMEOUT},
 };
 
-/// Reads a table as every operation does. No migration locks this table against readers.
-/// A server that takes no writes does not serve.
+/// Whether the server takes writes. Also reads a table, as every operation does: no migration locks this table against readers.
 const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
     and (select count(*) from _sqlx_migrations) > 0";
-/// The same of a replica.
+/// The same for a replica.
 const CHECK_REPLICA: &str = "select pg_is_in_recovery() and (select count(*) from _sqlx_migrations) > 0";
 
-/// The host and the password of new connections, which are those of the pool.
+/// Host and password of new connections. They are in the options of the pool.
 #[derive(Debug)]
 pub(super) struct Current {
     pool: PgPool,
     pub(super) sessions: Sessions,
     on_citus: bool,
-    /// Of a replica: how long a read waits for it.
+    /// How long a read waits for a replica. `None` for a primary or node.
     pub(super) max_lag: Option<Duration>,
     found: Mutex<Found>,
 }
@@ -40,11 +39,11 @@ pub(super) struct Current {
 #[derive(Debug)]
 struct Found {
     target: Target,
-    /// Why the URL could not be read again, if that was logged.
+    /// The last logged reason why the URL could not be read again.
     logged: Option<String>,
-    /// The history that is served, if there are several hosts.
+    /// History of the server in use, if there are several hosts.
     served: Option<History>,
-    /// The former primary that was logged.
+    /// The former primary that was last logged.
     refused: Option<String>,
 }
 
@@ -64,17 +63,17 @@ impl Current {
         self.max_lag.is_some()
     }
 
-    /// Whether it is noticed that the database was restored: on Citus only at start, on its coordinator.
+    /// Returns whether restores are detected at runtime. On Citus, only the start on the coordinator detects them.
     pub(super) fn notices_restores(&self) -> bool {
         !self.is_replica() && !self.on_citus
     }
 
-    /// The host of new connections, for people.
+    /// Host of new connections, for messages.
     pub(super) fn host(&self) -> String {
         name(&self.pool.connect_options())
     }
 
-    /// Whether a connection can be used: to a server that takes writes, or to a replica.
+    /// Checks that a server takes writes, or is a replica if one is needed.
     pub(super) async fn ask(&self, mut connection: PgConnection) -> Result<PgConnection, sqlx::Error> {
         let (check, otherwise) =
             if self.is_replica() { (CHECK_REPLICA, Unavailable::NoStandby) } else { (CHECK, Unavailable::ReadOnly) };
@@ -82,20 +81,20 @@ impl Current {
         if serves { Ok(connection) } else { Err(otherwise.into()) }
     }
 
-    /// Whether the history that is served must be known, since another host may have a former one.
+    /// Returns whether the history must be known, because another host may have an older one.
     pub(super) fn needs_history(&self) -> bool {
         let found = self.found.lock();
         !self.is_replica() && found.target.hosts().count() > 1
     }
 
-    /// Remembers the history that is served.
+    /// Remembers the history of the server in use.
     pub(super) fn serves(&self, history: History) {
         let mut found = self.found.lock();
         found.served = Some(history);
         found.refused = None;
     }
 
-    /// Refuses a former primary that still takes writes: another server was promoted since, and has acknowledged others.
+    /// Fails for a former primary that still takes writes: a server that was promoted later has acknowledged others.
     async fn refuse_former(&self, connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), sqlx::Error> {
         let served = self.found.lock().served;
         let Some(served) = served else { return Ok(()) };
@@ -106,15 +105,15 @@ impl Current {
         if found.refused.replace(name(host)) != Some(name(host)) {
             tracing::warn!(
                 server = name(host),
-                "a former primary takes writes and is not used: another server was promoted since. If that one is lost for good, \
-                 restart the service"
+                "a former primary takes writes and is not used, because another server was promoted later. If that server is lost \
+                 for good, restart the service"
             );
         }
         Err(Unavailable::ReadOnly.into())
     }
 
-    /// Opens a connection that can be used.
-    pub(super) async fn ask_anew(&self) -> Result<PgConnection, sqlx::Error> {
+    /// Opens a connection and checks its server.
+    pub(super) async fn ask_new(&self) -> Result<PgConnection, sqlx::Error> {
         let mut connection = self.ask(self.connect().await?).await?;
         if self.is_replica() {
             let checked = check_session(&mut connection, &self.pool.connect_options()).await;
@@ -130,7 +129,7 @@ impl Current {
             Err(error) if is_refused(&error) => {
                 self.reread();
                 let new = self.pool.connect_options();
-                // Another task may have replaced them.
+                // Options that are the same would be refused again.
                 if Arc::ptr_eq(&options, &new) { Err(error) } else { self.connect_to(&new).await }
             }
             connected => connected,
@@ -145,8 +144,7 @@ impl Current {
         Ok(connection)
     }
 
-    /// Looks for another host that can be used, since the current one does not serve: among those of the URL as it is now. Returns a
-    /// connection to it, and uses it from now on.
+    /// Looks for another host that serves, among the hosts of the current URL. New connections use it from now on.
     pub(super) async fn find_another(&self) -> Option<PgConnection> {
         let is_new = self.reread();
         let (target, current) = (self.target(), self.pool.connect_options());
@@ -163,14 +161,14 @@ impl Current {
         let first = found.next()?;
         let (connection, host) = if self.is_replica() { first } else { latest_of(first, found, CHECK_TIMEOUT).await };
         if !is_same(host, &current) {
-            let what = if self.is_replica() { "is read from" } else { "takes the writes" };
-            tracing::warn!(from = name(&current), to = name(host), "another host of the database {what}");
+            let use_of_host = if self.is_replica() { "serves the reads" } else { "takes the writes" };
+            tracing::warn!(from = name(&current), to = name(host), "another host of the database {use_of_host}");
         }
         self.pool.set_connect_options(host.clone());
         Some(connection)
     }
 
-    /// Reads the URL again. Returns whether it has changed. If it cannot be read, the previous one stays.
+    /// Reads the URL again. Returns whether it has changed. Keeps the previous URL if it cannot be read.
     pub(super) fn reread(&self) -> bool {
         let mut found = self.found.lock();
         match found.target.reread() {
@@ -184,7 +182,7 @@ impl Current {
             }
             Some(Ok(target)) => {
                 let current = self.pool.connect_options();
-                // To another host the probe moves, with all connections at once.
+                // The probe moves to another host, with all connections together.
                 if let Some(host) = target.hosts().find(|host| is_same(host, &current)) {
                     self.pool.set_connect_options(host.clone());
                 }
@@ -196,7 +194,7 @@ impl Current {
         }
     }
 
-    /// Whether the URL, when it was last read, names the host that is used.
+    /// Returns whether the URL still names the host in use.
     pub(super) fn is_named(&self) -> bool {
         let current = self.pool.connect_options();
         let found = self.found.lock();
@@ -208,18 +206,18 @@ impl Current {
     }
 }
 
-/// Whether both lead to the same records, as whichever role.
+/// Returns whether both are the same database. The role may differ.
 fn is_same(one: &PgConnectOptions, other: &PgConnectOptions) -> bool {
     name(one) == name(other) && one.get_database() == other.get_database()
 }
 
-/// `invalid_authorization_specification` and `invalid_password`, or what `PgBouncer` has instead.
+/// `invalid_authorization_specification` and `invalid_password`, or the code of `PgBouncer`.
 fn is_refused(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("28000" | "28P01" | PROTOCOL_VIOLATION))
 }
 
-/// Refuses a pooler that changes sessions between transactions: what a replica has replayed is known for one server alone.
+/// Fails if a pooler shares sessions: the replayed position of a replica belongs to one server.
 pub(super) async fn check_session(connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), DatabaseError> {
     match pooler::check(connection, host, false).await {
         Ok(Sessions::Own) => Ok(()),

@@ -1,20 +1,20 @@
-//! Why the database cannot be used.
+//! Errors that make a database unusable.
 
 use sqlx::{migrate::MigrateError, postgres::PgConnectOptions};
 
-/// Why the database cannot be used. The messages are for operators and hold no password.
+/// Reason why the database cannot be used. The messages are for operators and contain no password.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum DatabaseError {
-    #[error("the database URL is not one: {0}")]
+    #[error("the database URL is not valid: {0}")]
     Url(String),
     #[error("cannot connect to the database {database} at {host}: {source}")]
     Connect { host: String, database: String, source: sqlx::Error },
     #[error("no host of the database {database} takes writes: {reasons}")]
     NoHost { database: String, reasons: String },
     #[error(
-        "{host} refuses a parameter of the database URL ({source}): a pooler such as PgBouncer is in between. Take `options` \
-         out of the URL, and make what it sets a setting of the role (`alter role … set …`)"
+        "{host} refuses a parameter of the database URL ({source}), as a pooler such as PgBouncer does. Remove `options` from \
+         the URL, and set its settings for the role (`alter role … set …`)"
     )]
     Parameter { host: String, source: sqlx::Error },
     #[error(
@@ -37,7 +37,7 @@ pub enum DatabaseError {
     SharedSettings { host: String, statements: String },
     #[error(
         "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
-         so it is not known what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL itself"
+         so the service cannot know what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL itself"
     )]
     SharedReplica { host: String },
     #[error(
@@ -46,8 +46,8 @@ pub enum DatabaseError {
     )]
     SharedSession { command: &'static str },
     #[error(
-        "the database was made by another version of step {step}, so this program can neither use nor upgrade it. Export its \
-         records with the program that made it (`compliance export`), and import them into a new database with this one"
+        "the database was created with another version of step {step}, so this program can neither use nor upgrade it. Export \
+         its records with the program that created it (`compliance export`), and import them into a new database with this one"
     )]
     Modified { step: String },
     #[error("cannot bring the database's schema up to date: {0}")]
@@ -56,7 +56,7 @@ pub enum DatabaseError {
         "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"
     )]
     Grant { role: String, source: sqlx::Error },
-    #[error("cannot set for how long changes are kept: {0}")]
+    #[error("cannot set the retention of changes: {0}")]
     Retention(sqlx::Error),
     #[error("cannot read the database's schema history: {0}")]
     History(sqlx::Error),
@@ -66,7 +66,7 @@ pub enum DatabaseError {
     NotMigrated { missing: usize, total: usize },
     #[error("the database has Citus {version}, and the service needs 12.1 or newer")]
     OldCitus { version: String },
-    #[error("the database has Citus, whose reads cannot run on replicas: take --read-database-url out")]
+    #[error("the database has Citus, whose reads cannot run on replicas: remove --read-database-url")]
     CitusReplica,
     #[error(
         "this is not the coordinator of Citus: give its URL, once it has its nodes \
@@ -88,8 +88,9 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
-    /// Whether the same attempt may succeed later: the database may start, a password may be rotated, another program may
-    /// migrate the schema.
+    /// Returns whether the same attempt may succeed later.
+    ///
+    /// For example, the database may start, a password may be rotated, or another program may migrate the schema.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
@@ -98,27 +99,11 @@ impl DatabaseError {
             | Self::NotMigrated { .. }
             | Self::NotDistributed { .. }
             | Self::SharedSession { .. } => true,
-            Self::Url(_)
-            | Self::Parameter { .. }
-            | Self::StatementPooler { .. }
-            | Self::NotPrepared { .. }
-            | Self::SharedSettings { .. }
-            | Self::SharedReplica { .. }
-            | Self::Modified { .. }
-            | Self::Migrate(_)
-            | Self::Grant { .. }
-            | Self::Retention(_)
-            | Self::OldCitus { .. }
-            | Self::CitusReplica
-            | Self::NotCoordinator
-            | Self::LateCitus
-            | Self::Distribute(_) => false,
+            _ => false,
         }
     }
-}
 
-impl DatabaseError {
-    /// Whether somebody must change a setting: the URL, a pooler in between, or which database it is.
+    /// Returns whether an operator must change a setting: the URL, a pooler, or the database.
     pub fn is_wrong_setting(&self) -> bool {
         matches!(
             self,
@@ -138,7 +123,7 @@ impl DatabaseError {
     }
 }
 
-/// A host and its port, as messages name them.
+/// Returns a host and its port, for messages.
 pub(super) fn name(host: &PgConnectOptions) -> String {
     let port = host.get_port();
     match (host.get_socket(), host.get_host()) {

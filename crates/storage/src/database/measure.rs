@@ -1,4 +1,4 @@
-//! The state of connections, measured whenever metrics are asked for.
+//! Metrics of connections, measured when metrics are rendered.
 
 use metrics::{describe_gauge, gauge};
 use telemetry::metrics::on_render;
@@ -6,7 +6,7 @@ use telemetry::metrics::on_render;
 use super::{connections::Connections, pool::Pool};
 use crate::metrics::describe_counts;
 
-/// Measures the connections of a service until they are dropped.
+/// Measures the connections of a service, until they are dropped.
 pub fn measure(connections: &Connections) {
     let replicas = connections.measure_replicas();
     describe_counts(connections.is_divided(), replicas.is_some());

@@ -18,18 +18,20 @@ use crate::{
 /// Delay between two attempts, in which the statements that wait behind the migration run.
 const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
 
-/// Brings the schema up to date. It may take any time, but waits for each lock only briefly, and again later: the statements of a
-/// running service would wait behind it. A role that does not own the schema can do this only if there is nothing to do.
+/// Brings the schema up to date.
+///
+/// It may take any time, but waits for each lock only briefly and then tries again, because the statements of a running service wait behind
+/// it. A role that does not own the schema succeeds only if the schema is up to date.
 pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(), DatabaseError> {
     let database = database.into();
     match check_migrated(&database.pool, schema).await {
         Err(DatabaseError::NotMigrated { .. } | DatabaseError::NotDistributed { .. }) => {}
         other => return other,
     }
-    // Only one process migrates at a time: its session holds an advisory lock.
+    // An advisory lock of the session keeps other processes from migrating at the same time.
     database.require_session("`compliance migrate`")?;
     let mut connection = database.pool.acquire().await.map_err(DatabaseError::History)?.detach();
-    // Workers that help to make an index take the processors of the service.
+    // Parallel workers would take processors from the service.
     let settings = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0";
     sqlx::raw_sql(settings).execute(&mut connection).await.map_err(DatabaseError::History)?;
     let on_citus = citus::is_installed(&mut connection).await?;
@@ -38,7 +40,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         citus::prepare(&mut connection).await?;
         steps = Migrator::with_migrations(schema.migrations.iter().cloned().map(citus::one_by_one).collect());
     }
-    // Steps of a newer version may exist. This version works with its schema.
+    // A newer version may have added steps. This version works with their schema.
     steps.set_ignore_missing(true);
     let start = Instant::now();
     while let Err(error) = steps::run(&steps, &mut connection, start.elapsed()).await {
@@ -48,7 +50,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         if !is_in_the_way(cause) || start.elapsed() >= MIGRATION_LOCK_WAIT {
             return Err(error.into());
         }
-        tracing::warn!(reason = %cause, "a migration waits for a lock, and is tried again");
+        tracing::warn!(reason = %cause, "a migration waits for a lock and is retried");
         sleep(MIGRATION_PAUSE).await;
     }
     if on_citus {
@@ -58,7 +60,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
     Ok(())
 }
 
-/// Refuses a database whose schema is not up to date, or not distributed on Citus.
+/// Fails if the schema is not up to date, or not distributed on Citus.
 pub async fn check_migrated(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseError> {
     let silence = |_| Err(DatabaseError::History(sqlx::Error::PoolTimedOut));
     timeout(START_TIMEOUT, compare_history(pool, schema)).await.unwrap_or_else(silence)

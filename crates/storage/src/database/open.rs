@@ -1,4 +1,4 @@
-//! A database whose host, pooler and extensions are known.
+//! Opening a database: which host serves, and what a pooler and Citus change.
 
 use sqlx::{
     Connection as _, PgPool,
@@ -15,26 +15,26 @@ use super::{
 };
 use crate::limits::{ACQUIRE_TIMEOUT, POOLER_CHECK_TIMEOUT, START_TIMEOUT};
 
-/// Of connections that no caller borrows.
+/// Lock timeout of connections that no caller borrows.
 const NO_LOCK_TIMEOUT: &str = "0";
 
-/// A database with a pool of connections to the host that serves.
+/// A database, with a pool of connections to the host that serves.
 #[derive(Clone, Debug)]
 pub struct Database {
-    /// The connections.
+    /// Pool of the host that serves.
     pub pool: PgPool,
-    /// Where it is, as its URL says.
+    /// Hosts of its URL.
     pub target: Target,
-    /// Whose sessions its connections have.
+    /// Whether connections have sessions of their own.
     pub sessions: Sessions,
-    /// Whether its tables are distributed over the nodes of Citus.
+    /// Whether its tables are distributed over Citus nodes.
     pub on_citus: bool,
-    /// Where reads may run instead.
+    /// Replicas that may serve reads.
     pub replicas: Option<ReadTarget>,
 }
 
 impl Database {
-    /// The same database, whose reads may run on replicas. Refused on Citus, where a replica has only one node.
+    /// Adds replicas for reads. Fails on Citus, where a replica has only one node.
     pub fn with_replicas(self, replicas: Option<ReadTarget>) -> Result<Self, DatabaseError> {
         if self.on_citus && replicas.is_some() {
             Err(DatabaseError::CitusReplica)
@@ -43,13 +43,13 @@ impl Database {
         }
     }
 
-    /// Connections that a service may have to it and to its replicas, each as many as to the database.
+    /// Maximum number of connections to the database and its replicas together.
     pub fn max_connections(&self) -> usize {
         let servers = 1 + self.replicas.as_ref().map_or(0, |replicas| replicas.target.hosts().count());
         servers * self.pool.options().get_max_connections() as usize
     }
 
-    /// Refuses a command that sets something for its session, or keeps a lock there, if connections share sessions.
+    /// Fails if a command needs a session of its own, but a pooler shares sessions.
     pub fn require_session(&self, command: &'static str) -> Result<(), DatabaseError> {
         match self.sessions {
             Sessions::Own => Ok(()),
@@ -64,7 +64,7 @@ impl From<&Database> for Database {
     }
 }
 
-/// A database of one host without a pooler in between and without Citus, whose password does not change.
+/// A database of one host, without a pooler, Citus or password changes.
 impl From<&PgPool> for Database {
     fn from(pool: &PgPool) -> Self {
         let target = Target::from((*pool.connect_options()).clone());
@@ -72,20 +72,21 @@ impl From<&PgPool> for Database {
     }
 }
 
-/// Opens a pool of connections and makes sure that the database responds.
+/// Opens a pool of connections, and checks that the database responds.
 pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPool, DatabaseError> {
     Ok(open(options.into(), connections).await?.pool)
 }
 
-/// Opens a pool of connections to the first host that serves, and makes sure that the service can use its sessions. A URL in a file
-/// is read again before.
+/// Opens a pool of connections to the first host that serves, and checks its sessions.
+///
+/// Reads a URL that is in a file again first.
 pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
     let target = target.latest();
-    // Not through the pool, which tries until its time is up and then knows no more than that.
+    // The pool would retry until its timeout and then not report the cause.
     let (host, mut first) = target.first().await?;
     let on_citus = citus::is_installed(&mut first).await?;
     let sessions = pooler::check(&mut first, host, on_citus).await?;
-    // The service uses its own `Connections`; the pool is for what happens once, such as a migration.
+    // The service uses its own `Connections`. The pool serves what happens once, such as a migration.
     let pool = PgPoolOptions::new().max_connections(connections);
     let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
     let pool = match sessions {
@@ -93,7 +94,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
             pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
         }
         Sessions::Shared => {
-            tracing::info!(host = name(host), "a pooler shares sessions: the settings of the role apply");
+            tracing::info!(host = name(host), "a pooler shares sessions, so the settings of the role apply");
             pool
         }
     };

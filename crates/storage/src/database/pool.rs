@@ -1,8 +1,7 @@
 //! The connections to one server. Each is borrowed for one statement at a time.
 //!
-//! A connection whose statement came to its end is borrowed again without a question to the server, which would be a round trip for
-//! every statement. A server that hangs, another host and another password are noticed by the probe, which replaces all connections at
-//! once.
+//! A connection whose statement has ended is borrowed again without a check, which would be a round trip for every statement. The probe
+//! detects a server that hangs, another host or another password, and replaces all connections together.
 
 use std::{
     sync::{
@@ -39,26 +38,25 @@ const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);
 /// The connections to one server.
 #[derive(Debug)]
 pub(super) struct Pool {
-    /// Says how connections are opened, and how many. It opens none itself once the service runs.
+    /// Options and limit of connections. This pool opens none once the service runs.
     options: PgPool,
     pub(super) current: Arc<Current>,
     pub(super) permits: Arc<Semaphore>,
     limit: usize,
-    /// Connections that are not in use, the last used last.
+    /// Idle connections, in the order of their last use.
     idle: Mutex<Vec<Connection>>,
     pub(super) reserve: Reserve,
-    /// Whether the database responds. The probe writes it; every statement reads it.
+    /// Whether the server responds. The probe sets it, and every statement reads it.
     pub(super) responds: watch::Sender<bool>,
-    /// Of connections that are opened now.
+    /// Generation of new connections.
     generation: watch::Sender<Arc<Generation>>,
-    /// Makes the probe check the database now, because a connection was lost.
+    /// Makes the probe check the server soon, because a connection was lost.
     pub(super) check_soon: Notify,
     pub(super) inputs: Arc<Inputs>,
 }
 
 impl Pool {
-    /// Returns the connections to a server, with the limit of its pool. The pool itself uses at most one connection at a time. A replica
-    /// has a `max_lag`.
+    /// Creates the pool of a server, with the limit of its sqlx pool. A replica has a `max_lag`.
     pub(super) fn new(server: &Database, inputs: Arc<Inputs>, max_lag: Option<Duration>, responds: bool) -> Arc<Self> {
         let current = Arc::new(Current::new(server, max_lag));
         let limit = (server.pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
@@ -76,7 +74,7 @@ impl Pool {
         })
     }
 
-    /// How many connections there may be.
+    /// Maximum number of connections.
     pub(super) fn most(&self) -> u32 {
         self.options.options().get_max_connections()
     }
@@ -89,7 +87,7 @@ impl Pool {
         *self.responds.borrow()
     }
 
-    /// Of new connections. They are others once another host or password is used.
+    /// Options of new connections. They change with the host and the password.
     pub(super) fn options(&self) -> Arc<PgConnectOptions> {
         self.options.connect_options()
     }
@@ -102,7 +100,7 @@ impl Pool {
         self.idle.lock().len()
     }
 
-    /// Whether the statements of a connection wait for locks this long. In sessions that are shared, all wait as long.
+    /// Returns whether a connection has this lock timeout. In shared sessions, all have the same.
     pub(super) fn waits_as_long(&self, connection: &Connection, lock_timeout: &'static str) -> bool {
         self.shares_sessions() || connection.lock_timeout == Some(lock_timeout)
     }
@@ -111,8 +109,9 @@ impl Pool {
         self.current.sessions == Sessions::Shared
     }
 
-    /// Takes out the connection that was used last, of those whose statements wait for locks this long. Any other is only
-    /// taken if no more may be opened: it costs a round trip each time.
+    /// Takes the connection with this lock timeout that was used last.
+    ///
+    /// Another one costs a round trip, so it is taken only if no more connections may be opened.
     pub(super) fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
         let mut idle = self.idle.lock();
         let fitting = idle.iter().rposition(|connection| self.waits_as_long(connection, lock_timeout));
@@ -120,8 +119,7 @@ impl Pool {
         fitting.or(last).map(|index| idle.remove(index))
     }
 
-    /// Takes the connection that was idle for the longest time, if it needs a check. The permit keeps the number of
-    /// connections within its limit.
+    /// Takes the connection that was idle for the longest time, if it needs a check. The permit keeps it within the limit.
     pub(super) fn oldest_idle(&self) -> Option<(Connection, OwnedSemaphorePermit)> {
         let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
         let mut idle = self.idle.lock();
@@ -129,7 +127,7 @@ impl Pool {
         (oldest.worked.elapsed() >= CONNECTION_UNCHECKED).then(|| (idle.remove(index), permit))
     }
 
-    /// Waits a bounded time. Fails as soon as the database is known not to respond.
+    /// Waits a bounded time. Fails as soon as the server does not respond.
     pub(super) async fn wait<T>(
         &self,
         waiting: impl Future<Output = Result<T, sqlx::Error>>,
@@ -155,7 +153,7 @@ impl Pool {
         Arc::ptr_eq(generation, &self.generation.borrow())
     }
 
-    /// Suspects all connections that are open now, and closes all idle ones. Returns their generation.
+    /// Begins a new generation and closes all idle connections. Returns the previous generation.
     pub(super) fn suspect(&self) -> Arc<Generation> {
         let suspected = self.generation.send_replace(Arc::default());
         self.drop_idle();
@@ -174,7 +172,7 @@ impl Pool {
     }
 }
 
-/// Connections that were opened in the same period. A period ends when they are suspected to hang.
+/// Connections that were opened in the same period, which ends when they are suspected to hang.
 #[derive(Debug, Default)]
 pub struct Generation {
     responses: AtomicU64,
@@ -183,26 +181,26 @@ pub struct Generation {
 }
 
 impl Generation {
-    /// Records that the database has responded to a statement.
+    /// Counts a response of the server.
     pub(super) fn record_response(&self) {
         self.responses.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Statements that the database has responded to on these connections.
+    /// Number of responses on these connections.
     pub(super) fn responses(&self) -> u64 {
         self.responses.load(Ordering::Relaxed)
     }
 
-    /// Waits for the end of a statement, unless the connection hangs.
+    /// Waits until a statement ends. Fails if the connection hangs.
     pub async fn unless_hung<F: Future>(&self, statement: F) -> Result<F::Output, sqlx::Error> {
         self.hung.run_until_cancelled(statement).await.ok_or_else(|| Unavailable::Hung.into())
     }
 }
 
-/// The process of the server, and whether it takes writes.
+/// Process ID of the server, and whether it takes writes.
 const OPENED: &str = "select pg_backend_pid(),
     not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
-/// The same of a primary, and whether it is the database that was served last.
+/// The same, and whether it is the database that was last served.
 const OPENED_PRIMARY: &str = "select pg_backend_pid(),
     not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
     is_database_known()";
@@ -210,20 +208,20 @@ const OPENED_PRIMARY: &str = "select pg_backend_pid(),
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) raw: PgConnection,
-    /// The process of the server that serves it, if it is always the same.
+    /// Process ID of the server. Without meaning in shared sessions.
     pub(super) backend: i32,
     pub(super) generation: Arc<Generation>,
-    /// When it was last known to work.
+    /// When it last worked.
     pub(super) worked: Instant,
-    /// How long its statements wait for each lock, if that is known.
+    /// Lock timeout of its session, if known.
     pub(super) lock_timeout: Option<&'static str>,
-    /// What the replica had replayed when this connection last asked.
+    /// Position of the replica when this connection last asked.
     pub(super) replayed: Option<Position>,
     opened: Instant,
 }
 
 impl Connection {
-    /// Its statements wait for locks for [`LOCK_TIMEOUT`]. A server that takes no writes, as after a fail-over, serves as a replica only.
+    /// Opens a connection with [`LOCK_TIMEOUT`]. Fails if the server takes no writes, unless it is a replica.
     pub(super) async fn open(current: &Current, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
         let mut raw = current.connect().await?;
         let is_checked = current.notices_restores();
@@ -246,11 +244,11 @@ impl Connection {
         self.opened.elapsed() > CONNECTION_LIFETIME
     }
 
-    /// Reads what abandoned statements have still to send, until the server is ready for the next one.
+    /// Reads the rest of abandoned statements, until the server is ready for the next statement.
     pub(super) async fn settle(&mut self) -> Result<(), sqlx::Error> {
         for _ in 0..LATE_ERRORS {
             match self.raw.ping().await {
-                // The error belongs to the statement that was abandoned.
+                // The error of an abandoned statement.
                 Err(error @ sqlx::Error::Database(_)) if !is_disconnected(&error) => {}
                 settled => return settled,
             }

@@ -1,4 +1,4 @@
-//! Poolers between the service and PostgreSQL, and which of them the service can use.
+//! Poolers between the service and PostgreSQL, and whether the service can use them.
 
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
 use tokio::time::timeout;
@@ -12,25 +12,27 @@ use crate::limits::POOLER_CHECK_TIMEOUT;
 /// How often a statement checks whether a pooler gives it another server process. Each check is one round trip.
 const POOLER_CHECKS: usize = 5;
 
-/// `protocol_violation`: `PgBouncer` has no other code, whether it refuses a parameter of the start-up, a password, or a transaction
-/// in the mode `statement`, or does not reach its server.
+/// `protocol_violation`, the only code of `PgBouncer`.
+///
+/// It refuses a startup parameter, a password, or a transaction in the mode `statement`, or cannot reach its server.
 pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
 /// `invalid_sql_statement_name` and `duplicate_prepared_statement`: a statement was prepared in another session.
 const NOT_PREPARED: [&str; 2] = ["26000", "42P05"];
-/// How its messages about a parameter begin.
+/// Beginnings of its messages about a parameter.
 const PARAMETER: [&str; 2] = ["unsupported startup parameter", "unsupported options startup parameter"];
 
-/// Whose sessions the connections have.
+/// Whether connections have sessions of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
     /// Each connection has its own.
     Own,
-    /// A pooler gives each transaction any of its own, as with `pool_mode = transaction`. It keeps prepared statements, and
-    /// nothing else: what a statement sets would be found by others, and a process that is cancelled may serve another caller.
+    /// A pooler gives each transaction any session, as with `pool_mode = transaction`.
+    ///
+    /// It keeps prepared statements only. Settings of one caller would apply to others, and a cancelled process may serve another caller.
     Shared,
 }
 
-/// Whether a connection was refused since it begins with parameters that only PostgreSQL takes.
+/// Returns whether a pooler refused a startup parameter.
 pub(super) fn refuses_parameter(error: &sqlx::Error) -> bool {
     let begins = |message: &str| PARAMETER.iter().any(|parameter| message.starts_with(parameter));
     code(error).as_deref() == Some(PROTOCOL_VIOLATION)
@@ -41,7 +43,7 @@ fn code(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
 }
 
-/// Finds out whose sessions the connections to a host have. Fails if the service cannot use them.
+/// Finds out whether a pooler shares sessions. Fails if the service cannot use its sessions.
 pub(super) async fn check(
     first: &mut PgConnection,
     host: &PgConnectOptions,
@@ -57,7 +59,7 @@ pub(super) async fn check(
         Ok(Err(error)) if code(&error).as_deref() == Some(PROTOCOL_VIOLATION) => {
             Err(DatabaseError::StatementPooler { host })
         }
-        // The pooler has one session, which the transaction keeps.
+        // The transaction keeps the only session of the pooler.
         Err(_) if is_shared => Err(DatabaseError::NotPrepared { host }),
         Ok(Ok(())) if is_shared => match session::missing_in_role(first, on_citus).await {
             Ok(None) => Ok(Sessions::Shared),
@@ -68,11 +70,13 @@ pub(super) async fn check(
     }
 }
 
-/// Runs a prepared statement before and during a transaction of another connection. A pooler gives it another process then, where
-/// it may not be prepared. Processes that other clients use at the same time can hide that once, so it runs a few times.
+/// Runs a prepared statement before and during a transaction of another connection.
+///
+/// During the transaction, a pooler gives it another process, where it may not be prepared. Other clients can hide that once, so it runs a
+/// few times.
 async fn compare(first: &mut PgConnection, host: &PgConnectOptions, is_shared: &mut bool) -> Result<(), sqlx::Error> {
     let before = prepared_backend(first).await?;
-    // There may be no second connection for now.
+    // A second connection may not be free now.
     let Ok(mut other) = PgConnection::connect_with(host).await else { return Ok(()) };
     sqlx::raw_sql("begin").execute(&mut other).await?;
     let of_other: i32 = sqlx::raw_sql("select pg_backend_pid()").fetch_one(&mut other).await?.try_get(0)?;
@@ -84,7 +88,7 @@ async fn compare(first: &mut PgConnection, host: &PgConnectOptions, is_shared: &
     other.close().await
 }
 
-/// The server's process of a connection, asked by a statement that stays prepared.
+/// Returns the server's process ID with a statement that stays prepared.
 async fn prepared_backend(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select pg_backend_pid() where $1").bind(true).fetch_one(connection).await
 }

@@ -1,4 +1,4 @@
-//! The probe: checks the database at short intervals, so that no caller has to find out that it does not respond.
+//! Probes check each server at short intervals, so that callers need not find out which servers do not respond.
 
 use std::{
     mem,
@@ -6,12 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use batcher::Batcher;
 use telemetry::background::Task;
 use tokio::time::{sleep, timeout};
 
-use super::pool::Pool;
+use super::{pool::Pool, replicas::AskPrimary};
 use crate::{
-    error::Unavailable,
+    error::{Unavailable, is_disconnected},
     limits::{CHECK_INTERVAL, CHECK_TIMEOUT, SHORTEST_CHECK_INTERVAL},
 };
 
@@ -22,7 +23,7 @@ const REASON_LOG_INTERVAL: Duration = Duration::from_secs(30);
 /// How long suspected connections may stay silent before they are abandoned.
 const SUSPECTED_SILENCE: Duration = Duration::from_secs(1);
 
-/// Keeps it known whether the database responds, until the task is dropped.
+/// Keeps `responds` of the primary up to date, until the task is dropped.
 pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     let mut lost = Instant::now();
     let mut logged = (String::new(), lost);
@@ -31,12 +32,12 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
         let generation = pool.generation();
         let responses = generation.responses();
         let mut result = pool.reserve.check().await;
-        // Callers got responses meanwhile: the database is slow, or only that connection was lost.
+        // If callers got responses during the check, the database is slow, or only the reserved connection was lost.
         let others_have_responses = generation.responses() != responses;
-        // Those may be reads, which a server without writes serves for a while.
+        // These may be reads, which a server without writes serves for a while.
         let is_read_only = matches!(&result, Err(Some(error)) if Unavailable::of(error) == Some(Unavailable::ReadOnly));
         let mut serves = result.is_ok() || others_have_responses && pool.responds() && !is_read_only;
-        // Callers know by now that it does not respond, or its URL names other hosts.
+        // Looks for another host once callers are rejected, or if the URL no longer names this host.
         if (!serves && !pool.responds() || !pool.current.is_named())
             && let Some(found) = pool.current.find_another().await
         {
@@ -48,12 +49,12 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
             suspect(&pool, others_have_responses);
         }
         if serves && pool.current.notices_restores() && pool.reserve.is_restored().await {
-            // Connections that are open know types and tables that may be gone. No new one is made until positions have jumped.
+            // Open connections know types and tables that may be gone. New ones wait until the positions have jumped.
             pool.responds.send_replace(false);
             suspect(&pool, false);
             serves = pool.reserve.notice_restore().await && pool.inputs.reread().await;
         }
-        // It changes only while the server does not serve.
+        // The history changes only while the server does not serve.
         knows_history &= serves;
         if serves && !knows_history && pool.current.needs_history() {
             knows_history = pool.reserve.remember_history().await;
@@ -77,7 +78,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
         if serves {
             check_idle(&pool).await;
         }
-        // Whether the database responds has a metric of its own.
+        // The task succeeds in any case. Another metric shows whether the database responds.
         task.succeeded();
         sleep(SHORTEST_CHECK_INTERVAL).await;
         if serves {
@@ -88,8 +89,10 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     }
 }
 
-/// Replaces all connections: those that are not in use at once, the others if they stay silent. If callers got responses during
-/// the check, perhaps only its connection was lost: then all are replaced if they stay silent.
+/// Replaces all connections: idle ones immediately, and the others if they stay silent.
+///
+/// If callers got responses during the check, perhaps only the reserved connection was lost. Then all are replaced only if they
+/// stay silent.
 pub(super) fn suspect(pool: &Arc<Pool>, others_have_responses: bool) {
     let pool = Arc::clone(pool);
     let suspected = if others_have_responses { pool.generation() } else { pool.suspect() };
@@ -107,7 +110,7 @@ pub(super) fn suspect(pool: &Arc<Pool>, others_have_responses: bool) {
     });
 }
 
-/// Checks the connection that has not been used for the longest time, and throws it away if it does not respond.
+/// Checks the connection that was idle for the longest time, and closes it if it does not respond.
 pub(super) async fn check_idle(pool: &Pool) {
     let Some((mut idle, _permit)) = pool.oldest_idle() else { return };
     if idle.is_old() {
@@ -121,4 +124,78 @@ pub(super) async fn check_idle(pool: &Pool) {
         Ok(Err(error)) => tracing::debug!("an idle connection to the database was lost: {error}"),
         Err(_) => tracing::warn!("an idle connection to the database hangs and is closed"),
     }
+}
+
+/// Reports a failed statement of a replica or node, which is then not used until it serves again.
+///
+/// An error of that statement alone, such as a conflict with replay, changes nothing.
+pub(super) fn report_failure(server: &Pool, error: &sqlx::Error) {
+    let is_lost = is_disconnected(error) && Unavailable::of(error) != Some(Unavailable::Down);
+    if is_lost && server.responds.send_replace(false) {
+        log_unused(server, &error.to_string());
+        server.check_soon.notify_one();
+    }
+}
+
+fn log_unused(server: &Pool, reason: &str) {
+    tracing::warn!(server = server.current.host(), reason, "{} is not used until it serves again", kind(server));
+}
+
+fn kind(server: &Pool) -> &'static str {
+    if server.current.is_replica() { "a replica" } else { "a Citus node" }
+}
+
+/// Keeps `responds` of a replica or Citus node up to date, until the task is dropped.
+pub(super) async fn probe_other(server: Arc<Pool>, primary: Option<Batcher<AskPrimary>>, task: Arc<Task>) {
+    let mut logged = None;
+    loop {
+        let generation = server.generation();
+        let (responses, was_used) = (generation.responses(), server.responds());
+        let checked = server.reserve.check().await;
+        if matches!(checked, Ok(true) | Err(None)) {
+            suspect(&server, generation.responses() != responses);
+        }
+        // Only a replica that is not in use must catch up first. Each read checks the others.
+        let result = match checked {
+            Ok(_) if !was_used => has_caught_up(&server, primary.as_ref()).await,
+            checked => checked.map(drop),
+        };
+        let reason = result.err().map(|error| error.map_or_else(|| "silence".to_owned(), |error| error.to_string()));
+        let has_changed = server.responds.send_if_modified(|is_used| {
+            // A read may have failed during the check.
+            let usable = reason.is_none() && (!was_used || *is_used);
+            mem::replace(is_used, usable) != usable
+        });
+        match &reason {
+            None if has_changed => tracing::info!(server = server.current.host(), "{} is used", kind(&server)),
+            Some(reason) if has_changed || logged.as_ref() != Some(reason) => log_unused(&server, reason),
+            _ => {}
+        }
+        logged = reason;
+        if server.responds() {
+            check_idle(&server).await;
+        } else {
+            server.drop_idle();
+            // The URL may have another host or password by now.
+            server.current.reread();
+        }
+        if !server.current.is_named()
+            && let Some(found) = server.current.find_another().await
+        {
+            suspect(&server, false);
+            server.reserve.keep(found).await;
+        }
+        // The task succeeds in any case. Another metric shows whether the server is used.
+        task.succeeded();
+        sleep(SHORTEST_CHECK_INTERVAL).await;
+        let _ = timeout(CHECK_INTERVAL, server.check_soon.notified()).await;
+    }
+}
+
+/// Fails if a replica has not replayed in time what the primary has written. `None`: no response.
+async fn has_caught_up(server: &Pool, primary: Option<&Batcher<AskPrimary>>) -> Result<(), Option<sqlx::Error>> {
+    let (Some(primary), Some(max_lag)) = (primary, server.current.max_lag) else { return Ok(()) };
+    let written = primary.call(()).await.map_err(|_| sqlx::Error::PoolClosed)?;
+    let required = written.map_err(|reason| sqlx::Error::Protocol(reason.to_string()))?;
+    Ok(server.reserve.wait_for_replay(required, max_lag).await?)
 }

@@ -1,8 +1,8 @@
 //! Reads from streaming replicas.
 //!
-//! A read sees everything that was acknowledged before it arrived, through any core. So the primary is asked for its position in
-//! the write-ahead log, once for all reads that wait, and a replica serves a read once it has replayed that much of the same
-//! history. Whatever else happens, the primary serves it.
+//! A read sees everything that was acknowledged before it arrived, through any core. So the primary reports its position in the write-ahead
+//! log, once for all waiting reads. A replica serves a read once it has replayed the same history up to this position. In all other cases,
+//! the primary serves the read.
 
 use std::sync::{
     Arc,
@@ -37,7 +37,7 @@ pub(super) struct Replicas {
     next: AtomicUsize,
 }
 
-/// Asks for the primary's position. Without it, the reason is for people.
+/// Asks for the primary's position. An error is a text for the log.
 #[derive(Debug)]
 pub(super) struct AskPrimary(Arc<Pool>);
 
@@ -56,7 +56,7 @@ impl RunBatch for AskPrimary {
 }
 
 impl Replicas {
-    /// Connections to the replicas of a primary. None is used until it is found to serve.
+    /// Creates the pools of a primary's replicas. None is used before its first successful check.
     pub(super) fn new(primary: &Arc<Pool>, ReadTarget { target, max_lag }: &ReadTarget) -> Self {
         let limits = BatchLimits {
             max_in_flight: 1,
@@ -74,7 +74,7 @@ impl Replicas {
         Self { all: target.hosts().map(replica).collect(), written, next: AtomicUsize::new(0) }
     }
 
-    /// A replica for a read that begins now, and what it must have replayed: all that was acknowledged by now.
+    /// Chooses a replica for a read that begins now. Returns the position that it must have replayed.
     pub(super) async fn for_read(&self) -> Option<(Arc<Pool>, Position)> {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % self.all.len();
         let (before, after) = self.all.split_at(first);
@@ -83,13 +83,15 @@ impl Replicas {
         Some((Arc::clone(replica), required))
     }
 
-    /// How many are used now.
+    /// Number of replicas in use.
     pub(super) fn in_use(&self) -> usize {
         self.all.iter().filter(|replica| replica.responds()).count()
     }
 }
 
-/// For each replica, why it cannot serve reads now, if it cannot. Fails if the primary cannot be asked for its position.
+/// Returns each replica with the reason why it cannot serve reads now, if any.
+///
+/// Fails if the primary does not report its position.
 pub async fn replica_states(
     primary: &Target,
     ReadTarget { target, max_lag }: &ReadTarget,

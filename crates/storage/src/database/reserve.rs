@@ -1,4 +1,4 @@
-//! The connection that no caller gets: it checks the database, and cancels statements.
+//! The reserved connection, which checks the database and cancels statements.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,11 +27,11 @@ const HEDGE_DELAY: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Reserve {
     current: Arc<Current>,
-    /// Missing while it is in use, so that a check or a cancellation that is abandoned takes its connection with it.
+    /// Missing while it is in use. So an abandoned check or cancellation also drops the connection.
     connection: Mutex<Option<PgConnection>>,
 }
 
-/// Why a check failed: the database does not accept connections, or cannot serve. `None` is silence.
+/// Why a check failed. `None`: the server did not respond in time.
 type Failure = Option<sqlx::Error>;
 
 impl Reserve {
@@ -39,7 +39,7 @@ impl Reserve {
         Self { current, connection: Mutex::default() }
     }
 
-    /// Asks the server to cancel the statement of one of its processes.
+    /// Cancels the statement of a server process.
     pub(super) async fn cancel(&self, backend: i32) -> Result<(), sqlx::Error> {
         let cancel = async {
             let mut reserve = self.connection.lock().await;
@@ -54,40 +54,40 @@ impl Reserve {
         timeout(CANCEL_TIMEOUT, cancel).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Keeps a connection that responds, as to another host.
+    /// Replaces the connection by one that responds, such as one to another host.
     pub(super) async fn keep(&self, connection: PgConnection) {
         *self.connection.lock().await = Some(connection);
     }
 
-    /// Checks the database. Returns whether it responded on a new connection, but not on the one that was open.
+    /// Checks the database. Returns whether it responded on a new connection but not on the open one.
     pub(super) async fn check(&self) -> Result<bool, Failure> {
         let mut reserve = self.connection.lock().await;
         let (connection, is_new) = match reserve.take() {
             Some(open) => self.check_open(open).await?,
-            None => (self.check_anew().await?, false),
+            None => (self.check_new().await?, false),
         };
         *reserve = Some(connection);
         Ok(is_new)
     }
 
-    /// Checks it on the open connection. One that takes long is compared with a new one.
+    /// Checks the open connection. If it takes long, also checks a new one.
     async fn check_open(&self, open: PgConnection) -> Result<(PgConnection, bool), Failure> {
         let mut asked = Box::pin(timeout(CHECK_TIMEOUT, self.current.ask(open)));
         let hedge = async {
             sleep(HEDGE_DELAY).await;
-            self.current.ask_anew().await
+            self.current.ask_new().await
         };
-        let anew = tokio::select! {
+        let new = tokio::select! {
             biased;
             checked = &mut asked => return match checked {
                 Ok(Ok(open)) => Ok((open, false)),
-                // The connection was lost, which says nothing about the server.
-                Ok(Err(_)) => Ok((self.check_anew().await?, false)),
+                // A lost connection says nothing about the server.
+                Ok(Err(_)) => Ok((self.check_new().await?, false)),
                 Err(_) => Err(None),
             },
-            anew = hedge => anew,
+            new = hedge => new,
         };
-        match (asked.await, anew) {
+        match (asked.await, new) {
             (Ok(Ok(open)), _) => Ok((open, false)),
             (_, Ok(new)) => Ok((new, true)),
             (Ok(Err(_)), Err(error)) => Err(Some(error)),
@@ -95,19 +95,18 @@ impl Reserve {
         }
     }
 
-    /// Checks it on a new connection, and once more if that is lost: a connection that is closed, as by a proxy that restarts,
-    /// says nothing about the server.
-    async fn check_anew(&self) -> Result<PgConnection, Failure> {
+    /// Checks a new connection, and another one if it is lost: a restarting proxy closes connections as well.
+    async fn check_new(&self) -> Result<PgConnection, Failure> {
         let asked = async {
-            match self.current.ask_anew().await {
-                Err(error) if is_disconnected(&error) => self.current.ask_anew().await,
+            match self.current.ask_new().await {
+                Err(error) if is_disconnected(&error) => self.current.ask_new().await,
                 checked => checked,
             }
         };
         timeout(CHECK_TIMEOUT, asked).await.map_err(|_| None)?.map_err(Some)
     }
 
-    /// Whether the database was restored since it was served last.
+    /// Returns whether the database was restored since it was last served.
     pub(super) async fn is_restored(&self) -> bool {
         let mut reserve = self.connection.lock().await;
         let Some(mut connection) = reserve.take() else { return false };
@@ -121,7 +120,7 @@ impl Reserve {
         }
     }
 
-    /// Remembers the history of the server that responded to the last check. Returns whether that server has responded to this question.
+    /// Remembers the history of the server that passed the last check. Returns whether the server responded.
     pub(super) async fn remember_history(&self) -> bool {
         let mut reserve = self.connection.lock().await;
         let Some(mut connection) = reserve.take() else { return false };
@@ -133,7 +132,7 @@ impl Reserve {
         true
     }
 
-    /// Lets positions and IDs jump ahead, which may take long. Returns whether the database can be served now.
+    /// Advances positions and IDs after a restore, which may take long. Returns whether the database can be served now.
     pub(super) async fn notice_restore(&self) -> bool {
         let mut reserve = self.connection.lock().await;
         reserve.take();
@@ -141,7 +140,7 @@ impl Reserve {
         noticed.await.is_ok()
     }
 
-    /// Waits until the replica has replayed what is required.
+    /// Waits until the replica has replayed the required position.
     pub(super) async fn wait_for_replay(&self, required: Position, max_lag: Duration) -> Result<(), sqlx::Error> {
         let mut reserve = self.connection.lock().await;
         let mut connection = reserve.take().ok_or(Unavailable::Hung)?;

@@ -1,5 +1,6 @@
-//! A database that was restored, or that a standby took over: its positions and IDs jump ahead before it is served.
-//! `migrations/20261128000020_restores.sql` says how that is noticed, and `…80_restores_by_time.sql` how far they jump.
+//! After a restore or a fail-over, positions and IDs jump ahead before the database is served.
+//!
+//! `migrations/20261128000020_restores.sql` explains how this is detected, and `…80_restores_by_time.sql` how far they jump.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::is_missing_object;
 
-/// How often this process noticed that.
+/// Number of detected restores.
 const RESTORES: &str = "compliance_database_restores_total";
 /// Timeout of the jump of all positions and IDs after a restore.
 const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
@@ -17,37 +18,37 @@ const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
 const RESTORE_PAUSE: Duration = Duration::from_secs(1);
 
 const IS_RESTORED: &str = "select not is_database_known()";
-/// It waits for another process that does the same.
+/// Without a timeout, because another process may do the same.
 const BEGIN: &str = "begin; set local statement_timeout = 0; set local lock_timeout = 0";
 
-/// How far a counter has jumped ahead.
+/// Jump of one counter.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Jump {
     /// `company`, for its positions, or `sequence`, for IDs.
     pub kind: String,
-    /// The company's ID, or the name of the sequence.
+    /// ID of the company, or name of the sequence.
     pub name: String,
-    /// The last number before.
+    /// Last number before the jump.
     pub before: i64,
-    /// The number that the next one follows.
+    /// Last number after the jump: the next one follows it.
     pub after: i64,
 }
 
-/// Lets the positions of all companies and all IDs jump ahead, whether or not the database was restored. Only its owner can.
+/// Advances the positions of all companies and all IDs, whether or not the database was restored.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or if the role does not own it.
+/// If the database does not respond, or the role does not own it.
 pub async fn jump_ahead(connection: &mut PgConnection) -> Result<Vec<Jump>, sqlx::Error> {
     sqlx::query_as("select * from jump_ahead()").fetch_all(connection).await
 }
 
-/// Whether the database is another one than the one that was served last.
+/// Returns whether the database was restored since it was last served.
 pub(super) async fn is_restored(executor: impl PgExecutor<'_>) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(IS_RESTORED).fetch_one(executor).await
 }
 
-/// Does so before a service starts.
+/// Detects a restore before a service starts.
 pub async fn start(pool: &PgPool) -> Result<(), sqlx::Error> {
     describe(
         RESTORES,
@@ -58,7 +59,7 @@ pub async fn start(pool: &PgPool) -> Result<(), sqlx::Error> {
     notice(&mut *pool.acquire().await?).await
 }
 
-/// Lets positions and IDs jump ahead if the database was restored.
+/// Advances positions and IDs if the database was restored.
 pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let noticed = async {
         let mut transaction = connection.begin_with(BEGIN).await?;
@@ -70,22 +71,23 @@ pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Er
         count(RESTORES, "noticed", "automatically");
         tracing::warn!(
             "the database was restored, or a standby took over: positions and IDs have jumped ahead, and readers of lost changes \
-             are told to read all records again"
+             must read all records again"
         );
     }
     Ok(())
 }
 
-/// Does the same if the schema is complete: while a restore runs, the functions are missing. After another failure it waits, since each
-/// attempt reads all tables.
+/// Like [`notice`], while the service runs. During a restore, the functions are missing, which is not logged.
+///
+/// After another failure it waits, because each attempt reads all tables.
 pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let noticed = notice(connection).await;
     if let Err(error) = &noticed
         && !is_missing_object(error)
     {
         tracing::error!(
-            "the database was restored, and its positions cannot jump ahead: unless the restore still runs, run `compliance restored` as \
-             its owner: {error}"
+            "the database was restored, and its positions cannot jump ahead. If the restore has ended, run `compliance restored` as \
+             the owner of the database: {error}"
         );
         sleep(RESTORE_PAUSE).await;
     }

@@ -1,4 +1,4 @@
-//! The settings of each session. They are made by a statement, since poolers refuse parameters with which a connection begins.
+//! Settings of each session. A statement sets them, because poolers refuse startup parameters.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use tokio::time::timeout;
 
 use crate::limits::{POOLER_CHECK_TIMEOUT, SHARED_LOCK_TIMEOUT, STATEMENT_CACHE};
 
-/// None of them decides which index a statement uses. The values are written as PostgreSQL shows them.
+/// No setting decides which index a statement uses. The values are written as PostgreSQL shows them.
 const SETTINGS: [(&str, &str); 6] = [
-    // As long as the reader of a large page may take for what is not in memory yet.
+    // As long as a client may take to read a large page.
     ("statement_timeout", "2min"),
     ("idle_in_transaction_session_timeout", "1min"),
-    // The statements are made for one plan each; planning them anew would cost more than running them.
+    // Each statement is written for one plan. Planning it again would cost more than running it.
     ("plan_cache_mode", "force_generic_plan"),
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
-    // The server stops the statements of a service that was killed.
+    // The server ends the statements of a killed service.
     ("client_connection_check_interval", "1s"),
 ];
-/// Citus makes a plan for each value of the company.
+/// Citus needs a plan for each company.
 const ON_CITUS: (&str, &str) = ("plan_cache_mode", "auto");
-/// The server closes connections to a service that is unreachable. Those of a pooler are its own matter.
+/// The server closes connections to an unreachable service. A pooler has settings of its own.
 const KEEPALIVES: [(&str, &str); 3] =
     [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4")];
 
-/// What a connection begins with. `extra_float_digits` matters to servers before PostgreSQL 12 only.
+/// Sets the options of a new connection. `extra_float_digits` matters only before PostgreSQL 12.
 pub(super) fn with_settings(options: PgConnectOptions, is_named: bool) -> PgConnectOptions {
     let options = if is_named { options } else { options.application_name("affiliate-compliance") };
     options.statement_cache_capacity(STATEMENT_CACHE).extra_float_digits(None)
 }
 
-/// Connections that callers borrow. What is slow on them is an attempt, and the service logs the whole.
+/// Disables sqlx's log of slow statements: it would log attempts, and the service logs whole statements.
 pub(super) fn without_log(options: PgConnectOptions) -> PgConnectOptions {
     options.log_slow_statements(LevelFilter::Off, Duration::ZERO)
 }
@@ -41,7 +41,7 @@ fn settings(on_citus: bool) -> impl Iterator<Item = (&'static str, &'static str)
     SETTINGS.into_iter().map(move |setting| if on_citus && setting.0 == ON_CITUS.0 { ON_CITUS } else { setting })
 }
 
-/// Makes the settings of a session, and how long its statements wait for a lock.
+/// Sets the settings and the lock timeout of a session.
 pub(super) async fn set(
     connection: &mut PgConnection,
     on_citus: bool,
@@ -52,8 +52,9 @@ pub(super) async fn set(
     sqlx::raw_sql(AssertSqlSafe(statements.join(";"))).execute(connection).await.map(drop)
 }
 
-/// The statements that make the settings those of the role, as sessions need that connections share. `None` if they are. All of
-/// their statements wait for locks as long as one that writes for several companies.
+/// Returns the statements that set missing settings for the role, which shared sessions need.
+///
+/// All statements of shared sessions have the lock timeout of a statement that writes for several companies.
 pub(super) async fn missing_in_role(
     connection: &mut PgConnection,
     on_citus: bool,

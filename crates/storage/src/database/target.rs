@@ -1,4 +1,4 @@
-//! A database as its URL names it: its hosts, of which one takes writes, and where the URL is read again.
+//! A database as its URL names it: hosts, one of which takes writes, and how to read the URL again.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -25,22 +25,22 @@ const HISTORY: &str = "select system_identifier,
     ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer as timeline
     from pg_control_system()";
 
-/// Reads the URL again from where it came from.
+/// Reads the URL again from its origin.
 type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
 
-/// How a database is reached.
+/// Address of a database.
 #[derive(Clone)]
 pub struct Target {
-    /// The URL, which shows whether it has changed.
+    /// The URL, to detect changes.
     url: String,
     hosts: Vec<PgConnectOptions>,
     connect_timeout: Duration,
-    /// Whether a single host must take writes, too. One of several must.
+    /// Whether a single host must take writes. One of several hosts always must.
     must_write: bool,
     source: Option<Source>,
 }
 
-/// What a host of a database is found to be.
+/// State of a host.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum HostState {
@@ -52,7 +52,7 @@ pub enum HostState {
 /// The replicas of a database.
 #[derive(Clone, Debug)]
 pub struct ReadTarget {
-    /// Their hosts.
+    /// Hosts of the replicas.
     pub target: Target,
     /// How long a read waits for a replica.
     pub max_lag: Duration,
@@ -70,18 +70,18 @@ impl Target {
         Self { url: url.to_owned(), hosts, connect_timeout, must_write, source: None }
     }
 
-    /// The same database, whose URL is read again from where it came from when connections fail.
+    /// Sets how the URL is read again when connections fail.
     #[must_use]
     pub fn reread_by(self, source: impl Fn() -> Result<Self, String> + Send + Sync + 'static) -> Self {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
-    /// Its hosts, in their order.
+    /// Returns the hosts in order.
     pub fn hosts(&self) -> impl Iterator<Item = &PgConnectOptions> {
         self.hosts.iter()
     }
 
-    /// The database and its hosts, for people.
+    /// Returns the database and its hosts, for messages.
     pub fn description(&self) -> String {
         let database = self.hosts.first().map_or("", |host| host.get_database().unwrap_or_else(|| host.get_username()));
         let hosts: Vec<String> = if let [host] = &self.hosts[..] {
@@ -92,7 +92,7 @@ impl Target {
         format!("the database {database} at {}", hosts.join(", "))
     }
 
-    /// What each host is, for people who look for what is wrong.
+    /// Returns the state of each host, for `compliance doctor`.
     pub async fn states(&self) -> Vec<(String, HostState)> {
         let states = self.hosts.iter().map(|host| async {
             let asked = async { self.takes_writes(&mut self.connect(host).await?).await };
@@ -106,7 +106,7 @@ impl Target {
         join_all(states).await
     }
 
-    /// The database as its URL names it now. If that cannot be read or used, nothing changes.
+    /// Reads the URL again. Returns the same target if it cannot be read or used.
     pub(super) fn latest(self) -> Self {
         match self.reread() {
             None => self,
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// The URL as it is now, if it has changed. Fails if it cannot be read.
+    /// Reads the URL again. Returns `None` if it has not changed.
     pub(super) fn reread(&self) -> Option<Result<Self, String>> {
         let source = self.source.as_ref()?;
         match source() {
@@ -128,20 +128,21 @@ impl Target {
         }
     }
 
-    /// How long a connection to one host may take.
+    /// Connects to a host within the connect timeout.
     pub(super) async fn connect(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
         let connecting = PgConnection::connect_with(host);
         timeout(self.connect_timeout, connecting).await.unwrap_or_else(|_| Err(silence()))
     }
 
-    /// Connects to the first host that serves. If several take writes, as after a fail-over that the former primary survived, it
-    /// is the one of the latest timeline.
+    /// Connects to the first host that serves.
+    ///
+    /// Several hosts can take writes after a fail-over that the former primary survived. Then the latest timeline decides.
     pub(super) async fn first(&self) -> Result<(&PgConnectOptions, PgConnection), DatabaseError> {
         let mut failures = Vec::new();
         for (index, host) in self.hosts.iter().enumerate() {
             match self.connect_to_writer(host).await {
                 Ok(connection) => {
-                    // They have as long as the first one: a busy server that was promoted must not lose to its former primary.
+                    // Other hosts have the same time: a busy new primary must not lose to its former primary.
                     let others = self.hosts[index + 1..]
                         .iter()
                         .map(|host| async move { Some((self.connect_to_writer(host).await.ok()?, host)) });
@@ -185,13 +186,14 @@ impl From<PgConnectOptions> for Target {
 
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The options hold a password.
+        // The options contain a password.
         f.debug_tuple("Target").field(&self.description()).finish()
     }
 }
 
-/// Of servers that take writes, the one of the latest timeline: a standby begins a new one when it is promoted. Each is asked for at
-/// most `limit`.
+/// Returns the server with the latest timeline among servers that take writes.
+///
+/// A standby begins a new timeline when it is promoted. Each server has the time `limit` to respond.
 pub(super) async fn latest_of<T>(
     first: (PgConnection, T),
     others: impl Iterator<Item = (PgConnection, T)>,
@@ -206,18 +208,18 @@ pub(super) async fn latest_of<T>(
         }
     }
     if of_latest.is_some() {
-        tracing::warn!("several hosts of the database take writes: the one of the latest timeline is used");
+        tracing::warn!("several hosts of the database take writes: the host with the latest timeline is used");
     }
     latest
 }
 
-/// 0 if it is not known within `limit`.
+/// Returns 0 if the server does not respond in time.
 async fn timeline(connection: &mut PgConnection, limit: Duration) -> i32 {
     let asked = sqlx::raw_sql(TIMELINE).fetch_one(connection);
     timeout(limit, asked).await.ok().and_then(|asked| asked.ok()?.try_get(0).ok()).unwrap_or_default()
 }
 
-/// The history that a server continues.
+/// History that a server continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct History {
     cluster: i64,
@@ -225,26 +227,26 @@ pub(super) struct History {
 }
 
 impl History {
-    /// The history of a server. `None` if the server does not tell, as when the role may not ask. Fails if it does not respond.
+    /// Reads the history of a server. Returns `None` if the role may not read it.
     pub(super) async fn of(connection: &mut PgConnection) -> Result<Option<Self>, sqlx::Error> {
         let asked = timeout(CHECK_TIMEOUT, sqlx::raw_sql(HISTORY).fetch_one(connection)).await;
         match asked.unwrap_or_else(|_| Err(silence())) {
             Ok(row) => Ok(Some(Self { cluster: row.try_get(0)?, timeline: row.try_get(1)? })),
             Err(error) if is_disconnected(&error) => Err(error),
             Err(error) => {
-                tracing::debug!("the timeline of the database is not known: {error}");
+                tracing::debug!("the timeline of the database cannot be read: {error}");
                 Ok(None)
             }
         }
     }
 
-    /// Whether it ended where another one began: a standby was promoted since.
+    /// Returns whether a standby was promoted since.
     pub(super) fn is_before(self, other: Self) -> bool {
         self.cluster == other.cluster && self.timeline < other.timeline
     }
 }
 
-/// Why a host cannot be used.
+/// Returns the error of a host that cannot be used.
 fn unreachable(host: &PgConnectOptions, source: sqlx::Error) -> DatabaseError {
     if pooler::refuses_parameter(&source) {
         return DatabaseError::Parameter { host: name(host), source };

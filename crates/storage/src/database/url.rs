@@ -1,4 +1,4 @@
-//! The URL of a database, which may hold a password: one host or several, and parameters. One without an effect is refused.
+//! Database URLs: hosts and parameters. A parameter without effect is an error.
 
 use std::{borrow::Cow, str::FromStr as _, time::Duration};
 
@@ -15,7 +15,7 @@ const MAX_HOSTS: usize = 16;
 const MAX_CONNECT_SECONDS: u64 = 300;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
-/// Parameters that go to each host as they are.
+/// Parameters that are passed on for each host.
 const PASSED: [&str; 14] = [
     "application_name",
     "dbname",
@@ -32,7 +32,7 @@ const PASSED: [&str; 14] = [
     "sslrootcert",
     "user",
 ];
-/// What the service decides about each connection.
+/// Parameters that the service sets itself.
 const DECIDED: [&str; 6] = [
     "keepalives",
     "keepalives_count",
@@ -42,16 +42,16 @@ const DECIDED: [&str; 6] = [
     "tcp_user_timeout",
 ];
 
-/// Reads a `postgres://` URL. Errors name parameters without their values: that of a misspelt `password` is one.
+/// Parses a `postgres://` URL. Errors do not contain values: a misspelt `password` would have one.
 pub fn target(url: &str) -> Result<Target, DatabaseError> {
     read(url).map_err(DatabaseError::Url)
 }
 
 fn read(url: &str) -> Result<Target, String> {
-    // sqlx takes any scheme. In `user:password@host`, the scheme is the user, and the name of the database has the password.
+    // sqlx accepts any scheme. In `user:password@host`, the user would be the scheme, and the database name would have the password.
     let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).ok_or("it must begin with postgres://")?;
     if rest.contains('#') {
-        return Err("it has a #, which ends a URL: write %23".to_owned());
+        return Err("it contains #, which ends a URL: write %23".to_owned());
     }
     let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, path) = before.split_at(before.find('/').unwrap_or(before.len()));
@@ -59,7 +59,7 @@ fn read(url: &str) -> Result<Target, String> {
     let parameters = Parameters::read(query)?;
     let user = user.map_or_else(String::new, |user| format!("{user}@"));
     let urls: Vec<String> = match &parameters.hosts {
-        // A user needs a host beside it; the parameter replaces it.
+        // A user needs a host in the URL. The parameter replaces this host.
         Some(hosts) => hosts.iter().map(|host| (format!("{user}localhost"), Some(host))).collect(),
         None => named.split(',').map(|host| (format!("{user}{host}"), None)).collect::<Vec<_>>(),
     }
@@ -73,10 +73,10 @@ fn read(url: &str) -> Result<Target, String> {
     if parameters.ports.len() > 1 && parameters.ports.len() != urls.len() {
         return Err(format!("it has {} ports for {} hosts", parameters.ports.len(), urls.len()));
     }
-    // sqlx logs parameters that it ignores with their values.
+    // sqlx logs ignored parameters with their values.
     let parse = |url: &String| with_default(NoSubscriber::default(), || PgConnectOptions::from_str(url));
     let hosts = urls.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-    // sqlx looks up the brackets of an address, too.
+    // sqlx would look up an address with its brackets.
     let bare = |host: PgConnectOptions| match host.get_host().strip_prefix('[').and_then(|host| host.strip_suffix(']'))
     {
         Some(address) => host.clone().host(address),
@@ -128,7 +128,7 @@ impl Parameters {
                 }
             }
         }
-        // No name has to be looked up then.
+        // An address needs no name lookup.
         read.hosts = addresses.or(read.hosts);
         Ok(read)
     }
@@ -142,7 +142,7 @@ impl Parameters {
         }
         if let Some(port) = self.ports.get(index).or(self.ports.first()) {
             if port.parse::<u16>().is_err() {
-                return Err("the parameter port is not a number of a port, or several, separated by commas".to_owned());
+                return Err("the parameter port must be a port number, or several separated by commas".to_owned());
             }
             parameters.append_pair("port", port);
         }
@@ -150,21 +150,21 @@ impl Parameters {
     }
 }
 
-/// Why a parameter is refused; `None` if it is not.
+/// Returns why a parameter is an error, or `None`.
 fn refusal(name: &str, value: &str) -> Option<Cow<'static, str>> {
     let reason = match (name, value) {
         ("target_session_attrs", "read-only" | "standby" | "prefer-standby") => {
-            "asks for a server that takes no writes, and the service writes: use read-write, primary or any"
+            "asks for a server that takes no writes, but the service writes: use read-write, primary or any"
         }
         ("target_session_attrs", _) => "must be read-write, primary or any",
         ("load_balance_hosts", _) => "must be disable: only one of the hosts takes writes",
-        ("gssencmode" | "channel_binding", _) => "asks for what the service cannot do: use disable or prefer",
+        ("gssencmode" | "channel_binding", _) => "is not supported: use disable or prefer",
         ("sslrootcert" | "ssl-root-cert" | "ssl-ca", "system") => {
             "must be a file of authorities in PEM, such as /etc/ssl/certs/ca-certificates.crt"
         }
-        (name, _) if DECIDED.contains(&name) => "has no effect: the service decides it",
+        (name, _) if DECIDED.contains(&name) => "has no effect, because the service sets it itself",
         (name, _) if PASSED.contains(&name) || name.starts_with("options[") => return None,
-        _ => "is not known and would have no effect: correct or remove it",
+        _ => "is unknown and would have no effect: correct or remove it",
     };
     Some(reason.into())
 }
@@ -214,17 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_refused_with_the_reason() {
+    fn a_parameter_without_effect_is_an_error_with_the_reason() {
         for (url, reason) in [
             ("user:password@host", "postgres://"),
-            ("postgres://h/d?pasword=hidden", "the parameter pasword is not known"),
+            ("postgres://h/d?pasword=hidden", "the parameter pasword is unknown"),
             ("postgres://h/d?target_session_attrs=standby", "the service writes"),
             ("postgres://h/d?target_session_attrs=best", "must be read-write"),
             ("postgres://h/d?load_balance_hosts=random", "must be disable"),
             ("postgres://h/d?connect_timeout=0", "from 1 to"),
             ("postgres://h/d?connect_timeout=soon", "from 1 to"),
-            ("postgres://h/d?statement-cache-capacity=0", "the service decides it"),
-            ("postgres://h/d?keepalives_idle=9", "the service decides it"),
+            ("postgres://h/d?statement-cache-capacity=0", "the service sets it itself"),
+            ("postgres://h/d?keepalives_idle=9", "the service sets it itself"),
             ("postgres://h/d?channel_binding=require", "use disable or prefer"),
             ("postgres://h/d?sslmode=never", "ssl_mode"),
             ("postgres://h/d?sslmode=verify-full&sslrootcert=system", "in PEM"),

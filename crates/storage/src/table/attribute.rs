@@ -1,4 +1,4 @@
-//! How an attribute of a composite type is taken from a value.
+//! Attributes of composite types, and the values that they are encoded from.
 
 use compliance_api::{
     country,
@@ -10,9 +10,9 @@ use time::{Date, OffsetDateTime};
 
 use super::encoder::{Attribute, Composite, Encoder};
 
-/// A value that an attribute of one SQL type is encoded from.
+/// A type that an attribute is encoded from.
 pub trait Sql {
-    /// The SQL type, as PostgreSQL's `format_type` writes it.
+    /// SQL type, as PostgreSQL's `format_type` writes it.
     const TYPE: &'static str;
 }
 
@@ -37,7 +37,7 @@ sql! {
 }
 
 impl<T: 'static> Attribute<T> {
-    /// A number, a flag, a timestamp or a day.
+    /// An attribute with a number, a flag, a timestamp or a day.
     pub fn scalar<V: Sql + for<'q> Encode<'q, Postgres>>(
         name: &'static str,
         value: impl Fn(&T) -> Option<V> + Send + Sync + 'static,
@@ -46,7 +46,7 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
     }
 
-    /// A text, bytes, or a list of texts.
+    /// An attribute with a text, bytes, or a list of texts.
     pub fn borrowed<V: Sql + ?Sized + 'static>(
         name: &'static str,
         value: impl Fn(&T) -> Option<&V> + Send + Sync + 'static,
@@ -58,7 +58,7 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
     }
 
-    /// A list of values of another composite type.
+    /// An attribute with a list of another composite type.
     pub fn composites<U: 'static>(
         name: &'static str,
         composite: &'static Composite<U>,
@@ -68,8 +68,9 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: format!("{}[]", composite.name).into(), write: Box::new(write) }
     }
 
-    /// A field of a record, of the type of its column. An empty text or list is null. A name of a vocabulary has an ID
-    /// that the record does not know: it is to be given as a [`scalar`](Self::scalar).
+    /// An attribute with a field of a record. An empty text or list is null.
+    ///
+    /// Returns `None` for a name of a vocabulary, whose ID the record does not have. Use [`scalar`](Self::scalar) with the ID.
     pub fn field<R: 'static>(
         field: &'static RecordField<R>,
         record: impl Fn(&T) -> &R + Send + Sync + 'static,

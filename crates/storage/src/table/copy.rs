@@ -1,4 +1,4 @@
-//! Rows that are copied into a table, in the binary format of PostgreSQL's `COPY`.
+//! Rows for PostgreSQL's `COPY`, in its binary format.
 
 use sqlx::{error::BoxDynError, postgres::PgArgumentBuffer};
 
@@ -8,12 +8,12 @@ use crate::limits::COPY_PART;
 
 /// The signature of the format, no flags, and no extension of the header.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// What stands in place of the number of columns after the last row.
+/// Replaces the number of columns after the last row.
 const END: i16 = -1;
 
-/// Rows to be copied, encoded in parts: each is a company, an ID, and a value with the other columns.
+/// Rows that are encoded in parts. Each has a company, an ID, and a value with the other columns.
 pub struct Rows<'r, T, I> {
-    /// The `COPY` statement.
+    /// `COPY` statement.
     pub statement: String,
     attributes: Vec<&'r Attribute<T>>,
     pending: I,
@@ -22,7 +22,7 @@ pub struct Rows<'r, T, I> {
 }
 
 impl<'r, T: 'static, I: Iterator<Item = ([i64; 2], &'r T)>> Rows<'r, T, I> {
-    /// Each attribute is the column of its name. Other columns are null.
+    /// Copies rows into a table. Each attribute is the column of its name, and other columns are null.
     pub fn new(table: &str, attributes: Vec<&'r Attribute<T>>, rows: I) -> Self {
         let names: String = attributes.iter().flat_map(|attribute| [", ", attribute.name]).collect();
         let statement = format!("copy {table} (company_id, id{names}) from stdin (format binary)");
@@ -31,12 +31,12 @@ impl<'r, T: 'static, I: Iterator<Item = ([i64; 2], &'r T)>> Rows<'r, T, I> {
         Self { statement, attributes, pending: rows, buffer, is_complete: false }
     }
 
-    /// The next part of what is sent, after which the part before is no longer needed. `None` at the end.
+    /// Returns the next part, in the same buffer as the part before. `None` at the end.
     pub fn next_part(&mut self) -> Result<Option<&[u8]>, sqlx::Error> {
         if self.is_complete {
             return Ok(None);
         }
-        // The first part has the header.
+        // The first part begins with the header, which is already in the buffer.
         if self.buffer.len() > HEADER.len() {
             self.buffer.clear();
         }

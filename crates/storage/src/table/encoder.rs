@@ -1,5 +1,4 @@
-//! Composite types of the database, and the encoding of values as them: attribute by attribute, in the order that the database's
-//! catalogue gives them, by name.
+//! Encoding of values as composite types. The database's catalogue decides the order of attributes, and their names identify them.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -16,40 +15,40 @@ use sqlx::{
 
 use crate::limits::SAMPLE;
 
-/// Encodes the attribute of a value.
+/// Encodes one attribute of a value.
 type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Send + Sync>;
 
-/// An attribute of the composite type that values of type `T` are sent as.
+/// An attribute of a composite type for values of type `T`.
 pub struct Attribute<T> {
-    /// Its name.
+    /// Name of the attribute.
     pub name: &'static str,
-    /// The type, as PostgreSQL's `format_type` writes it.
+    /// SQL type, as PostgreSQL's `format_type` writes it.
     pub(super) sql_type: Cow<'static, str>,
     pub(super) write: Write<T>,
 }
 
-/// A composite type of the database, and how values of type `T` are sent as it.
+/// A composite type of the database, for values of type `T`.
 pub struct Composite<T> {
     pub(super) name: &'static str,
-    /// The attributes that the program knows.
+    /// Attributes that the program knows.
     pub attributes: Vec<Attribute<T>>,
 }
 
-/// The layouts of the composite types that batches are sent as.
+/// Layouts of composite types, by name.
 #[derive(Debug, Default)]
 pub struct Layouts(pub(super) HashMap<&'static str, Layout>);
 
-/// The attributes of one type, in the order that the database has them.
+/// Attributes of a type, in the order of the database.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) oid: Oid,
     pub(super) array_oid: Oid,
-    /// The type of each, and its index among the attributes that the program knows; `None` if it does not know it.
+    /// Type of each attribute, and its index among the attributes that the program knows.
     pub(super) attributes: Vec<(Oid, Option<usize>)>,
 }
 
 impl<T: 'static> Composite<T> {
-    /// The type of a name. The order of the attributes has no meaning.
+    /// Creates a type. The order of the attributes has no meaning.
     pub fn new(name: &'static str, attributes: impl IntoIterator<Item = Attribute<T>>) -> Self {
         Self { name, attributes: attributes.into_iter().collect() }
     }
@@ -62,7 +61,7 @@ pub(super) struct Encoder<'b> {
 }
 
 impl Encoder<'_> {
-    /// A value with its length before it; null if it is absent.
+    /// Writes a value after its length, or null.
     pub(super) fn value<'q, V: Encode<'q, Postgres>>(&mut self, value: Option<V>) -> Result<(), BoxDynError> {
         match value {
             None => {
@@ -70,13 +69,13 @@ impl Encoder<'_> {
                 Ok(())
             }
             Some(value) => self.with_length(|encoder| {
-                // Nothing that is encoded here is null by itself.
+                // No value that is encoded here can be null.
                 value.encode_by_ref(encoder.buffer).map(|_| ())
             }),
         }
     }
 
-    /// An array of a composite type with its length before it.
+    /// Writes an array of a composite type after its length.
     pub(super) fn array<U: 'static>(
         &mut self,
         composite: &'static Composite<U>,
@@ -105,7 +104,7 @@ impl Encoder<'_> {
         let (start, count) = (self.buffer.len(), values.len());
         for (index, value) in values.enumerate() {
             if index == SAMPLE {
-                // What grows by doubling is copied again and again, into pages that the system has to clear.
+                // A buffer that grows by doubling is copied several times, into pages that the system must clear.
                 let each = (self.buffer.len() - start) / SAMPLE;
                 self.buffer.reserve(each * (count - SAMPLE) * 9 / 8);
             }
@@ -115,7 +114,7 @@ impl Encoder<'_> {
                     encoder.oid(*type_oid);
                     match known.and_then(|index| composite.attributes.get(index)) {
                         Some(known) => (known.write)(value, encoder)?,
-                        // A later version of the service added it.
+                        // A later version of the service has added this attribute.
                         None => encoder.value(None::<i64>)?,
                     }
                 }
@@ -158,7 +157,7 @@ pub struct Batch<'r, T: 'static, V> {
 }
 
 impl<T, V> Type<Postgres> for Batch<'_, T, V> {
-    /// The type is known by its OID alone, which [`Encode::produces`] has.
+    /// The type has only an OID, which [`Encode::produces`] returns.
     fn type_info() -> PgTypeInfo {
         PgTypeInfo::with_oid(Oid(0))
     }

@@ -1,4 +1,4 @@
-//! What this version of the service expects of the database's tables and input types, and how it differs.
+//! Tables and input types that this version of the service expects, and how the database differs.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -9,11 +9,11 @@ use sqlx::{PgPool, postgres::types::Oid};
 use super::{Composite, Layouts, encoder::Layout};
 use crate::error::is_stale;
 
-/// The tables and input types that the service expects.
+/// Tables and input types that the service expects.
 #[derive(Clone, Debug, Default)]
 pub struct Expected(Vec<Relation>);
 
-/// A table or a composite type: its columns or attributes, each with its type.
+/// A table or composite type, with the type of each column or attribute.
 #[derive(Clone, Debug)]
 struct Relation {
     kind: &'static str,
@@ -21,13 +21,13 @@ struct Relation {
     attributes: Vec<(&'static str, Cow<'static, str>)>,
 }
 
-/// The database does not have the tables and input types that this version of the service works with.
+/// Error of a database without the expected tables and input types.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The catalogue cannot be read.
     #[error("cannot read the database's catalogue: {0}")]
     Catalogue(#[from] sqlx::Error),
-    /// A table or type differs; each difference is named.
+    /// Tables or types differ, as the list says.
     #[error("the database's schema is not the one that this version works with: {}", .0.join("; "))]
     Differs(Vec<String>),
 }
@@ -45,7 +45,7 @@ struct AttributeRow {
 }
 
 impl Expected {
-    /// With the columns of a record.
+    /// Adds the columns of a record.
     #[must_use]
     pub fn record<R: Record>(mut self) -> Self {
         for column in R::FIELDS.iter().map(|field| field.column).filter(|column| !column.table.is_empty()) {
@@ -54,7 +54,7 @@ impl Expected {
         self
     }
 
-    /// With the attributes of an input type.
+    /// Adds the attributes of an input type.
     #[must_use]
     pub fn composite<T>(mut self, composite: &Composite<T>) -> Self {
         for attribute in &composite.attributes {
@@ -74,7 +74,7 @@ impl Expected {
         }
     }
 
-    /// Reads the layouts of the types. Fails if a table or type is not as expected.
+    /// Reads the layouts of the types. Fails if a table or type differs.
     async fn check(&self, pool: &PgPool) -> Result<Layouts, SchemaError> {
         let names: Vec<&str> = self.0.iter().map(|relation| relation.name).collect();
         let rows: Vec<AttributeRow> = sqlx::query_as(ATTRIBUTES).bind(names).fetch_all(pool).await?;
@@ -100,7 +100,7 @@ impl Expected {
     }
 }
 
-/// The layouts of the input types of a database, read at start and again when a type changed under the service.
+/// Layouts of a database's input types, read at start and after a type has changed.
 #[derive(Debug)]
 pub struct Inputs {
     pool: PgPool,
@@ -115,33 +115,34 @@ impl Inputs {
         Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
     }
 
-    /// The same of another node of the database, where types have other numbers.
+    /// Does the same on another node, where types have other OIDs.
     pub async fn at_node(&self, pool: &PgPool) -> Result<Self, SchemaError> {
         Self::open(pool, self.expected.clone()).await
     }
 
-    /// The input types, as the database has them.
+    /// Returns the current layouts.
     pub fn layouts(&self) -> Arc<Layouts> {
         Arc::clone(&self.layouts.read())
     }
 
-    /// Reads the layouts again if `error` says that a value has other attributes than its type (`datatype_mismatch`), or that its type
-    /// is gone. Returns whether it did: then nothing was written, and the write can run again.
+    /// Reads the layouts again after an error that a changed type causes. Returns whether the write can run again.
+    ///
+    /// Such an error says that a value does not match its type (`datatype_mismatch`), or that the type is gone. Nothing was written then.
     pub async fn changed(&self, error: &sqlx::Error) -> bool {
         let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
         (code.is_some_and(|code| code == "42804") || is_stale(error)) && self.reread().await
     }
 
-    /// Reads the layouts again. Returns whether the database has what is expected.
+    /// Reads the layouts again. Returns whether the database is as expected.
     pub async fn reread(&self) -> bool {
-        tracing::info!("the database's input types have changed; their attributes are read again");
+        tracing::info!("the database's input types have changed, so their attributes are read again");
         match self.expected.check(&self.pool).await {
             Ok(layouts) => {
                 *self.layouts.write() = Arc::new(layouts);
                 true
             }
             Err(changed) => {
-                tracing::error!("the database has changed under the service: {changed}");
+                tracing::error!("the database has changed while the service runs: {changed}");
                 false
             }
         }

@@ -1,4 +1,4 @@
-//! Rows as records: each field is read from the column of its name.
+//! Decoding of rows as records. Each field is read from the column of its name.
 
 use compliance_api::{
     country,
@@ -15,18 +15,18 @@ use time::OffsetDateTime;
 use super::sql::own_name_column;
 use crate::vocabulary;
 
-/// Microseconds from the year 2000 to the first instant of the year 1, and to the end of 9999, UTC.
+/// Years 1 to 9999, as microseconds since the year 2000, UTC.
 const SHOWN: std::ops::Range<i64> = -63_082_281_600_000_000..252_455_616_000_000_000;
 
-/// Where the fields of a record are in the rows of a statement.
+/// Positions of a record's fields in the rows of a statement.
 pub struct Reader<R: Record> {
     columns: Vec<ReadColumn<R>>,
 }
 
-/// How a record of one kind is read from a row: with a [`Reader`], and with what the statement adds.
+/// Decodes a record from a row, with a [`Reader`] and what the statement adds.
 pub type Read<R> = fn(&Reader<R>, &PgRow) -> Result<R, sqlx::Error>;
 
-/// Reads the records of rows of one statement: its columns are looked up by name, once.
+/// Decodes all rows of a statement, whose columns are looked up by name once.
 pub fn read_all<'r, R: Record, T>(
     rows: impl IntoIterator<Item = &'r PgRow>,
     read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
@@ -37,16 +37,16 @@ pub fn read_all<'r, R: Record, T>(
     std::iter::once(first).chain(rows).map(|row| read(&reader, row)).collect()
 }
 
-/// A field, and the ordinals of its columns in the rows of the statement.
+/// A field, and the ordinals of its columns.
 struct ReadColumn<R: 'static> {
     field: &'static RecordField<R>,
     ordinal: usize,
-    /// Of a name of a vocabulary: the column of the company's own name.
+    /// For a name of a vocabulary: the column with the company's own name.
     own_name: usize,
 }
 
 impl<R: Record> Reader<R> {
-    /// Looks up the columns of the statement that returned `row`, by name.
+    /// Looks up the columns of `row` by name.
     pub fn new(row: &PgRow) -> Result<Self, sqlx::Error> {
         let column = |field: &'static RecordField<R>| {
             let ordinal = ordinal(field, row, field.name, compatible(field))?;
@@ -59,7 +59,7 @@ impl<R: Record> Reader<R> {
         Ok(Self { columns: R::FIELDS.iter().map(column).collect::<Result<_, _>>()? })
     }
 
-    /// The record of a row.
+    /// Decodes a row.
     pub fn read(&self, row: &PgRow) -> Result<R, sqlx::Error> {
         let mut record = R::default();
         for column in &self.columns {
@@ -71,14 +71,14 @@ impl<R: Record> Reader<R> {
 
 type Compatible = fn(&PgTypeInfo) -> bool;
 
-/// The types from which a field is read.
+/// Returns which column types a field can be read from.
 fn compatible<R>(field: &RecordField<R>) -> Compatible {
     match (&field.access, field.column.form) {
         (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => String::compatible,
         (Access::Text { .. }, StoredAs::Name(_)) => i32::compatible,
         (Access::Text { .. }, StoredAs::CountryCode | StoredAs::CountryName)
         | (Access::Integer { .. }, StoredAs::CountryNumber) => i16::compatible,
-        // A number is no text.
+        // A text field cannot be read from a number.
         (Access::Text { .. }, StoredAs::CountryNumber) => |_| false,
         (Access::Integer { .. }, _) if field.column.sql_type == "integer" => i32::compatible,
         (Access::Text { .. }, StoredAs::Revision) | (Access::Integer { .. }, _) => i64::compatible,
@@ -88,14 +88,14 @@ fn compatible<R>(field: &RecordField<R>) -> Compatible {
     }
 }
 
-/// The ordinal of a column of a field. Its values are decoded without a check of their type, so the type is checked here.
+/// Returns the ordinal of a field's column. Checks its type once, so values are decoded without a check.
 fn ordinal<R>(field: &RecordField<R>, row: &PgRow, name: &str, compatible: Compatible) -> Result<usize, sqlx::Error> {
     let column = row.try_column(name)?;
     if compatible(column.type_info()) {
         return Ok(column.ordinal());
     }
     let (found, expected) = (column.type_info().name(), field.column.sql_type);
-    let source = format!("{name} is {found}, which does not hold what is stored as {expected}");
+    let source = format!("{name} is {found}, and cannot have a value that is stored as {expected}");
     Err(sqlx::Error::ColumnDecode { index: field.name.to_owned(), source: source.into() })
 }
 
@@ -140,12 +140,12 @@ impl<R> ReadColumn<R> {
     }
 }
 
-/// An instant as a message has it; records hold whole seconds.
-pub fn timestamp(instant: OffsetDateTime) -> Timestamp {
-    Timestamp { seconds: instant.unix_timestamp(), nanos: 0 }
+/// Converts a timestamp to a message. Records have whole seconds.
+pub fn timestamp(timestamp: OffsetDateTime) -> Timestamp {
+    Timestamp { seconds: timestamp.unix_timestamp(), nanos: 0 }
 }
 
-/// An instant of the years 1 to 9999; any other, as `infinity`, is read as none.
+/// A timestamp of the years 1 to 9999. Others, such as `infinity`, are read as `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown(pub Option<OffsetDateTime>);
 
@@ -163,7 +163,7 @@ impl PgHasArrayType for Shown {
 
 impl<'r> Decode<'r, Postgres> for Shown {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
-        // sqlx panics if the instant is none of its own.
+        // sqlx panics on a timestamp outside of its range.
         if value.format() == PgValueFormat::Binary {
             let microseconds = i64::from_be_bytes(value.as_bytes()?.try_into()?);
             if !SHOWN.contains(&microseconds) {
@@ -174,7 +174,7 @@ impl<'r> Decode<'r, Postgres> for Shown {
     }
 }
 
-/// A date as PostgreSQL writes it, if it is one of the years 1 to 9999.
+/// Returns a date as PostgreSQL writes it, if it is in the years 1 to 9999.
 pub fn shown_date(text: String) -> Option<String> {
     Some(text).filter(|text| text.len() == "YYYY-MM-DD".len())
 }

@@ -4,27 +4,29 @@ use compliance_api::record::{Record, StoredAs};
 
 use crate::vocabulary::own_name;
 
-/// The names of a record's columns, separated by commas.
+/// Returns the names of a record's columns, separated by commas.
 pub fn names<R: Record>() -> String {
     list(R::FIELDS.iter().map(|field| field.column.name.to_owned()))
 }
 
-/// The same columns of a relation, in the same order.
+/// Returns the same columns of a relation, in the same order.
 pub fn values<R: Record>(relation: &str) -> String {
     list(R::FIELDS.iter().map(|field| format!("{relation}.{}", field.column.name)))
 }
 
-/// `the new value if its bit is in the mask, else the old one, as column`, for every column. An old date that no text shows is null.
+/// Returns for each column the new value if its bit is in the mask, and otherwise the old value.
+///
+/// An old date outside of the years 1 to 9999 becomes null.
 pub fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
-        let kept = format!("{old}.{column}");
-        let kept = if field.column.form == StoredAs::Date { format!("shown({kept})") } else { kept };
-        format!("case when {mask} & {bit} <> 0 then {new}.{column} else {kept} end as {column}")
+        let old_value = format!("{old}.{column}");
+        let old_value = if field.column.form == StoredAs::Date { format!("shown({old_value})") } else { old_value };
+        format!("case when {mask} & {bit} <> 0 then {new}.{column} else {old_value} end as {column}")
     }))
 }
 
-/// Whether a new value whose bit is in the mask differs from the old one.
+/// Returns a condition: a new value whose bit is in the mask differs from the old value.
 pub fn differs<R: Record>(mask: &str, new: &str, old: &str) -> String {
     let differs = R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
@@ -33,13 +35,14 @@ pub fn differs<R: Record>(mask: &str, new: &str, old: &str) -> String {
     format!("({})", differs.collect::<Vec<_>>().join(" or "))
 }
 
-/// `column = excluded.column`, for every column: what an insert does where the record exists.
+/// Returns `column = excluded.column` for each column, for an insert of a record that exists.
 pub fn replacements<R: Record>() -> String {
     list(R::FIELDS.iter().map(|field| format!("{0} = excluded.{0}", field.column.name)))
 }
 
-/// What is selected to read a record of a company, which is given as SQL, with a [`Reader`](super::Reader): every field
-/// under its own name. `aliases` are those of the tables, `computed` the expressions of fields that no column holds.
+/// Returns the select list for a [`Reader`](super::Reader): each field under its own name.
+///
+/// `company` is SQL, `aliases` are the aliases of tables, and `computed` are expressions for fields without a column.
 pub fn selection<R: Record>(company: &str, aliases: &[(&str, &str)], computed: &[(&str, &str)]) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (name, column) = (field.name, field.column);
@@ -58,7 +61,7 @@ pub fn selection<R: Record>(company: &str, aliases: &[(&str, &str)], computed: &
     }))
 }
 
-/// The column with a company's own name of the ID that the column `name` has.
+/// Returns the column with the company's own name for the ID in the column `name`.
 pub(super) fn own_name_column(name: &str) -> String {
     format!("own_{name}")
 }

@@ -178,7 +178,7 @@ mod tests {
         drop(permits);
         assert!(futures::poll!(later.as_mut()).is_pending());
         drop(waiting.await);
-        later.await.unwrap();
+        drop(later.await.unwrap());
     }
 
     #[tokio::test]

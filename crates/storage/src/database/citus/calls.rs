@@ -1,7 +1,6 @@
-//! How a statement of one company runs on Citus: within a function that Citus executes on the node of the company's records.
+//! Statements of one company on Citus: a session sends the call of a function instead, which Citus runs on the company's node.
 //!
-//! There it names the shards themselves, so that it is planned and run as on plain PostgreSQL. The statements stay as they are: a
-//! session replaces those that have a function when it sends them.
+//! The function names the shards, so its statement is planned and run as on plain PostgreSQL.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,28 +20,28 @@ use crate::{
     error::is_disconnected,
 };
 
-/// The functions that run statements, by the statement. None on plain PostgreSQL.
+/// Functions by the statement that they run. Empty on plain PostgreSQL.
 #[derive(Debug, Default)]
 pub(in crate::database) struct Calls(HashMap<&'static str, Function>);
 
-/// What Citus must know of a statement.
+/// Parameters of a call in addition to those of its statement.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::database) struct Scope {
-    /// The company, for a statement that has an array of companies.
+    /// The company, for a statement with an array of companies.
     pub company_id: i64,
-    /// How many records of a kind the statement may create. Their IDs are drawn before, since nodes have sequences of their own.
+    /// Number of records of a kind that the statement may create. Their IDs are drawn before, because each node has its own sequences.
     pub new_records: usize,
-    /// How long the statement waits for each lock on the node.
+    /// Lock timeout on the node.
     pub lock_timeout: &'static str,
 }
 
-/// A connection for a statement.
+/// A connection that sends one statement.
 #[derive(Debug)]
 pub struct Session<'c> {
     connection: &'c mut PgConnection,
     calls: &'c Calls,
     scope: Scope,
-    /// Of the coordinator, which has the sequences, if the connection is to a node.
+    /// For a connection to a node: the coordinator, which has the sequences.
     coordinator: Option<&'c Arc<Pool>>,
 }
 
@@ -51,7 +50,7 @@ impl Calls {
         Self(functions(schema).map(|function| (function.statement, function)).collect())
     }
 
-    /// Whether this is plain PostgreSQL.
+    /// Returns whether this is plain PostgreSQL.
     pub(in crate::database) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -62,18 +61,18 @@ impl<'c> Session<'c> {
         Self { connection, calls, scope, coordinator: None }
     }
 
-    /// For a connection to a node.
+    /// Sets the coordinator, for a connection to a node.
     pub(in crate::database) fn at_node(self, coordinator: &'c Arc<Pool>) -> Self {
         Self { coordinator: Some(coordinator), ..self }
     }
 
-    /// For a statement that may create so many records of a kind.
+    /// Sets how many records of a kind the statement may create.
     #[must_use]
     pub fn creating(self, new_records: usize) -> Self {
         Self { scope: Scope { new_records, ..self.scope }, ..self }
     }
 
-    /// The statement with its arguments, or the call that replaces it.
+    /// Returns the statement with its arguments, or the call that replaces it.
     async fn sent<'q>(
         &mut self,
         mut query: impl Execute<'q, Postgres>,
@@ -88,7 +87,7 @@ impl<'c> Session<'c> {
         arguments.add(self.scope.lock_timeout).map_err(sqlx::Error::Encode)?;
         if !function.sequences.is_empty() {
             let mut first: Vec<i64> = Vec::new();
-            // An update has the IDs.
+            // An update brings the IDs.
             if self.scope.new_records > 0 {
                 let draw = sqlx::query_as("select draw_ids($1, $2)").bind(&function.sequences);
                 let draw = draw.bind(self.scope.new_records as i64);
@@ -102,13 +101,13 @@ impl<'c> Session<'c> {
         Ok((function.call.into_sql_str(), Some(arguments)))
     }
 
-    /// The rows of a statement.
+    /// Returns the rows of a statement.
     pub async fn rows<'q>(mut self, query: impl Execute<'q, Postgres>) -> Result<Vec<PgRow>, sqlx::Error> {
         let statement = self.sent(query).await?;
         self.connection.fetch_all(statement).await
     }
 
-    /// What the rows of a statement hold.
+    /// Returns the decoded rows of a statement.
     pub async fn fetch_all<'q, T: for<'r> FromRow<'r, PgRow>>(
         self,
         query: impl Execute<'q, Postgres>,
@@ -116,7 +115,7 @@ impl<'c> Session<'c> {
         self.rows(query).await?.iter().map(T::from_row).collect()
     }
 
-    /// The rows of a statement, one by one.
+    /// Returns the rows of a statement one by one.
     pub fn stream<'q: 'c, E: 'q + Execute<'q, Postgres>>(
         mut self,
         query: E,
@@ -129,7 +128,7 @@ impl<'c> Session<'c> {
     }
 }
 
-/// An error of the coordinator says nothing about the node.
+/// Replaces a lost connection to the coordinator, which says nothing about the node.
 fn without_node(error: sqlx::Error) -> sqlx::Error {
     if is_disconnected(&error) { sqlx::Error::PoolTimedOut } else { error }
 }

@@ -276,7 +276,7 @@ mod tests {
     use sqlx::migrate::Migrator;
 
     use super::{VARIABLES, body_on_shards, on_shards};
-    use crate::{Schema, template::fill};
+    use crate::Schema;
 
     const SCHEMA: Schema = Schema {
         migrations: Migrator::DEFAULT,

@@ -1,8 +1,7 @@
-//! Connections to the nodes of Citus.
+//! Connections to the Citus nodes.
 //!
-//! The coordinator plans each call again and copies its rows, which takes longer than the statement itself. So reads by key, pages
-//! and coalesced writes call the function on the node that has the company's records, as long as this node can be reached from here.
-//! Otherwise they go through the coordinator, as all other statements do.
+//! The coordinator plans each call again and copies its rows, which takes longer than the statement itself. So reads by key, pages and
+//! coalesced writes call the function on the company's node if it can be reached. All other statements go through the coordinator.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,33 +15,31 @@ use tokio::{
 };
 
 use crate::{
-    database::{
-        borrowed::fetch_all, open::Database, other_servers::probe_other, pool::Pool, pooler::Sessions, target::Target,
-    },
+    database::{borrowed::fetch_all, open::Database, pool::Pool, pooler::Sessions, probe::probe_other, target::Target},
     limits::{CHECK_INTERVAL, CHECK_TIMEOUT},
     statement::StatementContext,
 };
 
-/// The nodes by their group, as Citus knows them. Empty on plain PostgreSQL.
+/// Nodes by group. Empty on plain PostgreSQL.
 #[derive(Debug, Default)]
 pub(in crate::database) struct NodeConnections(RwLock<HashMap<i64, Arc<Pool>>>);
 
-/// The nodes that have records, with their addresses.
+/// Nodes with records, and their addresses.
 const NODES: &str = "
     select groupid::bigint, nodename, nodeport from pg_dist_node
     where groupid <> 0 and isactive and noderole = 'primary' order by groupid";
 
-/// A node's group, host and port.
+/// Group, host and port of a node.
 type Address = (i64, String, i32);
 
 impl NodeConnections {
-    /// The connections to a node, if it can be reached.
+    /// Returns the connections to a node if it responds.
     pub(in crate::database) fn get(&self, group: i64) -> Option<Arc<Pool>> {
         let node = self.0.read().get(&group).cloned();
         node.filter(|node| node.responds())
     }
 
-    /// Keeps the nodes as Citus knows them, until the task is dropped. Not behind a pooler, which may be the only path to them.
+    /// Keeps the nodes up to date, until the task is dropped. Does nothing behind a pooler, which may be the only path to them.
     pub(in crate::database) async fn watch(&self, coordinator: &Arc<Pool>, task: &Task) {
         if coordinator.shares_sessions() {
             return;
@@ -71,24 +68,24 @@ impl NodeConnections {
                     task.succeeded();
                 }
                 Ok(_) => task.succeeded(),
-                Err(error) => task.failed(format_args!("the nodes of Citus cannot be read: {error}")),
+                Err(error) => task.failed(format_args!("the Citus nodes cannot be read: {error}")),
             }
             sleep(CHECK_INTERVAL).await;
         }
     }
 }
 
-/// Connections to a node, which is not used until it is found to serve. It has the coordinator's role and password.
-/// `None` if it cannot be reached from here, or has another schema.
+/// Opens connections to a node, with the coordinator's role and password. It is not used before its first successful check.
+///
+/// Returns `None` if it cannot be reached or has another schema.
 async fn open(coordinator: &Pool, options: &PgConnectOptions, address: &Address) -> Option<(Address, Arc<Pool>)> {
     let (_, host, port) = address;
     let options = options.clone().host(host).port(u16::try_from(*port).ok()?);
     let pool = PgPoolOptions::new().max_connections(coordinator.most()).acquire_timeout(CHECK_TIMEOUT);
     let pool = pool.connect_lazy_with(options.clone());
     let inputs = coordinator.inputs.at_node(&pool).await;
-    let inputs =
-        inputs.inspect_err(|error| tracing::debug!(host, port, "a node of Citus is not used: {error}")).ok()?;
-    // A call has one company there, so it is planned once, as on plain PostgreSQL.
+    let inputs = inputs.inspect_err(|error| tracing::debug!(host, port, "a Citus node is not used: {error}")).ok()?;
+    // A call on a node has one company, so its plan is cached as on plain PostgreSQL.
     let (target, sessions) = (Target::from(options), Sessions::Own);
     let node = Database { pool, target, sessions, on_citus: false, replicas: None };
     Some((address.clone(), Pool::new(&node, Arc::new(inputs), None, false)))

@@ -1,4 +1,4 @@
-//! A configuration that is made of files, and made again when they have changed.
+//! A configuration that is read from files, and read again when they change.
 
 use std::{fmt, fs::File, io::Read as _, path::Path, sync::Arc};
 
@@ -6,19 +6,19 @@ use parking_lot::RwLock;
 
 use crate::error::TlsError;
 
-/// The largest file, in bytes.
+/// Maximum file size, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// What the files of a configuration hold, in the order in which they are read.
+/// Contents of a configuration's files, in the order of reading.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     files: Vec<Vec<u8>>,
-    /// When the first certificate of the configuration's own chain expires, in seconds since 1970.
+    /// Earliest expiry in the configuration's own certificate chain, in seconds since 1970.
     pub(crate) expires: Option<i64>,
 }
 
 impl Contents {
-    /// The bytes of a file.
+    /// Reads a file.
     pub(crate) fn read(&mut self, path: &Path) -> Result<&[u8], TlsError> {
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
@@ -27,10 +27,10 @@ impl Contents {
     }
 }
 
-/// How a configuration is made of files.
+/// Reads a configuration from files.
 type Make<C> = dyn Fn(&mut Contents) -> Result<C, TlsError> + Send + Sync;
 
-/// A configuration, and what the files held that it was made of. Clones share it.
+/// A configuration that was read from files. Clones share it.
 pub struct Reloaded<C>(Arc<Inner<C>>);
 
 struct Inner<C> {
@@ -51,13 +51,12 @@ impl<C> Reloaded<C> {
         Arc::clone(&self.0.current.read().0)
     }
 
-    /// When the certificate expires, or the first of those that lead to its authority, in seconds since 1970. `None` without
-    /// one.
+    /// Earliest expiry of the certificate or one of its issuers, in seconds since 1970. `None` without a certificate.
     pub fn expires(&self) -> Option<i64> {
         self.0.current.read().1.expires
     }
 
-    /// Reads the files again. Returns whether they have changed; fails, and keeps what it has, if they cannot be used.
+    /// Reads the files again. Returns whether they have changed. Keeps the current configuration if they cannot be used.
     pub fn reload(&self) -> Result<bool, TlsError> {
         let mut contents = Contents::default();
         let config = (self.0.make)(&mut contents)?;
