@@ -55,17 +55,19 @@ const OTHER_FLAGS: &[&str] = &[
     "--format",
 ];
 
+/// Folders that commands make.
+const MADE: &[&str] = &[".git", "compliance-data", "node_modules", "secrets", "target", "venv", "__pycache__"];
+
 /// Every file of the repository, by its path.
 fn files() -> Vec<String> {
     fn add(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let is_made = matches!(&*name, ".git" | "target" | "node_modules" | "compliance-data" | "secrets" | "venv");
-            match path.is_dir() {
-                true if is_made => {}
-                true => add(&path, files),
-                false => files.push(path),
+            if !path.is_dir() {
+                files.push(path);
+            } else if !MADE.contains(&&*name) {
+                add(&path, files);
             }
         }
     }
@@ -75,7 +77,7 @@ fn files() -> Vec<String> {
 }
 
 fn pages(files: &[String]) -> Vec<(&str, String)> {
-    let pages = files.iter().filter(|file| file.ends_with(".md"));
+    let pages = files.iter().filter(|file| Path::new(file).extension().is_some_and(|extension| extension == "md"));
     pages.map(|file| (file.as_str(), fs::read_to_string(Path::new(ROOT).join(file)).unwrap())).collect()
 }
 
