@@ -58,7 +58,7 @@ def main() -> int:
                 dates=arguments.dates,
             )
     except KeyboardInterrupt:
-        print("interrupted: run it again to go on", file=sys.stderr)
+        print("interrupted: run it again to continue", file=sys.stderr)
         return 130
     except (NotReadable, OSError) as error:
         print(error, file=sys.stderr)
@@ -107,10 +107,10 @@ def hint(error: ComplianceError, base_url: str) -> str:
     if isinstance(error, Refused):
         if error.status == TOO_MANY_ABSENT:
             return ": use --max-absent if the file is complete"
-        return ": run it again to go on" if error.status in AGAIN else ""
+        return ": run it again to continue" if error.status in AGAIN else ""
     if isinstance(error.__cause__, SSLError):
         return ""
-    return ": run it again to go on" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
+    return ": run it again to continue" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
 
 
 def report(summary: Summary, path: str, dry_run: bool, absent_status: str | None) -> int:
