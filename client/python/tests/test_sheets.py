@@ -71,7 +71,7 @@ class Sheets(unittest.TestCase):
             error.__cause__ = cause
             return error
 
-        again = ": run it again to go on"
+        again = ": run it again to continue"
         for error, expected in (
             (unavailable(requests.ConnectionError()), again),
             (unavailable(requests.Timeout()), again),

@@ -1,8 +1,8 @@
-/** What the operations have in common: what a request has, and what a response holds. */
+/** Parts that all operations share. */
 
 import { type Answer, Transport } from "./transport.js";
 
-/** What became of an item of a batch. */
+/** The result of an item of a batch. */
 export interface Result {
   /** Whether it was saved. */
   ok: boolean;
@@ -16,7 +16,7 @@ export interface Result {
 
 /** The condition of a change. */
 export interface Condition {
-  /** The etag of the record that was read. `Changed` if the record has another one now; nothing is saved then. */
+  /** The etag of the record that was read. If the record has another etag now, nothing is saved: `Changed`. */
   ifMatch?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Past {
 }
 
 export interface Paging {
-  /** Records of a request; 200, the most there can be, by default. */
+  /** Records of a request; by default 200, which is the maximum. */
   perPage?: number;
 }
 
@@ -81,7 +81,7 @@ export class Calls {
     }
   }
 
-  /** One result for each item. Without items there is nothing to send. */
+  /** Returns one result per item. Sends nothing without items. */
   protected async batch(method: string, path: string, body: unknown, count: number): Promise<Result[]> {
     const items = count === 0 ? [] : ((await this.write(method, path, body)).json as Item[]);
     return items.map(({ code, detail }) => {

@@ -22,7 +22,7 @@ export type UrlFilters = Filters<"/api/urls">;
 export type CaseFilters = Filters<"/api/cases">;
 
 export class CaseWork extends Calls {
-  /** All URLs that match the filters, by ID ascending. URLs that are added during the call come last. */
+  /** Yields all URLs that match the filters, by ascending ID. URLs added during the call come last. */
   urls(filters: UrlFilters & Paging = {}): AsyncGenerator<ComplianceUrl, void, undefined> {
     return this.pages("/api/urls", filters);
   }
@@ -31,12 +31,12 @@ export class CaseWork extends Calls {
     return this.get(`/api/urls/${id}`, { as_of: asOf });
   }
 
-  /** The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50. */
+  /** Returns the newest URLs that contain a text of at least three characters: 20, or `limit`, at most 50. */
   searchUrls(text: string, limit?: number): Promise<ComplianceUrl[]> {
     return this.get("/api/urls:search", { q: text, limit });
   }
 
-  /** One result for each. A URL that exists is skipped (`1023`). */
+  /** Returns one result per URL. An existing URL is skipped (`1023`). */
   addUrls(urls: readonly string[]): Promise<Result[]> {
     return this.batch("POST", "/api/urls", { urls: urls.map((url) => ({ url })) }, urls.length);
   }
@@ -46,7 +46,7 @@ export class CaseWork extends Calls {
     await this.write("PATCH", `/api/urls/${id}`, review);
   }
 
-  /** All cases that match the filters, by ID ascending. Cases that are opened during the call come last. */
+  /** Yields all cases that match the filters, by ascending ID. Cases opened during the call come last. */
   cases(filters: CaseFilters & Paging = {}): AsyncGenerator<ComplianceCase, void, undefined> {
     return this.pages("/api/cases", filters);
   }
@@ -55,17 +55,17 @@ export class CaseWork extends Calls {
     return this.get(`/api/cases/${id}`, { as_of: asOf });
   }
 
-  /** A case, and the etag to change it with. */
+  /** Returns a case and its etag. */
   caseWithEtag(id: number): Promise<[ComplianceCase, string]> {
     return this.withEtag(`/api/cases/${id}`);
   }
 
-  /** Undefined if the case still has this etag. */
+  /** Returns undefined if the case still has this etag. */
   caseIfChanged(id: number, etag: string): Promise<[ComplianceCase, string] | undefined> {
     return this.ifChanged(`/api/cases/${id}`, etag);
   }
 
-  /** Returns the ID of the new case. `request_id` is your key: if it was used before, the ID of the case that it opened. */
+  /** Returns the ID of the new case. `request_id` is your key: a repeated key returns the case that it opened. */
   async openCase(opening: CaseOpen): Promise<number> {
     const { json } = await this.write("POST", "/api/cases", opening);
     return (json as { detail: { case_id: number } }).detail.case_id;
@@ -91,12 +91,12 @@ export class CaseWork extends Calls {
     return this.#move("POST", id, "/reopen", fields, condition);
   }
 
-  /** One result for each. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone. */
+  /** Returns one result per incident. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone. */
   attachIncidents(id: number, incidents: readonly IncidentItem[]): Promise<Result[]> {
     return this.batch("POST", `/api/cases/${id}/incidents`, { incidents }, incidents.length);
   }
 
-  /** One result for each. An incident that the case does not have counts as detached. */
+  /** Returns one result per incident. An incident that the case lacks counts as detached. */
   detachIncidents(id: number, incidents: readonly IncidentKey[]): Promise<Result[]> {
     return this.batch("POST", `/api/cases/${id}/incidents:detach`, { incidents }, incidents.length);
   }

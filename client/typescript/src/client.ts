@@ -21,15 +21,15 @@ import { events, records } from "./stream.js";
 import { type Options, type Token, Transport } from "./transport.js";
 import { Webhooks } from "./webhooks.js";
 
-/** What is done with a roster, besides. */
+/** Options of a sync. */
 export interface SyncOptions {
-  /** Lists the affiliates that the roster does not have. */
+  /** Lists the affiliates that the list lacks. */
   reportAbsent?: boolean;
   /** Gives them this status. */
   absentStatus?: string | null;
   /**
-   * How many may get it. If more would, nothing is changed: `Refused`, with the status 409. By default a tenth of those that have another
-   * status, and at least 10.
+   * How many can get it; by default a tenth of the affiliates with another status, and at least 10. If more would get it, nothing changes:
+   * `Refused` with 409.
    */
   maxAbsent?: number | null;
   /** Writes nothing. */
@@ -39,13 +39,13 @@ export interface SyncOptions {
 export type AuditFilters = Omit<NonNullable<paths["/api/audit"]["get"]["parameters"]["query"]>, "before" | "limit">;
 
 /**
- * The interface of a service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the company of a token.
+ * A client of the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the token's company.
  *
- * Requests that had no response, or that the service asks to repeat (429, 503), are repeated up to `tries` times in all; waits
- * follow `Retry-After`. All operations may be repeated: a creation whose response was lost is then reported as a duplicate.
+ * A request without a response, or with 429 or 503, has up to `tries` attempts. Waits follow `Retry-After`. Every operation can be
+ * repeated: if the response to a creation was lost, the repetition reports a duplicate.
  *
- * Throws `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other refusal, and
- * `Unavailable` if there was no response.
+ * Throws `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other error of the
+ * service, and `Unavailable` without a response.
  */
 export class Client extends CaseWork {
   /** Endpoints that receive the changes of the company. */
@@ -61,7 +61,7 @@ export class Client extends CaseWork {
     return (await this.transport.call({ method, path, query, body })).json;
   }
 
-  /** All affiliates by ID, while they arrive. If the connection breaks, the list goes on after the last affiliate. */
+  /** Yields all affiliates by ID while they arrive. Continues after a lost connection. */
   async *affiliates(): AsyncGenerator<Affiliate, void, undefined> {
     const tries = this.transport.tries();
     let last = 0;
@@ -90,28 +90,28 @@ export class Client extends CaseWork {
     return this.get(`/api/affiliates/${id}`, { as_of: asOf });
   }
 
-  /** An affiliate, and the etag to change it with. */
+  /** Returns an affiliate and its etag. */
   affiliateWithEtag(id: number): Promise<[Affiliate, string]> {
     return this.withEtag(`/api/affiliates/${id}`);
   }
 
-  /** Undefined if the affiliate still has this etag. */
+  /** Returns undefined if the affiliate still has this etag. */
   affiliateIfChanged(id: number, etag: string): Promise<[Affiliate, string] | undefined> {
     return this.ifChanged(`/api/affiliates/${id}`, etag);
   }
 
-  /** The first affiliates, by ID, whose name or client identifier contains a text: 20, or as many as `limit`, at most 50. */
+  /** Returns the first affiliates by ID whose name or client identifier contains a text: 20, or `limit`, at most 50. */
   searchAffiliates(text: string, limit?: number): Promise<Affiliate[]> {
     return this.get("/api/affiliates:search", { q: text, limit });
   }
 
-  /** Returns the ID of the new affiliate. A name that exists is refused with the code `1023`. */
+  /** Returns the ID of the new affiliate. An existing name is refused with the code `1023`. */
   async createAffiliate(affiliate: AffiliateCreate): Promise<number> {
     const { json } = await this.write("POST", "/api/affiliates", affiliate);
     return (json as { detail: { affiliate_id: number } }).detail.affiliate_id;
   }
 
-  /** One result for each. Names that exist (`1023`) and country codes that do not (`1024`) fail alone. */
+  /** Returns one result per item. Existing names (`1023`) and unknown country codes (`1024`) fail alone. */
   createAffiliates(affiliates: readonly AffiliateCreate[]): Promise<Result[]> {
     return this.batch("POST", "/api/affiliates", { affiliates }, affiliates.length);
   }
@@ -122,16 +122,16 @@ export class Client extends CaseWork {
   }
 
   /**
-   * One result for each, in their order. Unknown IDs (`1025`), names that are taken and country codes that do not exist (`1021`)
-   * fail alone. The first ID must be known.
+   * Returns one result per item, in order. Unknown IDs (`1025`), taken names and unknown country codes (`1021`) fail alone. The
+   * first ID must be known.
    */
   updateAffiliates(changes: readonly AffiliateUpdate[]): Promise<Result[]> {
     return this.batch("PUT", `/api/affiliates/${changes[0]?.id}`, { affiliates: changes }, changes.length);
   }
 
   /**
-   * Brings the affiliates up to date with a roster, which identifies them by `client_affiliate_id`. Items that are refused are among the
-   * results; they refuse no others. Null clears a field. With `validateOnly`, nothing is written.
+   * Brings the affiliates up to date with a list, which identifies them by `client_affiliate_id`. Refused items are among the results,
+   * and do not affect others. Null clears a field. With `validateOnly`, nothing is written.
    */
   async syncAffiliates(roster: readonly AffiliateRosterItem[], options: SyncOptions = {}): Promise<SyncedAffiliates> {
     const { reportAbsent = false, absentStatus = null, maxAbsent = null, validateOnly = false } = options;
@@ -146,26 +146,26 @@ export class Client extends CaseWork {
   }
 
   /**
-   * Removes an affiliate for good, with its URLs, its cases and its personal data. Returns how many records were erased besides it. The
-   * token needs the scope `erase`. If the response was lost and the request repeated, the affiliate is unknown: `Refused`, with the status 404.
+   * Erases an affiliate with its URLs, cases and personal data, and returns how many other records were erased. The token needs the scope
+   * `erase`. If the first response was lost, the repetition is `Refused` with 404.
    */
   eraseAffiliate(id: number, condition?: Condition): Promise<Erased> {
     return this.send("DELETE", `/api/affiliates/${id}`, undefined, condition);
   }
 
-  /** Figures of all records: what is open, overdue and new. */
+  /** Returns figures of all records: open, overdue and new. */
   overview(): Promise<Overview> {
     return this.get("/api/overview");
   }
 
-  /** The names that fields can have, with their IDs, which are those that filters take. */
+  /** Returns the names that fields can have, with the IDs that filters take. */
   vocabularies(): Promise<VocabularyNames[]> {
     return this.get("/api/vocabularies");
   }
 
   /**
-   * All changes after a position, as far as there are any: call it again with the position of the last one. Fails with Refused (410) if
-   * changes that follow the position are no longer kept.
+   * Yields all changes after a position. Call it again with the position of the last change. Throws `Refused` (410) if the service no
+   * longer keeps the changes after the position.
    */
   async *changes(after = 0, types: string[] = []): AsyncGenerator<Change, void, undefined> {
     for (let last = after + 1; after < last; ) {
@@ -186,8 +186,8 @@ export class Client extends CaseWork {
   }
 
   /**
-   * Changes as they are made, after a position or from now on, without an end. If the connection breaks, they go on after the last one.
-   * Fails with Refused (410) if changes that follow the position are no longer kept.
+   * Yields changes as they happen, after a position or from now on, without an end. Continues after a lost connection. Throws
+   * `Refused` (410) if the service no longer keeps the changes after the position.
    */
   async *watchChanges(after?: number, types: string[] = []): AsyncGenerator<Change, void, undefined> {
     let [last, tries] = [after?.toString(), this.transport.tries()];

@@ -1,4 +1,4 @@
-/** What ends a call. */
+/** Errors of a call. */
 
 /** A call did not succeed. */
 export class ComplianceError extends Error {
@@ -8,7 +8,7 @@ export class ComplianceError extends Error {
   }
 }
 
-/** No complete response came, however often the request was sent. */
+/** No attempt got a complete response. */
 export class Unavailable extends ComplianceError {}
 
 /** The service refused the request. */

@@ -1,13 +1,13 @@
-/** Reads lists and events while they arrive, so that they do not have to fit into memory. */
+/** Reads lists and events while they arrive, so they need not fit into memory. */
 
-/** The lines of a response, which are JSON. Throws if the last one is incomplete. */
+/** Yields the lines of a response, which are JSON. Throws if the last line is incomplete. */
 export async function* records(parts: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
   for await (const line of lines(parts)) {
     yield JSON.parse(line);
   }
 }
 
-/** Server-sent events: the ID, and the JSON of the data; undefined if there is none. */
+/** Yields server-sent events: the ID, and the JSON of the data, or undefined. */
 export async function* events(parts: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: string | undefined; data: unknown }> {
   let fields = new Map<string, string>();
   for await (const line of lines(parts)) {

@@ -1,29 +1,29 @@
-/** Sends requests: the token, time limits, repetition, and what a refusal says. */
+/** Sends requests, with a token, timeouts, retries and typed errors. */
 
 import { Changed, Invalid, Refused, Unavailable } from "./errors.js";
 
 /** A token, or a function that returns a valid one. The function is called for each request. */
 export type Token = string | (() => string | Promise<string>);
 
-/** How long, and how often, requests are tried, and who hears of mistakes. */
+/** Attempts, timeouts and warnings of requests. */
 export interface Options {
-  /** Tries of a request, the first one included. */
+  /** Attempts of a request, including the first. */
   tries: number;
   /** Milliseconds before a response begins, and the longest pause within it. */
   timeout: number;
-  /** Receives a sentence if names in a request had no effect, such as mistyped ones. */
+  /** Receives a sentence about names without effect, such as mistyped names. */
   warn: (sentence: string) => void;
 }
 
 const OPTIONS: Options = { tries: 8, timeout: 60_000, warn: (sentence) => console.warn(sentence) };
-/** After these, the same request may succeed. 502 is of proxies only. */
+/** After these statuses, the same request can succeed. Only proxies send 502. */
 const AGAIN = [429, 502, 503, 504];
-/** Milliseconds before the second try; doubled with each further one, up to the longest, and varied at random. */
+/** Milliseconds before the second attempt. Doubles with each attempt up to a maximum, and varies at random. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 30_000;
 /** Milliseconds. If the service asks for a longer wait than this, the caller decides. */
 const LONGEST_RETRY_AFTER = 300_000;
-/** Characters of a response that is not one of the service. */
+/** Characters of a response that the service did not send. */
 const SHOWN = 200;
 
 export interface Request {
@@ -71,11 +71,11 @@ export class Transport {
     return new Tries(this.#options.tries);
   }
 
-  /** A response with a status of success, and its parts, while they arrive. */
+  /** Returns a successful response, and its parts while they arrive. */
   async open(request: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
     let [response, parts] = await this.#send(request);
     if (response.status === 401 && typeof this.#token === "function") {
-      // The token may have expired on its way.
+      // The token can expire on its way.
       await text(parts);
       [response, parts] = await this.#send(request);
     }
@@ -116,7 +116,7 @@ export class Transport {
   }
 }
 
-/** Counts the tries of a request, and waits between them. */
+/** Counts the attempts of a request, and waits between them. */
 export class Tries {
   #left: number;
   #wait = FIRST_WAIT;
@@ -125,10 +125,10 @@ export class Tries {
     this.#left = tries;
   }
 
-  /** Returns when the request may be sent again after this error, or throws it. */
+  /** Waits until the request can be sent again after this error, or throws the error. */
   async again(error: unknown): Promise<void> {
     this.#left -= 1;
-    // A body that ended too early is no JSON.
+    // A body that ended too early is not valid JSON.
     const problem = error instanceof SyntaxError ? new Unavailable(error.message, { cause: error }) : error;
     const retryAfter = problem instanceof Busy ? problem.retryAfter : 0;
     const mayRepeat = problem instanceof Busy || problem instanceof Unavailable;
@@ -151,7 +151,7 @@ class Busy extends Error {
   }
 }
 
-/** Waits for something of a connection, for so many milliseconds. */
+/** Waits for a connection for at most this many milliseconds. */
 async function within<T>(timeout: number, abort: AbortController, wait: () => Promise<T>): Promise<T> {
   const timer = setTimeout(() => abort.abort(new Error(`no response within ${timeout / 1000} s`)), timeout);
   try {

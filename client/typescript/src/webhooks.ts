@@ -26,17 +26,17 @@ export class Webhooks extends Calls {
     await this.write("DELETE", `/api/webhooks/${id}`);
   }
 
-  /** Makes a new secret. For a while, messages are signed with the secret before as well. */
+  /** Makes a new secret. For a day, messages also have a signature of the previous secret. */
   rotateSecret(id: number): Promise<WebhookWithSecret> {
     return this.send("POST", `/api/webhooks/${id}/secret`);
   }
 
-  /** Sends a test message, and tells what became of it. */
+  /** Sends a test message, and returns its result. */
   test(id: number): Promise<WebhookTest> {
     return this.send("POST", `/api/webhooks/${id}/test`);
   }
 
-  /** The latest attempts to deliver messages, newest first: 100, or as many as `limit`. */
+  /** Returns the latest delivery attempts, newest first: 100, or `limit`. */
   deliveries(id: number, limit?: number): Promise<WebhookDelivery[]> {
     return this.get(`/api/webhooks/${id}/deliveries`, { limit });
   }

@@ -5,11 +5,11 @@ from pathlib import Path
 import grpc
 
 OPTIONS = [
-    # A connection whose other end is gone is noticed after 40 seconds.
+    # A lost connection is noticed after 40 seconds.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.max_receive_message_length", 64 << 20),
-    # A service that restarts is back sooner than the two minutes that gRPC may wait for it.
+    # A service restarts sooner than the two minutes that gRPC can wait.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 5_000),
 ]

@@ -18,12 +18,12 @@ from .operations import STREAMS, Operation, operations, position
 Token: TypeAlias = str | Callable[[], str]
 """A token, or a function that returns a valid one. The function is called for each request."""
 
-# After these, the same request may succeed.
+# After these codes, the same request can succeed.
 AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
-# Seconds before the second try; doubled with each further one, up to the longest, and varied at random.
+# Seconds before the second attempt. Doubles with each attempt up to a maximum, and varies at random.
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 5.0
-# Some hundred to two thousand observations a message are fastest.
+# Several hundred to two thousand observations in a message are fastest.
 OBSERVATIONS = 500
 
 
@@ -54,7 +54,7 @@ class Client:
         self.channel.close()
 
     def call(self, request: Message, *, deadline: float | None = None) -> Any:
-        """The response of an operation, which the type of the request names: `GetComplianceUrlRequest` returns a `ComplianceUrl`."""
+        """Returns the response of the request's operation: `GetComplianceUrlRequest` returns a `ComplianceUrl`."""
         operation = self._operation(request, is_stream=False)
         send = self.channel.unary_unary(
             operation.path, request_serializer=type(request).SerializeToString, response_deserializer=operation.response.FromString
@@ -68,8 +68,8 @@ class Client:
                 attempts.again(refusal(error), end)
 
     def messages(self, request: Message) -> Iterator[Any]:
-        """The messages of a stream, over connections that break: it resumes after the last message that was received. To resume in another
-        run of a program, save a message's last ID. A stream that ends without an error is complete."""
+        """Yields the messages of a stream, and resumes it after a lost connection. To resume in another run of a program, save a
+        message's last ID. A stream that ends without an error is complete."""
         operation, stream = self._operation(request, is_stream=True), STREAMS[request.DESCRIPTOR.name]
         send = self.channel.unary_stream(
             operation.path, request_serializer=type(request).SerializeToString, response_deserializer=operation.response.FromString
@@ -78,7 +78,7 @@ class Client:
         attempts = Attempts(self._tries, callable(self._token))
         while True:
             try:
-                # How long a list takes is not known; `keepalive` notices a service that is gone.
+                # A list can take any time. `keepalive` notices a lost service.
                 for message in send(request, metadata=self._metadata()):
                     attempts = Attempts(self._tries, callable(self._token))
                     reached = position(message, stream.last)
@@ -94,13 +94,13 @@ class Client:
                 attempts.again(refusal(error))
 
     def records(self, request: Message) -> Iterator[Any]:
-        """The records of a stream: all affiliates for a `ListAffiliatesRequest`, pages of changes for a `WatchChangesRequest`."""
+        """Yields the records of a stream: affiliates for a `ListAffiliatesRequest`, pages of changes for a `WatchChangesRequest`."""
         for message in self.messages(request):
             records = getattr(message, STREAMS[request.DESCRIPTOR.name].records)
             yield from [records] if isinstance(records, Message) else records
 
     def observe(self, observations: Iterable[observations_pb2.UrlObservation]) -> Iterator[observations_pb2.ObservationResult]:
-        """Saves observations while they are made, and returns a result for each, in their order."""
+        """Saves observations while they arrive, and yields a result for each, in order."""
         observed = iter(observations)
         while batch := list(itertools.islice(observed, OBSERVATIONS)):
             yield from self.call(observations_pb2.ObserveUrlsRequest(observations=batch)).results
@@ -118,7 +118,7 @@ class Client:
 
 
 class Attempts:
-    """Counts the tries of a call, and waits between them."""
+    """Counts the attempts of a call, and waits between them."""
 
     def __init__(self, tries: int, may_renew: bool) -> None:
         self.failed, self.tries, self.may_renew = 0, tries, may_renew
@@ -126,7 +126,7 @@ class Attempts:
     def again(self, refused: Refusal, end: float | None = None) -> None:
         """Returns when the call may be sent again after this error, or raises it."""
         if refused.code == grpc.StatusCode.UNAUTHENTICATED and self.may_renew:
-            # The token may have expired on its way.
+            # The token can expire on its way.
             self.may_renew = False
             return
         self.failed += 1

@@ -21,7 +21,7 @@ class Refusal(Exception):
     violations: dict[str, str] = field(default_factory=dict)
     """Sentences by field, for an invalid request."""
     metadata: dict[str, str] = field(default_factory=dict)
-    """What programs may need, such as `last_position` for `POSITION_GONE`."""
+    """Details for programs, such as `last_position` for `POSITION_GONE`."""
     retry_after: float = 0
     """Seconds that the service asks to wait."""
 

@@ -1,4 +1,4 @@
-"""The operations of the contract. The type of a request names its operation, as no two operations share one."""
+"""The operations of the contract. A request's type names its operation, because each operation has its own."""
 
 import importlib
 import pkgutil
@@ -19,7 +19,7 @@ class Operation:
 
 
 def operations() -> dict[str, Operation]:
-    """Each operation by its request's full name, except those that take a stream."""
+    """Each operation by its request's full name, except operations that take a stream."""
     modules = [name for _, name, _ in pkgutil.iter_modules(compliance.v1.__path__) if name.endswith("_pb2")]
     files = [importlib.import_module(f"compliance.v1.{name}").DESCRIPTOR for name in modules]
     methods = [method for file in files for service in file.services_by_name.values() for method in service.methods]

@@ -22,21 +22,21 @@ from .models import (
 
 class CaseWork(Calls):
     def urls(self, *, per_page: int = PER_PAGE, **filters: Unpack[UrlFilters]) -> Iterator[ComplianceUrl]:
-        """All URLs that match the filters, by ID ascending. URLs that are added during the call come last."""
+        """Yields all URLs that match the filters, by ascending ID. URLs added during the call come last."""
         return self._pages("/api/urls", per_page, filters)
 
     def url(self, id: int, *, as_of: str | None = None) -> ComplianceUrl:
-        """A URL, as it is or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        """Returns a URL as it is, or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
         url: ComplianceUrl = self._get(f"/api/urls/{id}", {"as_of": as_of})
         return url
 
     def search_urls(self, text: str, limit: int | None = None) -> list[ComplianceUrl]:
-        """The newest URLs that contain a text of at least three characters: 20, or as many as `limit`, at most 50."""
+        """Returns the newest URLs that contain a text of at least three characters: 20, or `limit`, at most 50."""
         urls: list[ComplianceUrl] = self._get("/api/urls:search", {"q": text, "limit": limit})
         return urls
 
     def add_urls(self, urls: Sequence[str]) -> list[Result]:
-        """One result for each. A URL that exists is skipped (`1023`)."""
+        """Returns one result per URL. An existing URL is skipped (`1023`)."""
         return self._batch("POST", "/api/urls", {"urls": [{"url": url} for url in urls]})
 
     def review_url(self, id: int, review: UrlReview) -> None:
@@ -44,24 +44,24 @@ class CaseWork(Calls):
         self._write("PATCH", f"/api/urls/{id}", review)
 
     def cases(self, *, per_page: int = PER_PAGE, **filters: Unpack[CaseFilters]) -> Iterator[ComplianceCase]:
-        """All cases that match the filters, by ID ascending. Cases that are opened during the call come last."""
+        """Yields all cases that match the filters, by ascending ID. Cases opened during the call come last."""
         return self._pages("/api/cases", per_page, filters)
 
     def case(self, id: int, *, as_of: str | None = None) -> ComplianceCase:
-        """A case, as it is or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        """Returns a case as it is, or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
         case: ComplianceCase = self._get(f"/api/cases/{id}", {"as_of": as_of})
         return case
 
     def case_with_etag(self, id: int) -> tuple[ComplianceCase, str]:
-        """A case, and the etag to change it with."""
+        """Returns a case and its etag."""
         return self._with_etag(f"/api/cases/{id}")
 
     def case_if_changed(self, id: int, etag: str) -> tuple[ComplianceCase, str] | None:
-        """None if the case still has this etag."""
+        """Returns None if the case still has this etag."""
         return self._if_changed(f"/api/cases/{id}", etag)
 
     def open_case(self, opening: CaseOpen) -> int:
-        """The ID of the new case. `request_id` is your key: if it was used before, the ID of the case that it opened."""
+        """Returns the ID of the new case. `request_id` is your key: a repeated key returns the case that it opened."""
         return int(self._write("POST", "/api/cases", opening)[0]["detail"]["case_id"])
 
     def update_case(self, id: int, change: CaseUpdate, if_match: str | None = None) -> str:
@@ -84,11 +84,11 @@ class CaseWork(Calls):
         return self._move(id, "reopen", fields, if_match)
 
     def attach_incidents(self, id: int, incidents: Sequence[IncidentItem]) -> list[Result]:
-        """One result for each. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone."""
+        """Returns one result per incident. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone."""
         return self._batch("POST", f"/api/cases/{id}/incidents", {"incidents": incidents})
 
     def detach_incidents(self, id: int, incidents: Sequence[IncidentKey]) -> list[Result]:
-        """One result for each. An incident that the case does not have counts as detached."""
+        """Returns one result per incident. An incident that the case lacks counts as detached."""
         return self._batch("POST", f"/api/cases/{id}/incidents:detach", {"incidents": incidents})
 
     def _move(self, id: int, action: str, fields: Mapping[str, Any] | None, if_match: str | None) -> str:

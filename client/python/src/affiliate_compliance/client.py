@@ -23,19 +23,19 @@ from .models import (
 from .transport import Token, Transport
 from .webhooks import Webhooks
 
-# Bytes of a list that are read at once.
+# Bytes of a list that are read at a time.
 PART = 65536
 
 
 class Client(CaseWork):
-    """The interface of a service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the company of a token.
+    """A client of the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the token's company.
 
-    Requests that had no response, or that the service asks to repeat (429, 503), are repeated up to `tries` times in all; waits
-    follow `Retry-After`. All operations may be repeated: a creation whose response was lost is then reported as a duplicate. Times
-    are in seconds; `read_timeout` is the longest pause within a response. A client may be used by one thread at a time.
+    A request without a response, or with 429 or 503, has up to `tries` attempts. Waits follow `Retry-After`. Every operation can be
+    repeated: if the response to a creation was lost, the repetition reports a duplicate. Times are in seconds. `read_timeout` is the
+    longest pause within a response. Use a client in one thread at a time.
 
-    Raises `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other refusal, and
-    `Unavailable` if there was no response.
+    Raises `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other error of the
+    service, and `Unavailable` without a response.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Client(CaseWork):
         return self._transport.call(method, path, query, body)[0]
 
     def affiliates(self) -> Iterator[Affiliate]:
-        """All affiliates by ID, while they arrive. If the connection breaks, the list goes on after the last affiliate."""
+        """Yields all affiliates by ID while they arrive. Continues after a lost connection."""
         last = 0
         for attempt in self._transport.attempts():
             with attempt, self._transport.response("GET", "/api/affiliates", headers={"Accept": "application/x-ndjson"}) as response:
@@ -70,29 +70,29 @@ class Client(CaseWork):
                         yield affiliate
 
     def affiliate(self, id: int, *, as_of: str | None = None) -> Affiliate:
-        """An affiliate, as it is or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        """Returns an affiliate as it is, or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
         affiliate: Affiliate = self._get(f"/api/affiliates/{id}", {"as_of": as_of})
         return affiliate
 
     def affiliate_with_etag(self, id: int) -> tuple[Affiliate, str]:
-        """An affiliate, and the etag to change it with."""
+        """Returns an affiliate and its etag."""
         return self._with_etag(f"/api/affiliates/{id}")
 
     def affiliate_if_changed(self, id: int, etag: str) -> tuple[Affiliate, str] | None:
-        """None if the affiliate still has this etag."""
+        """Returns None if the affiliate still has this etag."""
         return self._if_changed(f"/api/affiliates/{id}", etag)
 
     def search_affiliates(self, text: str, limit: int | None = None) -> list[Affiliate]:
-        """The first affiliates, by ID, whose name or client identifier contains a text: 20, or as many as `limit`, at most 50."""
+        """Returns the first affiliates by ID whose name or client identifier contains a text: 20, or `limit`, at most 50."""
         affiliates: list[Affiliate] = self._get("/api/affiliates:search", {"q": text, "limit": limit})
         return affiliates
 
     def create_affiliate(self, affiliate: AffiliateCreate) -> int:
-        """The ID of the new affiliate. A name that exists is refused with the code `1023`."""
+        """Returns the ID of the new affiliate. An existing name is refused with the code `1023`."""
         return int(self._write("POST", "/api/affiliates", affiliate)[0]["detail"]["affiliate_id"])
 
     def create_affiliates(self, affiliates: Sequence[AffiliateCreate]) -> list[Result]:
-        """One result for each. Names that exist (`1023`) and country codes that do not (`1024`) fail alone."""
+        """Returns one result per item. Existing names (`1023`) and unknown country codes (`1024`) fail alone."""
         return self._batch("POST", "/api/affiliates", {"affiliates": affiliates})
 
     def update_affiliate(self, change: AffiliateUpdate, if_match: str | None = None) -> str:
@@ -103,8 +103,8 @@ class Client(CaseWork):
         return self._write("PUT", f"/api/affiliates/{change['id']}", change, if_match)[1]
 
     def update_affiliates(self, changes: Sequence[AffiliateUpdate]) -> list[Result]:
-        """One result for each, in their order. Unknown IDs (`1025`), names that are taken and country codes that do not exist
-        (`1021`) fail alone. The first ID must be known."""
+        """Returns one result per item, in order. Unknown IDs (`1025`), taken names and unknown country codes (`1021`) fail alone.
+        The first ID must be known."""
         first = changes[0]["id"] if changes else None
         return self._batch("PUT", f"/api/affiliates/{first}", {"affiliates": changes})
 
@@ -117,9 +117,9 @@ class Client(CaseWork):
         max_absent: int | None = None,
         validate_only: bool = False,
     ) -> BatchSyncAffiliatesResponse:
-        """Brings the affiliates up to date with a roster, which identifies them by `client_affiliate_id`. Items that are refused are
-        among the results; they refuse no others. None clears a field. With `validate_only`, nothing is written. If more than `max_absent`
-        affiliates (by default a tenth, at least 10) would get `absent_status`, nothing is changed: `Refused`, with the status 409."""
+        """Brings the affiliates up to date with a list, which identifies them by `client_affiliate_id`. Refused items are
+        among the results, and do not affect others. None clears a field. With `validate_only`, nothing is written. If more than
+        `max_absent` affiliates (by default a tenth, at least 10) would get `absent_status`, nothing changes: `Refused` with 409."""
         options = {
             "report_absent": report_absent,
             "absent_status": absent_status,
@@ -131,26 +131,27 @@ class Client(CaseWork):
         return synced
 
     def erase_affiliate(self, id: int, if_match: str | None = None) -> EraseAffiliateResponse:
-        """Removes an affiliate for good, with its URLs, its cases and its personal data. Returns how many records were erased besides
-        it. The token needs the scope `erase`. If the response was lost and the request repeated, the affiliate is unknown: `Refused`,
-        with the status 404."""
+        """Erases an affiliate with its URLs, cases and personal data, and returns how many other records were erased.
+
+        The token needs the scope `erase`. If the first response was lost, the repetition is `Refused` with 404.
+        """
         erased: EraseAffiliateResponse = self._write("DELETE", f"/api/affiliates/{id}", if_match=if_match)[0]["data"]
         return erased
 
     def overview(self) -> Overview:
-        """Figures of all records: what is open, overdue and new."""
+        """Returns figures of all records: open, overdue and new."""
         overview: Overview = self._get("/api/overview")
         return overview
 
     def vocabularies(self) -> list[VocabularyNames]:
-        """The names that fields can have, with their IDs, which are those that filters take."""
+        """Returns the names that fields can have, with the IDs that filters take."""
         vocabularies: list[VocabularyNames] = self._get("/api/vocabularies")
         return vocabularies
 
     def changes(self, after: int = 0, types: Sequence[str] = ()) -> Iterator[Change]:
-        """All changes after a position, as far as there are any: call it again with the position of the last one.
+        """Yields all changes after a position. Call it again with the position of the last change.
 
-        Raises Refused (410) if changes that follow the position are no longer kept.
+        Raises `Refused` (410) if the service no longer keeps the changes after the position.
         """
         last = after + 1
         while after < last:
@@ -169,7 +170,7 @@ class Client(CaseWork):
         from_: str | None = None,
         to: str | None = None,
     ) -> Iterator[Change]:
-        """Who has changed what, newest first, as far back as changes are kept. `from_` and `to` are seconds (`YYYY-MM-DD HH:MM:SS`, UTC).
+        """Yields who changed what, newest first, as far back as changes are kept. `from_` and `to` are seconds (`YYYY-MM-DD HH:MM:SS`, UTC).
         The token needs the scope `audit`."""
         filters = {"resource": resource, "id": id, "subject": subject, "request_id": request_id, "from": from_, "to": to}
         before = None
@@ -181,10 +182,9 @@ class Client(CaseWork):
                 return
 
     def watch_changes(self, after: int | None = None, types: Sequence[str] = ()) -> Iterator[Change]:
-        """Changes as they are made, after a position or from now on, without an end. If the connection breaks, they go on after the
-        last one.
+        """Yields changes as they happen, after a position or from now on, without an end. Continues after a lost connection.
 
-        Raises Refused (410) if changes that follow the position are no longer kept.
+        Raises `Refused` (410) if the service no longer keeps the changes after the position.
         """
         last = None if after is None else str(after)
         while True:
@@ -199,5 +199,5 @@ class Client(CaseWork):
                     raise stream.Incomplete("the events ended")
                 if has_begun:
                     break
-            # Those who watched an instance that stops do not come back all at once.
+            # Clients of a stopped instance do not all reconnect at the same time.
             time.sleep(random.uniform(0.5, 1.5))

@@ -1,4 +1,4 @@
-"""What ends a call."""
+"""Errors of a call."""
 
 
 class ComplianceError(Exception):
@@ -6,7 +6,7 @@ class ComplianceError(Exception):
 
 
 class Unavailable(ComplianceError):
-    """No complete response came, however often the request was sent."""
+    """No attempt got a complete response."""
 
 
 class Refused(ComplianceError):

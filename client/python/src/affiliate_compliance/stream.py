@@ -10,13 +10,13 @@ class Incomplete(Exception):
 
 
 def check_ndjson(headers: Mapping[str, str]) -> None:
-    """Raises `Incomplete` for a response of another type, such as one that a cache had."""
+    """Raises `Incomplete` for a response of another type, for example from a cache."""
     if not headers.get("Content-Type", "").startswith("application/x-ndjson"):
         raise Incomplete("the response is not NDJSON")
 
 
 def events(lines: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
-    """Server-sent events: the ID, and the JSON of the data; None if there is none."""
+    """Yields server-sent events: the ID, and the JSON of the data, or None."""
     id, data = "", None
     for line in lines:
         name, _, value = line.decode().partition(": ")

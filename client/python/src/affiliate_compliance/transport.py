@@ -1,4 +1,4 @@
-"""Sends requests: the token, time limits, repetition, and what a refusal says."""
+"""Sends requests, with a token, timeouts, retries and typed errors."""
 
 import json
 import logging
@@ -21,14 +21,14 @@ Token: TypeAlias = str | Callable[[], str]
 
 Headers: TypeAlias = Mapping[str, str]
 
-# After these, the same request may succeed. 502 is of proxies only.
+# After these statuses, the same request can succeed. Only proxies send 502.
 AGAIN = {429, 502, 503, 504}
-# Seconds before the second try; doubled with each further one, up to the longest, and varied at random.
+# Seconds before the second attempt. Doubles with each attempt up to a maximum, and varies at random.
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
 # Seconds. If the service asks for a longer wait than this, the caller decides.
 LONGEST_RETRY_AFTER = 300.0
-# Characters of a response that is not one of the service.
+# Characters of a response that the service did not send.
 SHOWN = 200
 
 LOG = logging.getLogger("affiliate_compliance")
@@ -60,7 +60,7 @@ class Transport:
         self.session.headers["Accept"] = "application/json"
 
     def attempts(self) -> Iterator["Attempt"]:
-        """The tries of a request, with waits between them. Ends with the error of the last one."""
+        """Yields the attempts of a request, with waits between them. Raises the last attempt's error."""
         for number in range(1, self.tries + 1):
             attempt = Attempt()
             yield attempt
@@ -76,7 +76,7 @@ class Transport:
     def call(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, headers: Headers | None = None
     ) -> tuple[Any, str]:
-        """The JSON of the response, None if the record has not changed (304), and its `ETag`, empty if it has none."""
+        """Returns the response's JSON (None for 304, an unchanged record) and its `ETag`, empty without one."""
         result: tuple[Any, str] = (None, "")
         for attempt in self.attempts():
             with attempt, self.response(method, path, query, body, headers) as response:
@@ -87,10 +87,10 @@ class Transport:
     def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, headers: Headers | None = None
     ) -> Iterator[requests.Response]:
-        """A response with a status of success; its body is not read yet."""
+        """Returns a successful response, whose body is not read yet."""
         with closing(self.send(method, path, query, body, headers)) as response:
             if response.status_code == 401 and callable(getattr(self.session.auth, "token", None)):
-                # The token may have expired on its way.
+                # The token can expire on its way.
                 response.close()
                 with closing(self.send(method, path, query, body, headers)) as again:
                     yield checked(again)
@@ -123,7 +123,7 @@ class Transport:
 
 
 class Attempt:
-    """A try of a request. Keeps the error if another try may succeed."""
+    """An attempt of a request. Keeps the error if another attempt can succeed."""
 
     def __init__(self) -> None:
         self.problem: Refused | Unavailable | None = None
@@ -135,7 +135,7 @@ class Attempt:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, Busy):
             self.problem, self.retry_after = error.refused, error.retry_after
-        # A body that ended too early is no JSON, or no text.
+        # A body that ended too early is not valid JSON, or not text.
         elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, json.JSONDecodeError, UnicodeDecodeError, Incomplete)):
             self.problem = Unavailable(str(error) or type(error).__name__)
             self.problem.__cause__ = error
@@ -152,7 +152,7 @@ class Busy(Exception):
 
 
 def warn_of_ignored(method: str, path: str, headers: Headers) -> None:
-    """Logs the names that had no effect, such as mistyped ones."""
+    """Logs names without effect, such as mistyped names."""
     for what, header in (("fields", "X-Ignored-Fields"), ("parameters", "X-Ignored-Parameters")):
         if names := headers.get(header):
             LOG.warning("%s %s: the service ignored these %s: %s", method, path, what, unquote_plus(names))

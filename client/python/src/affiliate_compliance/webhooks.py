@@ -16,7 +16,7 @@ class Webhooks(Calls):
         return webhook
 
     def create(self, webhook: WebhookCreate) -> CreateWebhookResponse:
-        """The webhook with its secret, which cannot be read later."""
+        """Returns the webhook with its secret, which cannot be read later."""
         created: CreateWebhookResponse = self._write("POST", "/api/webhooks", webhook)[0]["data"]
         return created
 
@@ -29,16 +29,16 @@ class Webhooks(Calls):
         self._write("DELETE", f"/api/webhooks/{id}")
 
     def rotate_secret(self, id: int) -> CreateWebhookResponse:
-        """Makes a new secret. For a while, messages are signed with the secret before as well."""
+        """Makes a new secret. For a day, messages also have a signature of the previous secret."""
         rotated: CreateWebhookResponse = self._write("POST", f"/api/webhooks/{id}/secret")[0]["data"]
         return rotated
 
     def test(self, id: int) -> TestWebhookResponse:
-        """Sends a test message, and tells what became of it."""
+        """Sends a test message, and returns its result."""
         tested: TestWebhookResponse = self._write("POST", f"/api/webhooks/{id}/test")[0]["data"]
         return tested
 
     def deliveries(self, id: int, limit: int | None = None) -> builtins.list[WebhookDelivery]:
-        """The latest attempts to deliver messages, newest first: 100, or as many as `limit`."""
+        """Returns the latest delivery attempts, newest first: 100, or `limit`."""
         deliveries: builtins.list[WebhookDelivery] = self._get(f"/api/webhooks/{id}/deliveries", {"limit": limit})
         return deliveries

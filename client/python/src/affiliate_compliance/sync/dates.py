@@ -1,4 +1,4 @@
-"""Days as spreadsheets write them. What can be two dates is never guessed."""
+"""Days as spreadsheets write them. An ambiguous date is never guessed."""
 
 import re
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ def order_of(days: Iterable[tuple[int, str]], path: str) -> Order:
 
 
 def day(text: str, order: Order) -> str:
-    """A day, `YYYY-MM-DD`. A midnight after the day is dropped. Any other text is returned unchanged; a `ValueError` names the reason for a refusal."""
+    """Returns a day as `YYYY-MM-DD`, without a midnight, and any other text unchanged. A `ValueError` says why a date is refused."""
     if found := ISO.fullmatch(text):
         year, first, second, time = found[1], found[3], found[4], found[5]
     elif found := OTHER.fullmatch(text):

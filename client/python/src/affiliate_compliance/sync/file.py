@@ -173,7 +173,7 @@ def add(file: File, line: int, cells: list[str], width: int, reading: Reading, i
 
 
 def without_repeated(file: File) -> File:
-    """Which of two rows with the same identifier is right is not known: neither is applied."""
+    """Refuses rows with the same identifier, because either can be right."""
     lines = defaultdict(list)
     for row in file.rows:
         lines[row.identifier].append(row.line)

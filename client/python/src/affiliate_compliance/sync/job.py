@@ -1,4 +1,4 @@
-"""The job: sends the rows of the file as a roster, which the service compares with the affiliates that it has."""
+"""The job: sends the rows of the file as syncs, which the service compares with its affiliates."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ TOO_LARGE = 413
 
 @dataclass
 class Summary:
-    """Rows of the file, by what became of them."""
+    """How many rows have each outcome."""
 
     created: int = 0
     changed: int = 0
     unchanged: int = 0
     absent: list[str] = field(default_factory=list)
-    """Identifiers of affiliates that are not in the file, if they are asked for: the first 1,000."""
+    """Identifiers of the first 1,000 affiliates that the file lacks, if requested."""
     absent_total: int = 0
     absent_changed: int = 0
     """How many of them got the status, or would get it. The others have it already."""
@@ -51,25 +51,28 @@ def sync(
     encoding: str | None = None,
     dates: Order | None = None,
 ) -> Summary:
-    """Brings the affiliates up to date with a file, CSV or an Excel workbook. When it returns, every row that no problem names agrees with the service. With
-    `dry_run`, the service compares, and writes nothing: exactly for files of up to 100,000 rows. Affiliates that are not in the file are
-    reported, or get a status, if no row has a problem and the file has no more rows than that. If more than `max_absent` would get it (by
-    default a tenth, at least 10), nothing is changed: `Refused`, with the status 409. Without `csv_escape`, cells are the texts: then an
-    apostrophe before a formula is a part of them. `encoding` is `windows-1252` or `macintosh` for CSV that is neither UTF-8 nor UTF-16;
-    `dates` is `dmy` or `mdy` if no date of the file shows whether the day or the month is first."""
+    """Brings the affiliates up to date with a file, CSV or an Excel workbook.
+
+    When it returns, every row without a problem agrees with the service. With `dry_run`, the service compares, and writes nothing: exactly
+    for files of up to 100,000 rows. Affiliates that the file lacks are reported, or get a status, if no row has a problem and the file
+    has at most 100,000 rows. If more than `max_absent` (by default a tenth, at least 10) would get it, nothing changes: `Refused` with 409.
+
+    Without `csv_escape`, cells are read unchanged, with the apostrophe before a formula. `encoding` is `windows-1252` or `macintosh` for
+    CSV that is neither UTF-8 nor UTF-16. `dates` is `dmy` or `mdy` if no date of the file shows the order of day and month.
+    """
     file = read(path, ignored, csv_escape, encoding=encoding, dates=dates)
     summary = Summary(problems=list(file.problems))
     absent: Any = {"report_absent": True, "absent_status": absent_status, "max_absent": max_absent}
     if absent_status and not dry_run and not summary.problems and len(file.rows) <= LONGEST_ROSTER:
-        # A file that was cut off is refused before its rows are sent.
+        # A truncated file is refused before its rows are sent.
         present: Any = [{IDENTIFIER: row.identifier} for row in file.rows]
         client.sync_affiliates(present, **absent, validate_only=True)
-    # Names change at once within a request.
+    # Names change at the same time within a request.
     rows, size = file.rows, LONGEST_ROSTER if dry_run else batch
     while rows:
         refused = send(client, rows, size, dry_run, summary)
         again = [row for row, result in refused if result["code"] == NAME_TAKEN]
-        # Another request may have left the name meanwhile; rows that wait for each other are sent together.
+        # Another request can free a name. Rows that wait for each other are sent together.
         if dry_run or (len(again) == len(rows) and size == LONGEST_ROSTER):
             again = []
         for row, result in refused:
@@ -89,12 +92,12 @@ def sync(
 
 
 def item(row: Row) -> Any:
-    """An item of a roster. An empty cell clears its field."""
+    """An item of a sync. An empty cell clears its field."""
     return {name: cell or None for name, cell in row.cells.items()}
 
 
 def send(client: Client, rows: Sequence[Row], size: int, dry_run: bool, summary: Summary) -> list[tuple[Row, Any]]:
-    """Counts what became of the rows, and returns those that were refused, with their results."""
+    """Counts the outcomes, and returns refused rows with their results."""
     refused = []
     # The next one is last.
     batches = [rows[start : start + size] for start in range(0, len(rows), size)][::-1]

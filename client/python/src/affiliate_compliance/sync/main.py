@@ -2,20 +2,20 @@
 
     compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
 
-The file is CSV or an Excel workbook (.xlsx, its first visible sheet). Its first row names the fields of the columns: as they are written,
-as lists have them, so that every CSV of the service can be sent back, or as the console heads them. `client_affiliate_id` identifies an
-affiliate, so that `affiliate_name` can change. Fields without a column stay as they are; an empty cell clears a field. Affiliates that are
-not in the file stay as they are, unless `--absent-status` gives them a status: at most `--max-absent` of them, since a file that was cut
-off lacks most affiliates. If more are absent, nothing is changed. The file has at least one row. CSV is in UTF-8 or UTF-16, or in the
-encoding that `--encoding` names; its cells are separated by commas, semicolons, tabs or vertical bars.
+The file is CSV or an Excel workbook (.xlsx, its first visible sheet). Its first row has the fields of the columns: in the write form, in the
+read form, or as headings of the console. So every CSV of the service can be sent back. `client_affiliate_id` identifies an affiliate, so
+`affiliate_name` can change. An empty cell clears a field. Fields without a column do not change. The file has at least one row. CSV is in
+UTF-8 or UTF-16, or in the encoding of `--encoding`. Commas, semicolons, tabs or vertical bars separate its cells.
 
-Dates are YYYY-MM-DD, or as spreadsheets write them. Whether the day or the month is first in 1/5/2026 is taken from another date of the
-file, such as 25/5/2026. Without one, the job sends nothing and asks for `--dates`.
+`--absent-status` gives a status to affiliates that the file lacks: at most to `--max-absent` of them, because a truncated file lacks most
+affiliates. If more are absent, nothing changes.
 
-Rows that cannot be applied are named with their line, field and reason; all others are applied. The job can be repeated at any time, also
-after it was interrupted.
+Dates are YYYY-MM-DD, or as spreadsheets write them. Another date of the file, such as 25/5/2026, shows whether the day or the month is first
+in 1/5/2026. Without one, the job sends nothing and asks for `--dates`.
 
-Exit status: 0 if everything is up to date, 1 if some rows were refused, 2 if the job could not go on.
+The job names rows that it cannot apply, with line, field and reason, and applies all others. You can run it again at any time.
+
+Exit status: 0 if everything is up to date, 1 if rows were refused, 2 if the job could not continue.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from .dates import FIRST
 from .job import Summary, sync
 from .sheet import ENCODINGS, NotReadable
 
-# The status of a request whose roster lacks too many affiliates.
+# The status of a request whose list lacks too many affiliates.
 TOO_MANY_ABSENT = 409
 
 
@@ -43,7 +43,7 @@ def main() -> int:
     logging.getLogger("affiliate_compliance").setLevel(logging.INFO)
     token_file = Path(arguments.token_file)
     try:
-        # Read for each request, since a token may be replaced while the job runs.
+        # Read for each request, because a token can be replaced while the job runs.
         with Client(arguments.base_url, lambda: token_file.read_text(encoding="utf-8").strip()) as client:
             summary = sync(
                 client,
@@ -58,7 +58,7 @@ def main() -> int:
                 dates=arguments.dates,
             )
     except KeyboardInterrupt:
-        print("interrupted: run it again to go on", file=sys.stderr)
+        print("interrupted: run it again to continue", file=sys.stderr)
         return 130
     except (NotReadable, OSError) as error:
         print(error, file=sys.stderr)
@@ -76,23 +76,23 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("file", metavar="FILE", help="the file, CSV or .xlsx")
     parser.add_argument("--base-url", default="http://127.0.0.1:8080", help="address of the service (default: %(default)s)")
-    parser.add_argument("--token-file", required=True, metavar="PATH", help="file that holds the token")
+    parser.add_argument("--token-file", required=True, metavar="PATH", help="file with the token")
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="leave out a column; can be repeated")
     parser.add_argument(
         "--no-csv-escape",
         action="store_true",
-        help="the cells are the texts; by default an apostrophe that exports put before a formula, as in '+49, is taken away",
+        help="read cells unchanged; by default, the apostrophe that exports put before a formula is removed, as in '+49",
     )
-    parser.add_argument("--encoding", choices=ENCODINGS, help="encoding of CSV (default: UTF-8 or UTF-16; another one is refused)")
+    parser.add_argument("--encoding", choices=ENCODINGS, help="encoding of CSV (default: UTF-8 or UTF-16; others are refused)")
     parser.add_argument("--dates", choices=FIRST, help="whether the day or the month is first in dates such as 1/5/2026")
     parser.add_argument("--dry-run", action="store_true", help="compare only, and send no changes")
-    parser.add_argument("--report-absent", action="store_true", help="name affiliates that are not in the file")
-    parser.add_argument("--absent-status", metavar="STATUS", help="give affiliates that are not in the file this status")
+    parser.add_argument("--report-absent", action="store_true", help="name affiliates that the file lacks")
+    parser.add_argument("--absent-status", metavar="STATUS", help="give this status to affiliates that the file lacks")
     parser.add_argument(
         "--max-absent",
         type=int,
         metavar="N",
-        help="how many may get it (default: a tenth of those that have another status, at least 10)",
+        help="how many can get it (default: a tenth of the affiliates with another status, at least 10)",
     )
     return parser.parse_args()
 
@@ -103,14 +103,14 @@ def request_id(error: Exception) -> str:
 
 
 def hint(error: ComplianceError, base_url: str) -> str:
-    """What helps. To run the job again helps only after what passes."""
+    """What helps. Running the job again helps only after a temporary error."""
     if isinstance(error, Refused):
         if error.status == TOO_MANY_ABSENT:
             return ": use --max-absent if the file is complete"
-        return ": run it again to go on" if error.status in AGAIN else ""
+        return ": run it again to continue" if error.status in AGAIN else ""
     if isinstance(error.__cause__, SSLError):
         return ""
-    return ": run it again to go on" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
+    return ": run it again to continue" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
 
 
 def report(summary: Summary, path: str, dry_run: bool, absent_status: str | None) -> int:

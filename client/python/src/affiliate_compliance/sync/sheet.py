@@ -23,7 +23,7 @@ LONGEST_CELL = 2**20
 # Bytes that decide how a file is read, and bytes of a workbook.
 HEAD = 2**16
 LARGEST_WORKBOOK = 20 * 2**20
-# Encodings that can be named, as Python calls them. UTF-16 is recognised.
+# Encodings that can be named, as Python calls them. UTF-16 is detected.
 ENCODINGS = {"utf-8": "utf-8-sig", "windows-1252": "cp1252", "macintosh": "mac_roman"}
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 SAVE = "save it as .xlsx or as CSV in UTF-8"
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class NotReadable(Exception):
-    """The file as a whole cannot be used. Nothing was sent."""
+    """The file cannot be used. Nothing was sent."""
 
 
 @dataclass
@@ -153,7 +153,7 @@ def of_workbook(file: io.BufferedReader, path: str) -> Sheet:
     if file.seek(0, io.SEEK_END) > LARGEST_WORKBOOK:
         raise NotReadable(f"{path} is larger than {LARGEST_WORKBOOK // 2**20} MiB: save it as CSV in UTF-8")
     file.seek(0)
-    # Only here, since it takes longer than a file of CSV.
+    # Imported only here, because that takes longer than reading CSV.
     import openpyxl
 
     try:
