@@ -1,10 +1,10 @@
--- Makes the records of 1,000 companies from those of company 1, which `compliance demo-data` made: 1,000,000 URLs whose IDs ascend
--- from 1 in the order of discovery. With `shrink` 1 there are 10,000,000 URLs afterwards, with 10 a tenth of them.
+-- Copies the records of company 1 to 1,000 companies. `compliance demo-data` created them: 1,000,000 URLs with ascending IDs from 1. The
+-- result has 10,000,000 URLs, divided by `shrink`.
 --
--- Company 1 keeps every URL, twenty companies every tenth, and the others one of 140. A company reports a hundred URLs at a time, so
--- its IDs, and its rows in the table, lie between those of all others, as they do where companies write at the same time.
+-- Company 1 keeps every URL, twenty companies get every tenth URL, and the others one in 140. IDs and rows of companies alternate after a
+-- hundred URLs, as if all companies wrote at the same time.
 \set ON_ERROR_STOP on
--- No triggers and no checks of keys: `compliance doctor --counts --repair` makes the counts afterwards.
+-- Without triggers and key checks. Run `compliance doctor --counts --repair` afterwards.
 set session_replication_role = replica;
 set work_mem = '1GB';
 set maintenance_work_mem = '1GB';
@@ -22,7 +22,7 @@ create table template.companies as
     from (select c, :shrink * case when c = 1 then 1 when c <= 21 then 10 else 140 end as every from generate_series(1, 1000) c) s;
 analyze template.companies;
 
--- Which records of the template a company has, and with which IDs.
+-- The template records of each company, and their new IDs.
 create table template.affiliate_ids as
     select row_number() over (order by t.id, c.company) as id, c.company, t.id as of
     from template.companies c join template.affiliates t on t.id % c.every = c.rest;
@@ -49,7 +49,7 @@ create table template.case_of_url as
     where url_id is not null order by company, url_id, case_id desc;
 analyze template.affiliate_ids, template.case_ids, template.url_ids, template.incidents_of, template.case_of_url;
 
--- The rows of a table for `IDs`, with the columns that `changed` names computed and all others as in the template.
+-- The rows of a table for `IDs`. `changed` computes some columns, and the template has all others.
 create function template.fill(name text, source text, changed text[], expressions text[]) returns void language plpgsql as $$
 begin
     execute (
@@ -66,7 +66,7 @@ select template.fill('affiliates', 'template.affiliate_ids i join template.affil
     '{company_id,id}', '{i.company,i.id}');
 select template.fill('compliance_cases', 'template.case_ids i join template.compliance_cases t on t.id = i.of order by i.id',
     '{company_id,id,affiliate_id}', '{i.company,i.id,i.affiliate}');
--- Indexes are made once the table is full.
+-- Indexes are created after the table is full.
 create table template.indexes as
     select indexname, indexdef from pg_indexes
     where schemaname = 'public' and tablename = 'compliance_urls' and indexname <> 'compliance_urls_pkey';

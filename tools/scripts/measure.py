@@ -1,4 +1,4 @@
-"""What scripts that measure have in common: a running service, its database, and the processor time of both."""
+"""Shared parts of scripts that measure: a running service, its database, and the processor time of both."""
 
 import os
 import re
@@ -12,7 +12,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Service:
-    """A running command of the service, and what it logged."""
+    """A running command of the service, and its log."""
 
     def __init__(self, stack, program, folder, name, *arguments, environment=None, number=""):
         self.name = f"{name}{number}"
@@ -79,11 +79,11 @@ class Database:
         return [self.postmaster, *map(int, children)]
 
     def seconds(self):
-        """Processor time of the postmaster, of its children and of those that have ended."""
+        """Processor time of the postmaster and of all its current and former children."""
         while True:
             fields = Path(f"/proc/{self.postmaster}/stat").read_text().rpartition(")")[2].split()
             ended = (int(fields[13]) + int(fields[14])) / TICKS
-            # A child that ends meanwhile is counted with those that have ended, the next time.
+            # If a child ends during this sum, the next attempt counts it as a former child.
             with suppress(FileNotFoundError, ProcessLookupError):
                 return ended + sum(seconds_of(pid) for pid in self.processes())
 

@@ -1,11 +1,11 @@
-# For checks that need a running service; sourced from the root of the checkout.
+# Functions for checks. Source this file in the root of the checkout.
 
 target=${CARGO_TARGET_DIR:-target}
 [[ $target = /* ]] || target=$PWD/$target
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 
-# Installs the programs and the files that are missing, each given as PROGRAM:PACKAGE or /PATH:PACKAGE.
+# Installs missing programs and files: need PROGRAM:PACKAGE | /PATH:PACKAGE …
 need() {
     local missing=() program
     for program in "$@"; do
@@ -15,16 +15,16 @@ need() {
     say "installing ${missing[*]}"
     local install="apt-get -y -q -o Dpkg::Use-Pty=0 --no-install-recommends install ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    # One check at a time: apt does not wait for another one.
+    # One check at a time, because apt does not wait.
     mkdir -p "$target"
     (flock 9 && { $install || { apt-get -q update && $install; }; }) 9>"$target/apt.lock" >&2 ||
         { say "please install ${missing[*]}"; exit 1; }
 }
 
-# Builds and starts the service with demo data, on free ports, and stops it at exit. Sets `base` (http://host:port of REST),
-# `grpc` (host:port) and `token` (of company 1).
+# Builds and starts the service with demo data on free ports, and stops it at exit. Sets `base` (http://host:port of REST), `grpc`
+# (host:port) and `token` (of company 1).
 start_service() {
-    # As the tests build it.
+    # The build of the tests.
     cargo test --quiet --locked --workspace --no-run
     start_folder
     start_demo data --rate-limit 100000/s
@@ -33,23 +33,23 @@ start_service() {
     token=$(greeted data 'TOKEN=\(.*\)')
 }
 
-# Makes the folder of what services write. At exit, it is removed, after the services are stopped.
+# Creates the folder of the services. At exit, stops the services and removes it.
 start_folder() {
     folder=$(mktemp -d)
-    # The database of a service that root starts belongs to another user, who must reach its folder.
+    # A service that root starts runs its database as another user, who must reach this folder.
     chmod 755 "$folder"
     services=()
     trap stop_services EXIT
 }
 
-# Starts another service, with data of its own, that takes six requests a minute. Sets `limited` (as `base`) and `limited_token`.
+# Starts another service that accepts six requests a minute. Sets `limited` (like `base`) and `limited_token`.
 start_limited_service() {
     start_demo limited --rate-limit 6/m
     limited=$(greeted limited 'REST  \(.*\)/api')
     limited_token=$(greeted limited 'TOKEN=\(.*\)')
 }
 
-# Starts a gateway that takes the tokens of the first service, and whose core cannot be reached. Sets `coreless` (as `base`).
+# Starts a gateway that accepts tokens of the first service and cannot reach a core. Sets `coreless` (like `base`).
 start_gateway_without_core() {
     COMPLIANCE_JWT_SECRET_FILE=$folder/data/jwt-secret "$target/debug/compliance" gateway --core-url http://127.0.0.1:9 \
         --rest-addr 127.0.0.1:0 --log info 2>"$folder/coreless.log" &
@@ -58,10 +58,10 @@ start_gateway_without_core() {
     coreless=http://$(sed -n 's,.* ready .*rest="\?\([0-9.:]*\).*,\1,p' "$folder/coreless.log")
 }
 
-# Starts a provider of accounts, and a service that takes its tokens. Sets `provider` (the issuer) and `accounts` (as `base`).
-# Needs the folder of the tools of Node.js: start_service_with_accounts TOOLS.
+# Starts an OpenID Connect provider, and a service that accepts its tokens: start_service_with_accounts NODE_TOOLS. Sets `provider` (the
+# issuer) and `accounts` (like `base`).
 start_service_with_accounts() {
-    # The provider knows the address of the console, and the service that of the provider.
+    # The provider needs the address of the console, and the service needs the address of the provider.
     local rest
     rest=$(node -e 'const server = require("net").createServer().listen(0, "127.0.0.1", () => {
         console.log(`127.0.0.1:${server.address().port}`); server.close(); })')
@@ -74,7 +74,7 @@ start_service_with_accounts() {
     accounts=$(greeted accounts 'REST  \(.*\)/api')
 }
 
-# Starts a service with demo data in this folder, on a free port unless `rest_addr` is set: start_demo NAME [ARGUMENT…].
+# Starts a service with demo data, on a free port unless `rest_addr` is set: start_demo NAME [ARGUMENT…].
 start_demo() {
     "$target/debug/compliance" serve --demo --data-dir "$folder/$1" --rest-addr "${rest_addr:-127.0.0.1:0}" --grpc-addr 127.0.0.1:0 \
         --log warn "${@:2}" >"$folder/$1.greeting" &
@@ -82,7 +82,7 @@ start_demo() {
     await 'Ctrl-C' "$folder/$1.greeting"
 }
 
-# Waits for a line in the output of the service that was started last.
+# Waits for a line in the output of the newest service: await PATTERN FILE.
 await() {
     local attempt
     for attempt in $(seq 600); do
@@ -94,7 +94,7 @@ await() {
     exit 1
 }
 
-# Prints a part of a service's greeting: greeted NAME PATTERN.
+# Prints a part of the greeting of a service: greeted NAME PATTERN.
 greeted() {
     local found
     found=$(sed -n "s,^  $2\$,\\1,p" "$folder/$1.greeting")
@@ -107,14 +107,14 @@ token_of() {
     "$target/debug/compliance" token --data-dir "$folder/data" "$@"
 }
 
-# Makes company 2 with 1,200 affiliates, 300 URLs and 450 cases. Prints a token.
+# Creates company 2 with 1,200 affiliates, 300 URLs and 450 cases. Prints a token.
 large_company() {
     "$target/debug/compliance" demo-data --data-dir "$folder/data" --company 2 --affiliates 1200 --urls 300 --cases 450 >&2
     token_of --company 2
 }
 
 stop_services() {
-    # The last first: a process may need those before it.
+    # In reverse order, since a process may need earlier ones.
     local index
     for ((index = ${#services[@]} - 1; index >= 0; index--)); do
         kill -TERM "${services[index]}" 2>/dev/null && wait "${services[index]}" || true

@@ -75,8 +75,8 @@ async fn exchange(target: &Target, token: &str, id: &str, call: &LoadRequest) ->
     let (mut bytes, mut received) = (Vec::new(), Vec::new());
     request(&mut bytes, method, &path, &headers, &body);
     let mut connection = Connection::open(target).await?;
-    let head = connection.exchange(&bytes, |part| received.extend_from_slice(part)).await?;
-    Ok((head.status, received))
+    let status = connection.send(&bytes, |part| received.extend_from_slice(part)).await?;
+    Ok((status, received))
 }
 
 async fn rest(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<()> {

@@ -11,12 +11,9 @@ use compliance_api::{
 use serde_json::json;
 use tokio::process::Command;
 
-use load_test::{
-    service::Database,
-    workload::{affiliate, affiliate_json},
-};
+use load_test::workload::{affiliate, affiliate_json};
 
-use crate::{caller::Caller, lists::ours, results::Results, stage::Stage, tables::Table};
+use crate::{caller::Caller, lists::ours, results::Results, service::Database, stage::Stage, tables::Table};
 
 /// Affiliates of a batch.
 const SIZE: u64 = 10_000;

@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use load_test::{
     http::{self, Connection},
-    service::token,
     target::Target,
 };
+
+use crate::service::token;
 
 /// Bound of one response.
 const RESPONSE_TIME: Duration = Duration::from_mins(5);
@@ -40,23 +41,28 @@ impl Caller {
         self.body.clear();
         let Self { connection, request, body, .. } = self;
         let start = Instant::now();
-        let response = connection.exchange(request, |part| body.extend_from_slice(part));
-        let head =
-            tokio::time::timeout(RESPONSE_TIME, response).await.with_context(|| format!("{path}: no response"))??;
+        let response = connection.send(request, |part| body.extend_from_slice(part));
+        let response = tokio::time::timeout(RESPONSE_TIME, response).await;
+        let received = response.with_context(|| format!("{path}: no response"))??;
         let taken = start.elapsed().as_secs_f64() * 1e3;
         let shown = &self.body[..self.body.len().min(200)];
-        ensure!(head.status == status, "{path}: status {}: {}", head.status, String::from_utf8_lossy(shown));
+        ensure!(received == status, "{path}: status {received}: {}", String::from_utf8_lossy(shown));
         Ok(taken)
     }
 
     /// Streams a response through `sink`. Returns the milliseconds to its first and to its last byte.
-    pub(crate) async fn streamed(&mut self, path: &str, sink: impl FnMut(&[u8])) -> anyhow::Result<(f64, f64)> {
+    pub(crate) async fn streamed(&mut self, path: &str, mut sink: impl FnMut(&[u8])) -> anyhow::Result<(f64, f64)> {
         http::request(&mut self.request, "GET", path, &self.headers, b"");
-        let start = Instant::now();
-        let response = self.connection.exchange(&self.request, sink);
-        let head = tokio::time::timeout(RESPONSE_TIME, response).await.with_context(|| format!("{path}: no end"))??;
-        ensure!(head.status == 200, "{path}: status {}", head.status);
-        Ok((head.first_byte.as_secs_f64() * 1e3, start.elapsed().as_secs_f64() * 1e3))
+        let (start, mut first_byte) = (Instant::now(), None);
+        let response = self.connection.send(&self.request, |part| {
+            first_byte.get_or_insert_with(|| start.elapsed());
+            sink(part);
+        });
+        let status =
+            tokio::time::timeout(RESPONSE_TIME, response).await.with_context(|| format!("{path}: no end"))??;
+        ensure!(status == 200, "{path}: status {status}");
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+        Ok((milliseconds(first_byte.unwrap_or_else(|| start.elapsed())), milliseconds(start.elapsed())))
     }
 
     /// The last response as JSON.

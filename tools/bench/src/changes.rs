@@ -9,7 +9,6 @@ use anyhow::{Context as _, ensure};
 use compliance_api::v1::AffiliateInput;
 use load_test::{
     http,
-    service::token,
     target::{HTTP1, Target},
     workload::{Ids, Scenario, Universe, affiliate, affiliate_json},
 };
@@ -28,6 +27,7 @@ use crate::{
     lists::ours,
     load::load,
     results::Results,
+    service::token,
     stage::Stage,
     tables::Table,
 };

@@ -3,10 +3,7 @@
 
 mod bare;
 
-use load_test::{
-    service::Database,
-    workload::{Ids, Scenario, Universe},
-};
+use load_test::workload::{Ids, Scenario, Universe};
 
 use crate::{
     contender::Contender,
@@ -14,6 +11,7 @@ use crate::{
     load::load,
     measure::Sample,
     results::Results,
+    service::Database,
     stage::{LIMIT, Stage},
 };
 use bare::BareWorker;

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Instant};
 
 use load_test::{
-    service::{Build, Database, Folder},
+    service::{Build, TemporaryFolder},
     workload::Scenario,
 };
 
@@ -18,6 +18,7 @@ use crate::{
     peers::install,
     report,
     results::{Machine, Results},
+    service::Database,
     stage::{LIMIT, Stage},
     url_page,
 };
@@ -42,14 +43,14 @@ pub(crate) async fn run(args: &CompareArgs) -> anyhow::Result<()> {
         None => Build::own().await?,
     };
     let before_build = args.before_build.as_deref().map(Build::at).transpose()?;
-    let folder = Folder::temporary()?;
+    let folder = TemporaryFolder::create()?;
     let data_dir = args.data_dir.as_deref().unwrap_or(&folder.0);
-    let (shares, seed) = (args.dataset().shares(), args.dataset().seed);
-    let database = Database::open(data_dir, &build, &shares, seed).await?;
+    let (records, seed) = (args.dataset().records(), args.dataset().seed);
+    let database = Database::open(data_dir, &build, &records, seed).await?;
     // Databases are stopped in order even after an error, since they may be used again.
     let measured = match &before_build {
         None => measure(args, &folder.0, &[(&build, &database)]).await,
-        Some(before) => match Database::open(&data_dir.join("before"), before, &shares, seed).await {
+        Some(before) => match Database::open(&data_dir.join("before"), before, &records, seed).await {
             Ok(other) => {
                 let measured = measure(args, &folder.0, &[(&build, &database), (before, &other)]).await;
                 other.stop().await;

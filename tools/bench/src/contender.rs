@@ -4,13 +4,12 @@ use anyhow::{Context as _, bail, ensure};
 use load_test::{
     check, http,
     measure::Worker,
-    service::token,
     target::Target,
     workload::{LoadRequest, Plan, Scenario, Universe},
 };
 use serde_json::Value;
 
-use crate::{caller::Caller, peers::postgrest};
+use crate::{caller::Caller, peers::postgrest, service::token};
 
 /// One contender.
 #[derive(Clone, Debug)]

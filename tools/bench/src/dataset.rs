@@ -1,10 +1,9 @@
 //! Numbers of made records, by company.
 
-use load_test::{
-    service::Share,
-    workload::{Ids, Universe},
-};
+use load_test::workload::{Ids, Universe};
 use serde::Serialize;
+
+use crate::service::Records;
 
 /// The company that is measured. It has half of all records.
 pub(crate) const MANY: i64 = 1;
@@ -45,19 +44,19 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     /// The records of each company.
-    pub(crate) fn shares(&self) -> Vec<Share> {
+    pub(crate) fn records(&self) -> Vec<Records> {
         let half = |all: u64| (all / 2, all - all / 2);
         let ((affiliates, a), (urls, u), (cases, c)) = (half(self.affiliates), half(self.urls), half(self.cases));
-        let mut shares = vec![
-            Share { company: MANY, affiliates, urls, cases },
-            Share { company: OTHER, affiliates: a, urls: u, cases: c },
-            Share { company: SMALL, affiliates: FEW, urls: FEW, cases: FEW },
-            Share { company: MIDDLE, affiliates: self.middle.div_ceil(20), urls: self.middle, cases: self.middle },
-            Share { company: LISTED, affiliates: self.listed, urls: 0, cases: 0 },
+        let mut records = vec![
+            Records { company: MANY, affiliates, urls, cases },
+            Records { company: OTHER, affiliates: a, urls: u, cases: c },
+            Records { company: SMALL, affiliates: FEW, urls: FEW, cases: FEW },
+            Records { company: MIDDLE, affiliates: self.middle.div_ceil(20), urls: self.middle, cases: self.middle },
+            Records { company: LISTED, affiliates: self.listed, urls: 0, cases: 0 },
         ];
-        shares.extend(crowd().map(|company| Share { company, affiliates: self.crowd, urls: 0, cases: 0 }));
-        shares.retain(|share| share.affiliates > 0);
-        shares
+        records.extend(crowd().map(|company| Records { company, affiliates: self.crowd, urls: 0, cases: 0 }));
+        records.retain(|records| records.affiliates > 0);
+        records
     }
 }
 
@@ -81,8 +80,8 @@ mod tests {
 
     #[test]
     fn the_first_company_has_half() {
-        let shares = Dataset { affiliates: 11, urls: 20, cases: 0, listed: 0, middle: 0, crowd: 0, seed: 1 }.shares();
-        assert_eq!(shares.len(), 3);
-        assert_eq!((shares[0].company, shares[0].affiliates, shares[1].affiliates), (MANY, 5, 6));
+        let records = Dataset { affiliates: 11, urls: 20, cases: 0, listed: 0, middle: 0, crowd: 0, seed: 1 }.records();
+        assert_eq!(records.len(), 3);
+        assert_eq!((records[0].company, records[0].affiliates, records[1].affiliates), (MANY, 5, 6));
     }
 }

@@ -2,9 +2,13 @@
 
 use std::{path::Path, time::Instant};
 
-use load_test::service::{Build, Database, OneProcess, Share};
+use load_test::service::Build;
 
-use crate::{results::Results, tables::Table};
+use crate::{
+    results::Results,
+    service::{Database, OneProcess, Records, make_records, migrate},
+    tables::Table,
+};
 
 const NAME: &str = "demo_data";
 
@@ -16,15 +20,15 @@ pub(crate) async fn round(
     urls: u64,
     results: &mut Results,
 ) -> anyhow::Result<()> {
-    let share = Share { company: 1, affiliates: urls.div_ceil(20), urls, cases: urls.div_ceil(20) };
+    let records = Records { company: 1, affiliates: urls.div_ceil(20), urls, cases: urls.div_ceil(20) };
     let mut times = [0.0; 2];
     for (with_service, time) in [false, true].into_iter().zip(&mut times) {
         database.drop_other(NAME).await?;
         let url = database.create_other(NAME).await?;
-        build.migrate(&url).await?;
+        migrate(build, &url).await?;
         let service = if with_service { Some(OneProcess::start(build, &url, folder).await?) } else { None };
         let start = Instant::now();
-        build.make_demo_data(&url, &share, 1).await?;
+        make_records(build, &url, &records, 1).await?;
         *time = start.elapsed().as_secs_f64();
         drop(service);
     }

@@ -4,11 +4,7 @@ use std::path::Path;
 
 use anyhow::ensure;
 
-use load_test::{
-    affiliate_list::AffiliateList,
-    service::{Build, Database, OneProcess, TwoProcesses},
-    target::Target,
-};
+use load_test::{affiliate_list::AffiliateList, service::Build, target::Target};
 
 use crate::{
     batch::psql,
@@ -17,6 +13,7 @@ use crate::{
     dataset::{LISTED, SMALL},
     peers::SELECT,
     results::Results,
+    service::{Database, OneProcess, TwoProcesses},
     tables::Table,
 };
 

@@ -25,6 +25,7 @@ mod pgbench;
 mod regressions;
 mod report;
 mod results;
+mod service;
 mod stage;
 mod statistics;
 mod tables;

@@ -16,7 +16,9 @@ use clap::{Args, ValueEnum};
 
 pub(crate) use record::SELECT;
 
-use load_test::service::{Child, Database, free_address};
+use load_test::service::{Child, free_address};
+
+use crate::service::Database;
 
 /// A peer and its address.
 #[derive(Args, Debug)]

@@ -5,12 +5,14 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context as _, ensure};
 use tokio::process::Command;
 
-use load_test::{
-    service::{DATABASE_NAME, Database},
-    workload::Universe,
-};
+use load_test::workload::Universe;
 
-use crate::{cpu::cpu_seconds, measure::Sample, peers::SELECT};
+use crate::{
+    cpu::cpu_seconds,
+    measure::Sample,
+    peers::SELECT,
+    service::{DATABASE_NAME, Database},
+};
 
 /// Time beyond the duration after which it counts as stuck.
 const EXTRA_TIME: Duration = Duration::from_secs(20);

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::Path, time::Duration};
 use anyhow::{Context as _, ensure};
 
 use load_test::{
-    service::{Build, Child, Database, OneProcess, TwoProcesses},
+    service::{Build, Child},
     target::Target,
     workload::{LoadRequest, Rng, Universe},
 };
@@ -15,6 +15,7 @@ use crate::{
     dataset::in_memory,
     peers::{self, Peer, postgrest},
     pgbench,
+    service::{Database, OneProcess, TwoProcesses},
 };
 
 /// The contender that is no service: it returns the same bytes from memory.

@@ -1,8 +1,8 @@
-//! Checks responses, so that fast wrong ones do not count.
+//! Checks responses, so that a fast wrong response does not count.
 //!
 //! Every response must have the right status and beginning. One in [`EVERY`] is checked in full.
 
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use compliance_api::v1::{
     AddComplianceUrlsResponse, Affiliate, BatchCreateAffiliatesResponse, BatchUpdateAffiliatesResponse,
     CreateAffiliateResponse, ListComplianceCasesResponse, ListComplianceUrlsResponse, PageMeta, ResultCode,
@@ -24,15 +24,15 @@ pub fn is_sampled(number: u64) -> bool {
     number.is_multiple_of(EVERY)
 }
 
-/// The error of a response with another status than success. It says what to do about one of a limit.
+/// The error of a response that reports a failure. If a limit refused the request, it says what to do.
 pub(crate) fn wrong_status(is_limit: bool, status: &str) -> anyhow::Error {
     if !is_limit {
         return anyhow!("{status}");
     }
     anyhow!(
-        "{status} (a limit refused a request. Refusals are delayed, so the rate and the latencies of such a run are not those of the \
-         service. Start the service with --rate-limit off. If that is so already, a company has used up its share of calls, \
-         streams or memory: use more companies, with a token of each, or fewer --connections.)"
+        "{status} (a limit refused a request. The service delays refusals, so this run measures the delay. Start the service with \
+         --rate-limit off. If it is off already, one company has used up its share of calls, streams or memory: use more \
+         companies, with a token of each, or fewer --connections.)"
     )
 }
 
@@ -46,7 +46,7 @@ pub fn rest_status(expected: u16, status: u16, body: &[u8]) -> anyhow::Result<()
     Err(wrong_status(status == 429, &format!("status {} instead of {expected}{message}", named(status))))
 }
 
-/// The error of a gRPC call with another status than OK. `message` is percent-encoded, as it is sent.
+/// The error of a gRPC call whose status is not OK. `message` is percent-encoded.
 pub(crate) fn grpc_status(status: Option<&[u8]>, message: &[u8]) -> anyhow::Error {
     let Some(status) = status else { return anyhow!("the call ended without a gRPC status") };
     let code = Code::from_bytes(status);
@@ -64,9 +64,7 @@ pub fn rest(request: &LoadRequest, universe: &Universe, status: u16, body: &[u8]
         LoadRequest::Create(_) | LoadRequest::Update { .. } => b"{\"code\":\"1020\"",
         _ => b"{\"code\":\"1026\"",
     };
-    if !body.starts_with(start) {
-        bail!("the response has another beginning: {}", shown(body));
-    }
+    ensure!(body.starts_with(start), "the response has another beginning: {}", shown(body));
     if whole {
         read_whole(request, universe, body).with_context(|| format!("a wrong response: {}", shown(body)))?;
     }
@@ -74,10 +72,10 @@ pub fn rest(request: &LoadRequest, universe: &Universe, status: u16, body: &[u8]
 }
 
 fn read_whole(request: &LoadRequest, universe: &Universe, body: &[u8]) -> anyhow::Result<()> {
-    let answer: Value = serde_json::from_slice(body).context("the response is no JSON")?;
+    let answer: Value = serde_json::from_slice(body).context("the response is not JSON")?;
     match request {
         LoadRequest::GetAffiliate(id) => affiliate(&answer["data"], universe.company, *id),
-        // `AffiliateList` checks it while it is read.
+        // `AffiliateList` checks the list while it arrives.
         LoadRequest::ListAffiliates => Ok(()),
         LoadRequest::ListUrls { page: at, per_page } => rest_page(&answer, "id", *at, *per_page, universe.urls),
         LoadRequest::ListCases { page: at, per_page } => rest_page(&answer, "case_id", *at, *per_page, universe.cases),
@@ -95,7 +93,7 @@ fn read_whole(request: &LoadRequest, universe: &Universe, body: &[u8]) -> anyhow
             Ok(())
         }
         LoadRequest::BatchCreate(_) | LoadRequest::BatchUpdate { .. } | LoadRequest::AddUrls(_) => {
-            let results = answer.as_array().context("the response is no array")?;
+            let results = answer.as_array().context("the response is not an array")?;
             ensure!(results.len() as u64 == request.items(), "the response has {} results", results.len());
             ensure!(results.iter().all(|result| result["code"] == "1020"), "not every item was saved");
             Ok(())
@@ -103,8 +101,9 @@ fn read_whole(request: &LoadRequest, universe: &Universe, body: &[u8]) -> anyhow
     }
 }
 
-/// Checks the message of a gRPC response whose statuses report success. Whether a write succeeded stands in the message, so
-/// `whole`, which checks it in full, makes a difference for reads only.
+/// Checks the message of a gRPC response whose statuses report success.
+///
+/// The message says whether a write succeeded, so each message of a write is checked in full. `whole` matters for reads only.
 pub fn grpc(request: &LoadRequest, universe: &Universe, message: &[u8], whole: bool) -> anyhow::Result<()> {
     match request {
         LoadRequest::GetAffiliate(id) if !whole => {
@@ -130,7 +129,7 @@ fn decode_whole(request: &LoadRequest, universe: &Universe, message: &[u8]) -> a
             ensure!(affiliate.distributor_name.is_some_and(|name| !name.is_empty()), "the affiliate has no name");
             Ok(())
         }
-        // The client checks it while it is read.
+        // The client checks the list while it arrives.
         LoadRequest::ListAffiliates => Ok(()),
         LoadRequest::ListUrls { page: at, per_page } => {
             let response = ListComplianceUrlsResponse::decode(message)?;
@@ -169,24 +168,21 @@ fn decode_whole(request: &LoadRequest, universe: &Universe, message: &[u8]) -> a
     }
 }
 
-fn saved(codes: impl ExactSizeIterator<Item = i32>, items: u64) -> anyhow::Result<()> {
+fn saved(mut codes: impl ExactSizeIterator<Item = i32>, items: u64) -> anyhow::Result<()> {
     ensure!(codes.len() as u64 == items, "there are {} results", codes.len());
-    let mut codes = codes;
     ensure!(codes.all(|code| code == i32::from(ResultCode::Saved)), "not every item was saved");
     Ok(())
 }
 
-/// Checks the record of a point read.
+/// Checks the JSON record of a point read.
 pub fn affiliate(record: &Value, company: i64, id: i64) -> anyhow::Result<()> {
-    // The transcoders of gRPC write 64-bit integers as strings, as protobuf's JSON form wants it.
-    let number = |value: &Value| value.as_i64().or_else(|| value.as_str()?.parse().ok());
-    ensure!(number(&record["id"]) == Some(id), "the affiliate is not {id}");
-    ensure!(number(&record["client_id"]) == Some(company), "the affiliate is not of company {company}");
+    ensure!(record["id"] == id, "the affiliate is not {id}");
+    ensure!(record["client_id"] == company, "the affiliate is not of company {company}");
     ensure!(record["distributor_name"].as_str().is_some_and(|name| !name.is_empty()), "the affiliate has no name");
     Ok(())
 }
 
-/// Checks the number of affiliates of a whole list.
+/// Checks the number of affiliates in a whole list.
 pub fn affiliates(universe: &Universe, count: u64) -> anyhow::Result<()> {
     match universe.affiliates_total {
         Some(total) => ensure!(count == total, "the list has {count} affiliates instead of {total}"),
@@ -209,9 +205,10 @@ fn rest_page(answer: &Value, id: &str, at: u64, per_page: u64, least: u64) -> an
     page(&ids.context("a record has no ID")?, &meta, at, per_page, least)
 }
 
-/// Checks a page in the default order: its metadata, its number of records, and their descending order. Records may have
-/// been added since the start, so the total is at least `least`.
-pub fn page(ids: &[i64], meta: &PageMeta, at: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
+/// Checks a page in the default order: its metadata, the number of records, and their descending IDs.
+///
+/// The load may add records, so the total is at least `least`.
+fn page(ids: &[i64], meta: &PageMeta, at: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
     let total = meta.total as u64;
     ensure!(total >= least, "the total is {total}, but there are at least {least}");
     ensure!(meta.current_page as u64 == at && meta.per_page as u64 == per_page, "the response is another page");
@@ -248,7 +245,7 @@ mod tests {
             format!(r#"{{"code":"1026","data":{{"id":{id},"client_id":{company},"distributor_name":"A"}}}}"#)
         };
         let read = LoadRequest::GetAffiliate(7);
-        assert!(verdict(&read, 200, &body("7", 1)) && verdict(&read, 200, &body("\"7\"", 1)));
+        assert!(verdict(&read, 200, &body("7", 1)) && !verdict(&read, 200, &body("\"7\"", 1)));
         assert!(!verdict(&read, 200, &body("8", 1)) && !verdict(&read, 200, &body("7", 2)));
         assert!(!verdict(&read, 404, &body("7", 1)) && !verdict(&read, 200, "{\"code\":\"1025\"}"));
     }

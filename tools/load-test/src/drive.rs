@@ -12,12 +12,11 @@ use nix::sys::{
 use load_test::{
     load::{Load, LoadWorker},
     measure::{Measured, measure_after},
-    service::Demo,
     target::Target,
-    workload::{Scenario, Universe},
+    workload::Scenario,
 };
 
-use crate::{discover, result::RunResult};
+use crate::{demo::Demo, discover::discover, result::RunResult};
 
 /// Items of a batch, unless a setting says otherwise.
 const BATCH: u64 = 100;
@@ -92,26 +91,14 @@ pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()>
     let rate = args.rate.map_or_else(String::new, |rate| format!(", {rate} requests a second at most"));
     let load = format!("{name} over {layer}, {connections} in flight, {companies} companies{batch}{rate}");
     let baseline = args.baseline.as_deref().map(|file| RunResult::read(file, &load)).transpose()?;
-    let (result, demo) = if let Some(url) = &args.target {
+    let result = if let Some(url) = &args.target {
         let target = Target::parse(url, args.allow_remote, args.ca.as_deref())?;
-        let mut universes = Vec::new();
-        for token in &args.token {
-            universes.push(if is_grpc {
-                discover::over_grpc(&target, token).await?
-            } else {
-                discover::over_rest(&target, token).await?
-            });
-        }
-        (run(args, connections, is_grpc, &target, args.token.clone(), universes).await, None)
+        run(args, connections, is_grpc, &target, &args.token).await
     } else {
         let demo = Demo::start(args.companies).await?;
-        let target = Target::local(if is_grpc { demo.service.grpc } else { demo.service.rest });
-        let (tokens, universes) = demo.companies.iter().cloned().unzip();
-        (run(args, connections, is_grpc, &target, tokens, universes).await, Some(demo))
+        let target = Target::local(if is_grpc { demo.grpc } else { demo.rest });
+        run(args, connections, is_grpc, &target, &demo.tokens).await
     };
-    if let Some(demo) = demo {
-        demo.stop().await;
-    }
     let result = result.context("the result is void, and is not saved")?;
     let result = RunResult::new(load, &result, args.connection_per_company);
     print!("{}", result.text(baseline.as_ref()));
@@ -128,13 +115,13 @@ async fn run(
     connections: u32,
     is_grpc: bool,
     target: &Target,
-    tokens: Vec<String>,
-    mut companies: Vec<Universe>,
+    tokens: &[String],
 ) -> anyhow::Result<Vec<Measured<f64>>> {
-    if !args.scenario.keeps_affiliates() {
-        for company in &mut companies {
-            company.affiliates_total = None;
-        }
+    let mut companies = Vec::new();
+    for token in tokens {
+        let mut company = discover(target, token, is_grpc).await?;
+        company.affiliates_total = company.affiliates_total.filter(|_| args.scenario.keeps_affiliates());
+        companies.push(company);
     }
     let DriveArgs { scenario, batch, connection_per_company, .. } = *args;
     let load = Load { scenario, batch, companies: &companies, connections };
@@ -143,7 +130,7 @@ async fn run(
     for number in 1..=args.runs {
         eprintln!("run {number} of {}: {} s, after {} s of warm-up", args.runs, args.duration, args.warm_up);
         let mut workers: Vec<LoadWorker> =
-            if is_grpc { load.grpc(target, &tokens).await? } else { load.rest(target, &tokens_of_rest).await? };
+            if is_grpc { load.grpc(target, tokens).await? } else { load.rest(target, &tokens_of_rest).await? };
         if connection_per_company {
             workers.iter_mut().for_each(LoadWorker::keep_company);
         }

@@ -1,8 +1,7 @@
-//! A lean gRPC client: calls on HTTP/2 connections that several workers share, as the tasks of an internal service do.
+//! A lean gRPC client whose workers share HTTP/2 connections, as the tasks of an internal service do.
 //!
 //! The generator shares the machine with the service, so each call must cost it little, as with [`http`](crate::http).
-//! Headers are prepared once a company. Of a response it reads the HTTP status, the gRPC status and the messages. Requests
-//! of workers that are ready together are written together.
+//! It prepares headers once per company, and reads only the statuses and the messages of a response.
 
 use std::future::poll_fn;
 
@@ -25,7 +24,7 @@ use crate::{
 
 /// Flag and length of a message.
 const PREFIX: usize = 5;
-/// Windows: responses never wait for them.
+/// Windows that are too large for a response to wait for them.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
 
@@ -77,11 +76,11 @@ impl Connection {
         }
         let (path, message) = request.grpc();
         let mut messages = 0;
-        let exchange = self.exchange(path, headers, message, |message| {
+        let call = self.send(path, headers, message, |message| {
             messages += 1;
             check::grpc(request, universe, message, whole)
         });
-        exchange.await?;
+        call.await?;
         ensure!(messages == 1, "the response has {messages} messages");
         Ok(())
     }
@@ -90,7 +89,7 @@ impl Connection {
     pub async fn affiliates(&mut self, headers: &Headers, mut each: impl FnMut(i64, i64)) -> anyhow::Result<()> {
         let (path, message) = LoadRequest::ListAffiliates.grpc();
         let mut last = 0;
-        let exchange = self.exchange(path, headers, message, |message| {
+        let call = self.send(path, headers, message, |message| {
             let affiliates = ListAffiliatesResponse::decode(message)?.affiliates;
             for affiliate in &affiliates {
                 ensure!(affiliate.id > last, "the affiliates do not ascend");
@@ -99,12 +98,12 @@ impl Connection {
             }
             Ok(())
         });
-        exchange.await
+        call.await
     }
 
     /// Sends a request, which has its prefix, and passes each message of the response to `sink`. Fails unless both statuses
     /// report success.
-    pub async fn exchange(
+    pub async fn send(
         &mut self,
         path: &'static str,
         headers: &Headers,

@@ -1,9 +1,7 @@
-//! A lean HTTP/1.1 client: one connection, one request in flight, and no headers kept.
+//! A lean HTTP/1.1 client with one connection and one request in flight.
 //!
-//! The generator shares the machine with the service, so each request must cost it little. Requests are prepared bytes;
-//! of a response it reads the status and the body.
-
-use std::time::{Duration, Instant};
+//! The generator shares the machine with the service, so each request must cost it little. It sends prepared bytes, and
+//! reads only the status and the body of a response.
 
 use anyhow::{Context as _, bail};
 use bytes::{Buf as _, BytesMut};
@@ -17,17 +15,8 @@ pub struct Connection {
     stream: Stream,
     buffer: BytesMut,
     target: Target,
-    /// The service takes no further request on it.
+    /// The last response closes the connection.
     closes: bool,
-}
-
-/// The head of a response.
-#[derive(Clone, Copy, Debug)]
-pub struct Head {
-    /// The HTTP status.
-    pub status: u16,
-    /// From the request's first byte to the first byte of the body, or to the end of a head without one.
-    pub first_byte: Duration,
 }
 
 /// How a response marks the end of its body.
@@ -43,28 +32,23 @@ impl Connection {
         Ok(Self { stream, buffer: BytesMut::with_capacity(64 << 10), target: target.clone(), closes: false })
     }
 
-    /// Sends a request and passes the body of the response to `sink`, piece by piece. If the last response said that it closes
-    /// the connection, as those of a service that ends do, it connects again.
-    pub async fn exchange(&mut self, request: &[u8], mut sink: impl FnMut(&[u8])) -> anyhow::Result<Head> {
-        let sent = Instant::now();
+    /// Sends a request, passes the body of the response to `sink` in parts, and returns the status.
+    ///
+    /// A service that shuts down closes its connections after a response. The next request opens another one.
+    pub async fn send(&mut self, request: &[u8], mut sink: impl FnMut(&[u8])) -> anyhow::Result<u16> {
         if self.closes {
             *self = Self::open(&self.target).await?;
         }
         self.stream.write_all(request).await?;
-        // Through TLS, what was written may wait for more.
+        // A TLS stream may hold back what was written.
         self.stream.flush().await?;
         let (status, framing, closes) = self.head().await?;
         self.closes = closes;
-        let mut first_byte = None;
-        let mut sink = |part: &[u8]| {
-            first_byte.get_or_insert_with(|| sent.elapsed());
-            sink(part);
-        };
         match framing {
             Framing::Length(length) => self.take(length, &mut sink).await?,
             Framing::Chunked => self.chunks(&mut sink).await?,
         }
-        Ok(Head { status, first_byte: first_byte.unwrap_or_else(|| sent.elapsed()) })
+        Ok(status)
     }
 
     async fn head(&mut self) -> anyhow::Result<(u16, Framing, bool)> {
@@ -115,7 +99,7 @@ impl Connection {
     async fn fill(&mut self) -> anyhow::Result<()> {
         self.buffer.reserve(16 << 10);
         if self.stream.read_buf(&mut self.buffer).await? == 0 {
-            bail!("the connection was closed in the middle of a response");
+            bail!("the connection closed in the middle of a response");
         }
         Ok(())
     }
@@ -133,7 +117,7 @@ fn parse(bytes: &[u8]) -> anyhow::Result<Option<(usize, u16, Framing, bool)>> {
     let (mut framing, mut closes) = (Framing::Length(0), false);
     for header in response.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
-            let value = str::from_utf8(header.value)?.trim().parse().context("a content-length is no number")?;
+            let value = str::from_utf8(header.value)?.trim().parse().context("the content-length is not a number")?;
             framing = Framing::Length(value);
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
             framing = Framing::Chunked;
@@ -212,10 +196,10 @@ mod tests {
         let mut connection = Connection::open(&target).await.unwrap();
         for (status, expected) in [(200, "hello"), (404, "abcde")] {
             let mut body = Vec::new();
-            let head = connection.exchange(b"x", |part| body.extend_from_slice(part)).await.unwrap();
-            assert_eq!((head.status, body.as_slice()), (status, expected.as_bytes()));
+            let received = connection.send(b"x", |part| body.extend_from_slice(part)).await.unwrap();
+            assert_eq!((received, body.as_slice()), (status, expected.as_bytes()));
         }
-        assert!(connection.exchange(b"x", |_| {}).await.is_err());
+        assert!(connection.send(b"x", |_| {}).await.is_err());
     }
 
     #[tokio::test]
@@ -230,7 +214,7 @@ mod tests {
         });
         let mut connection = Connection::open(&target).await.unwrap();
         for _ in 0..2 {
-            assert_eq!(connection.exchange(b"x", |_| {}).await.unwrap().status, 204);
+            assert_eq!(connection.send(b"x", |_| {}).await.unwrap(), 204);
         }
     }
 }

@@ -117,12 +117,12 @@ impl Worker for LoadWorker {
         http::request(bytes, method, &path, &headers[company], &content);
         if matches!(request, LoadRequest::ListAffiliates) {
             let mut list = AffiliateList::default();
-            let head = connection.exchange(bytes, |part| list.read(part)).await?;
-            check::rest_status(200, head.status, b"")?;
+            let status = connection.send(bytes, |part| list.read(part)).await?;
+            check::rest_status(200, status, b"")?;
             return check::affiliates(universe, list.records()?);
         }
         body.clear();
-        let head = connection.exchange(bytes, |part| body.extend_from_slice(part)).await?;
-        check::rest(&request, universe, head.status, body, whole)
+        let status = connection.send(bytes, |part| body.extend_from_slice(part)).await?;
+        check::rest(&request, universe, status, body, whole)
     }
 }

@@ -1,5 +1,6 @@
 //! Puts load on either layer of the service.
 
+mod demo;
 mod discover;
 mod drive;
 mod result;

@@ -1,4 +1,4 @@
-"""Writes the queries of the Grafana dashboard as recording rules, so that promtool checks them. `dashboard.py DASHBOARD.json`"""
+"""Prints the queries of the Grafana dashboard as recording rules, which promtool checks: `dashboard.py DASHBOARD.json`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Runs programs side by side, each at a loopback address of its own, and the commands of pages next to them."""
+"""Runs programs at loopback addresses of their own, and commands of the pages next to them."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def fail(message):
 
 
 def blocks(page, heading, language="sh"):
-    """The blocks of code in a section of a page."""
+    """The code blocks in a section of a page."""
     flags = re.MULTILINE | re.DOTALL
     section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", Path(page).read_text(), flags)
     found = re.findall(rf"^```{language}\n(.*?)^```", section[1], flags) if section else []
@@ -30,7 +30,7 @@ def blocks(page, heading, language="sh"):
 
 
 def paste(block, folder, functions="", **environment):
-    """Runs a block of a page in a shell, which stops at the first error."""
+    """Runs a code block in a shell, which stops at the first error."""
     script = f"set -euo pipefail\n{functions}\n{block}"
     run = {"cwd": folder, "env": os.environ | environment, "capture_output": True, "text": True, "timeout": WAIT}
     result = subprocess.run(["bash", "-c", script], **run)
@@ -40,7 +40,7 @@ def paste(block, folder, functions="", **environment):
 
 
 def wait_until(description, predicate, *processes):
-    """Waits for a state, and ends sooner if a process has ended."""
+    """Waits for a state, or fails if a process ends."""
     end = time.monotonic() + WAIT
     while not predicate():
         for process in processes:
@@ -53,7 +53,7 @@ def wait_until(description, predicate, *processes):
 
 
 def cargo(program):
-    """A shell function that stands for cargo: a build has the given program where its profile puts it."""
+    """A shell function that replaces cargo: it puts the given program where a build would."""
     program = shlex.quote(str(Path(program).resolve()))
     return f"""cargo() {{
         local arguments="$* " profile=debug
@@ -66,7 +66,7 @@ def cargo(program):
 
 
 class Process:
-    """A command that runs until it is stopped."""
+    """A command that runs until the script stops it."""
 
     def __init__(self, name, command, environment, folder):
         self.name = name
@@ -82,7 +82,7 @@ class Process:
             fail(f"{self.name} has ended with {self.process.returncode}:\n{self.log()}")
 
     def stop(self):
-        """Ends it as its surroundings do, and expects that it finishes without an error."""
+        """Ends the command with a signal, and expects that it finishes without an error."""
         self.check()
         self.process.terminate()
         if self.process.wait(WAIT) != 0:
@@ -90,7 +90,7 @@ class Process:
 
 
 class Machine:
-    """Processes at loopback addresses of their own. As a context manager, it ends what is left."""
+    """Processes at loopback addresses of their own. As a context manager, it ends all remaining processes."""
 
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="deploy-"))
@@ -151,7 +151,7 @@ class Machine:
         return address
 
     def set_up_database(self):
-        """Does what the page says about the database, in a copy of deploy/. Returns the folder of the copy, and the address."""
+        """Sets up the database as the page describes, in a copy of deploy/. Returns the folder of the copy, and the address."""
         block = blocks(PAGE, "Database and secrets")[0]
         host = re.search(r"^psql -h (\S+)", block, re.MULTILINE)[1]
         folder, address = self.folder / "checkout", self.database()
@@ -161,12 +161,12 @@ class Machine:
 
 
 def own_address(text, address):
-    """A process that listens at all addresses, or asks itself, has one address here."""
+    """Replaces wildcard and localhost addresses with the address of this process."""
     return re.sub(r"(?<![\d.])(0\.0\.0\.0|127\.0\.0\.1)(?![\d.])", address, text) if address else text
 
 
 def get(url, token=None, body=None):
-    """The status of a request, and its body."""
+    """The status and the body of a response."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     request = urllib.request.Request(url, headers=headers, data=json.dumps(body).encode() if body else None)
     try:

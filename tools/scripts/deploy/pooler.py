@@ -1,5 +1,5 @@
-"""Runs the service behind PgBouncer: `pooler.py PROGRAM`. A version that does not keep prepared statements is refused in the modes that
-change a session's process, with the reason; where sessions keep it, the service serves."""
+"""Runs the service behind PgBouncer: `pooler.py PROGRAM`. The service refuses a PgBouncer that loses prepared statements, and says why. In
+session mode, it serves."""
 
 import os
 import shutil
@@ -45,7 +45,7 @@ def main():
         migrated = run(["migrate", "--service-role", "compliance_service"], owner)
         if migrated.returncode != 0:
             fail(f"migrate: {migrated.stderr}")
-        # Debian's version is older than 1.21. A newer one keeps prepared statements, and asks for the settings of the role.
+        # Debian's version is older than 1.21. A newer version keeps prepared statements, and needs the settings of the role.
         for mode, reason in (("transaction", "changes the server's process between transactions"), ("statement", "allows no transactions")):
             url = pooler(machine, database, service, mode)
             for command, status in (("core", 2), ("doctor", 3)):
@@ -53,7 +53,7 @@ def main():
                 if refused.returncode != status or reason not in refused.stdout + refused.stderr:
                     fail(f"{command}, pool_mode = {mode}: {refused.returncode}, {refused.stdout}{refused.stderr}")
         url = pooler(machine, database, service, "session")
-        # Its code is that of a parameter which is refused.
+        # The SQLSTATE of a refused parameter.
         refused = run(["core"], f"{url}_other")
         if refused.returncode != 1 or "cannot connect to the database compliance_other" not in refused.stderr or "parameter" in refused.stderr:
             fail(f"another database: {refused.returncode}, {refused.stderr}")

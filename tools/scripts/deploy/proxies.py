@@ -1,5 +1,5 @@
-"""Runs deploy/nginx/compliance.conf and deploy/haproxy/haproxy.cfg, in front of two gateways and two cores that are restarted one after the
-other under load: `proxies.py PROGRAM`. No request may fail. Runs with a Python that has grpcio."""
+"""Runs deploy/nginx/compliance.conf and deploy/haproxy/haproxy.cfg in front of two gateways and two cores: `proxies.py PROGRAM`. It restarts them
+one by one under load, and no request may fail. Needs grpcio."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ GET_AFFILIATE = "/compliance.v1.AffiliateService/GetAffiliate"
 
 
 class Client(threading.Thread):
-    """Sends one request after the other over one connection, and counts those that were right."""
+    """Sends requests one by one over one connection, and counts the correct responses."""
 
     def __init__(self, name):
         super().__init__(name=name, daemon=True)
@@ -43,7 +43,7 @@ class Client(threading.Thread):
 
 
 class Rest(Client):
-    """Creates, reads, updates and lists over one connection of HTTP/1.1."""
+    """Creates, reads, updates and lists over one HTTP/1.1 connection."""
 
     def __init__(self, name, address, context, token):
         super().__init__(name)
@@ -88,7 +88,7 @@ class Grpc(Client):
 
 
 class Service:
-    """A process of the service that can be restarted at its address."""
+    """A process of the service that can restart at its address."""
 
     def __init__(self, machine, program, name, environment):
         self.machine, self.name = machine, name
@@ -109,7 +109,7 @@ class Service:
 
 
 def certificate(folder):
-    """An authority with a certificate for `localhost`, as the page makes them."""
+    """An authority and a certificate for `localhost`, as the page creates them."""
     subprocess.run([folder / "deploy/make-certificates"], check=True, stderr=subprocess.DEVNULL)
     secrets = folder / "deploy/secrets"
     bundle = secrets / "bundle.pem"
@@ -118,7 +118,7 @@ def certificate(folder):
 
 
 def configured(text, address, services, certificate_file, key, bundle):
-    """A recipe with the addresses of this machine, and its certificate."""
+    """A configuration file with the addresses and the certificate of this machine."""
     for service in services:
         text = text.replace(f"{service.name}:", f"{service.address}:")
     text = re.sub(r"^(\s*listen) (\d+)", rf"\1 {address}:\2", text, flags=re.MULTILINE)
@@ -128,7 +128,7 @@ def configured(text, address, services, certificate_file, key, bundle):
 
 
 def nginx(machine, text):
-    """nginx, with the recipe where distributions include it."""
+    """nginx, with the configuration file in the place of distributions."""
     folder = machine.folder / "nginx"
     folder.mkdir()
     (folder / "compliance.conf").write_text(text)
@@ -147,13 +147,13 @@ def haproxy(machine, text):
 
 
 def served_everywhere(clients):
-    """Waits until each client has had some more requests served."""
+    """Waits until each client has received more responses."""
     goals = [(client, client.right + REQUESTS) for client in clients]
     wait_until("all clients are served", lambda: all(client.right >= goal for client, goal in goals), *clients)
 
 
 def is_up(haproxy, name):
-    """Whether HAProxy uses a server again, as far as it has noticed that it was away."""
+    """Whether HAProxy uses a server, after it noticed the restart."""
     log = haproxy.log()
     return log.count(f"/{name} is UP") >= log.count(f"/{name} is DOWN")
 
@@ -183,7 +183,7 @@ def main():
         token = run("token", "--company", "1", **key).strip()
         authority, *files = certificate(folder)
         context = ssl.create_default_context(cafile=authority)
-        # The proxies have addresses without a name here.
+        # The proxies have addresses without a name.
         context.check_hostname = False
         clients, proxies = [], {}
         for kind, recipe, command in (("nginx", "nginx/compliance.conf", nginx), ("haproxy", "haproxy/haproxy.cfg", haproxy)):
@@ -196,7 +196,7 @@ def main():
             clients += [Rest(f"{kind}-{number}", address, context, token) for number in range(4)]
             clients += [Grpc(f"{kind}-grpc", address, authority.read_bytes(), token)]
         began = time.monotonic()
-        # What is read over gRPC.
+        # The affiliate to read over gRPC.
         writes_and_reads(services[-1].address, token, "proxies")
         for client in clients:
             client.start()

@@ -1,5 +1,4 @@
-"""Pastes the first commands of README.md and of the pages that it leads to into a shell, next to what they need:
-`readme.py PROGRAM`. Runs with a Python that has grpcio and grpcio-reflection."""
+"""Runs the first commands of README.md and its pages in a shell: `readme.py PROGRAM`. Needs grpcio and grpcio-reflection."""
 
 import json
 import shutil
@@ -13,12 +12,12 @@ README = Path("README.md")
 GRPC = Path("docs/grpc.md")
 CONFIGURATION = Path("docs/configuration.md")
 SCALE_OUT = Path("docs/operations/scale-out.md")
-# Shows an error of the service as an error of the command.
+# Turns an error of the service into an error of the command.
 CURL = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }'
 
 
 def is_as_shown(shown, answer):
-    """Whether a response is as a page shows it, where `…` replaces what is left out."""
+    """Whether a response matches the page, where `…` replaces the rest."""
     if isinstance(shown, dict):
         keys = shown.keys() - {"…"}
         return (
@@ -32,7 +31,7 @@ def is_as_shown(shown, answer):
 
 
 def trying_it_out(machine, program):
-    """A service as the first command of the page starts it, curl, gRPC in Python, and grpcurl where there is one."""
+    """Starts the service with the first command of the page. Calls it with curl, Python and, if available, grpcurl."""
     folder, address = machine.folder / "one", machine.address()
     folder.mkdir()
     paste("cargo build --release", folder, cargo(program))
@@ -64,7 +63,7 @@ def configuration(machine, program):
 
 
 def two_tiers(machine, program):
-    """Builds, migrates, and runs a core and a gateway, each in a shell of its own."""
+    """Builds, migrates, and runs a core and a gateway, each in its own shell."""
     folder, address = machine.folder / "two", machine.address()
     folder.mkdir()
     database = machine.database()

@@ -10,11 +10,12 @@ use compliance_api::{
 };
 use load_test::{
     measure::Worker,
-    service::Database,
     workload::{LoadRequest, Plan, Scenario, Universe, affiliate},
 };
 use sha2::{Digest as _, Sha256};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+
+use crate::service::Database;
 
 /// The statement for a URL.
 const INSERT_URL: &str = "insert into bare (company_id, url, url_hash, domain) values ($1, $2, $3, 'load.example.com')";

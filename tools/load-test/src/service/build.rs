@@ -1,4 +1,4 @@
-//! The programs of one build of the service.
+//! A build of the service.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,29 +8,14 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 
-/// The day that made data leads up to. It is fixed, so that every run has the same data.
-const UNTIL: &str = "2026-11-01";
-/// Bound of one command that prepares a database.
+/// Bound of one command that runs to its end.
 const COMMAND_TIME: Duration = Duration::from_hours(1);
+/// The one setting that commands inherit: where PostgreSQL's programs are.
+const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
 
-/// Numbers of made records of one company.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// The company.
-    pub company: i64,
-    /// Affiliates, at least 1.
-    pub affiliates: u64,
-    /// URLs.
-    pub urls: u64,
-    /// Cases.
-    pub cases: u64,
-}
-
-/// One build of the service.
+/// A build of the service: its program `compliance`.
 #[derive(Clone, Debug)]
-pub struct Build {
-    compliance: PathBuf,
-}
+pub struct Build(PathBuf);
 
 impl Build {
     /// The build next to this program. Under cargo, it is brought up to date first, in the profile of this program.
@@ -51,50 +36,56 @@ impl Build {
         Self::at(&folder.join("compliance"))
     }
 
-    /// The build whose program `compliance` is at `path`.
+    /// The build whose program is at `path`.
     pub fn at(path: &Path) -> anyhow::Result<Self> {
         ensure!(path.is_file(), "there is no program {}; build it, or start this one with cargo", path.display());
-        Ok(Self { compliance: path.to_owned() })
+        Ok(Self(path.to_owned()))
     }
 
-    /// A command of the program `compliance`.
+    /// A command of the program, without the settings of this process's environment.
     pub fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(&self.compliance);
-        command.arg(name);
+        let mut command = Command::new(&self.0);
+        for (variable, _) in std::env::vars_os() {
+            let variable = variable.to_string_lossy();
+            if variable == "DATABASE_URL" || variable.starts_with("COMPLIANCE_") && variable != POSTGRES_BIN {
+                command.env_remove(&*variable);
+            }
+        }
+        command.arg(name).env("COMPLIANCE_LOG", "warn");
         command
     }
 
-    /// Brings the schema of a database up to date.
-    pub async fn migrate(&self, database_url: &str) -> anyhow::Result<()> {
-        let mut command = self.command("migrate");
-        command.args(["--database-url", database_url]);
-        run(command).await
-    }
-
-    /// Makes the records of one company.
-    pub async fn make_demo_data(&self, database_url: &str, share: &Share, seed: u64) -> anyhow::Result<()> {
-        let mut command = self.command("demo-data");
-        for (flag, number) in [
-            ("--company", share.company.unsigned_abs()),
-            ("--affiliates", share.affiliates),
-            ("--urls", share.urls),
-            ("--cases", share.cases),
-            ("--seed", seed),
-        ] {
-            command.args([flag, &number.to_string()]);
-        }
-        command.args(["--until", UNTIL, "--database-url", database_url]);
-        run(command).await
+    /// Runs a command to its end and returns its output.
+    pub async fn run(&self, name: &str, arguments: &[&str]) -> anyhow::Result<String> {
+        let mut command = self.command(name);
+        command.args(arguments);
+        let output = tokio::process::Command::from(command).kill_on_drop(true).output();
+        let output = tokio::time::timeout(COMMAND_TIME, output).await;
+        let output = output.with_context(|| format!("compliance {name} takes too long"))?;
+        let output = output.with_context(|| format!("compliance {name} cannot be run"))?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "compliance {name} failed: {}", errors.trim());
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 }
 
-/// Runs a command to its end.
-async fn run(mut command: Command) -> anyhow::Result<()> {
-    command.env("COMPLIANCE_LOG", "warn");
-    let shown = format!("{command:?}");
-    let output = tokio::process::Command::from(command).kill_on_drop(true).output();
-    let output = tokio::time::timeout(COMMAND_TIME, output).await.with_context(|| format!("{shown} takes too long"))?;
-    let output = output.with_context(|| format!("{shown} cannot be run"))?;
-    ensure!(output.status.success(), "{shown} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
+/// A folder that is removed when it is dropped.
+#[derive(Debug)]
+pub struct TemporaryFolder(pub PathBuf);
+
+impl TemporaryFolder {
+    /// Creates a folder for temporary files.
+    pub fn create() -> anyhow::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("compliance-load-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            eprintln!("cannot remove {}: {error}", self.0.display());
+        }
+    }
 }

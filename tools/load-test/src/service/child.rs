@@ -1,7 +1,6 @@
 //! Child processes that are stopped when they are dropped.
 
 use std::{
-    ffi::OsString,
     fs::File,
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
@@ -18,8 +17,8 @@ use tokio::{net::TcpStream, process::Command};
 
 /// Bound of a program's start, until it accepts connections.
 const START_TIME: Duration = Duration::from_mins(1);
-/// Bound of a graceful stop.
-const END_TIME: Duration = Duration::from_secs(3);
+/// Bound of a graceful stop: a service that runs its own database writes a checkpoint first.
+const END_TIME: Duration = Duration::from_secs(30);
 
 /// A running program, in a process group with the processes that it starts.
 #[derive(Debug)]
@@ -38,12 +37,6 @@ impl Child {
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Command::from(command);
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).kill_on_drop(true);
-        // Settings of this process's environment are not for the child.
-        for (variable, _) in std::env::vars_os().filter(|(variable, _)| is_setting(variable)) {
-            if !command.as_std().get_envs().any(|(set, value)| set == variable && value.is_some()) {
-                command.env_remove(variable);
-            }
-        }
         let child = command.spawn().with_context(|| format!("{name} cannot be started"))?;
         let pid = child.id().context("the child has no process ID")?;
         Ok(Self { name: name.to_owned(), process: child, pid: i32::try_from(pid)?, log })
@@ -54,7 +47,7 @@ impl Child {
         let deadline = Instant::now() + START_TIME;
         while TcpStream::connect(address).await.is_err() {
             if let Some(status) = self.process.try_wait()? {
-                bail!("{} ended at once ({status}): {}", self.name, self.end_of_log());
+                bail!("{} ended ({status}): {}", self.name, self.end_of_log());
             }
             if Instant::now() > deadline {
                 bail!("{} accepts no connections: {}", self.name, self.end_of_log());
@@ -85,11 +78,6 @@ impl Drop for Child {
         }
         let _ = killpg(group, Signal::SIGKILL);
     }
-}
-
-fn is_setting(variable: &OsString) -> bool {
-    let variable = variable.to_string_lossy();
-    variable.starts_with("COMPLIANCE_") || variable == "DATABASE_URL"
 }
 
 /// A loopback address with a free port.

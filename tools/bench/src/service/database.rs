@@ -6,30 +6,66 @@ use anyhow::Context as _;
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
-use super::build::{Build, Share};
-use crate::workload::{Ids, Universe};
+use load_test::{
+    service::Build,
+    workload::{Ids, Universe},
+};
 
 /// The name of the database.
-pub const NAME: &str = "compliance";
+pub(crate) const NAME: &str = "compliance";
 
 /// The tables that hold records. A table stands before those that it refers to.
 const TABLES: [&str; 5] = ["incidents", "infractions", "compliance_urls", "compliance_cases", "affiliates"];
 
+/// The day on which made data ends. It is fixed, so that every run has the same data.
+const UNTIL: &str = "2026-11-01";
+
+/// Numbers of made records of one company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Records {
+    pub(crate) company: i64,
+    /// At least 1.
+    pub(crate) affiliates: u64,
+    pub(crate) urls: u64,
+    pub(crate) cases: u64,
+}
+
+/// Brings the schema of a database up to date.
+pub(crate) async fn migrate(build: &Build, database_url: &str) -> anyhow::Result<()> {
+    build.run("migrate", &["--database-url", database_url]).await.map(drop)
+}
+
+/// Makes the records of one company.
+pub(crate) async fn make_records(
+    build: &Build,
+    database_url: &str,
+    records: &Records,
+    seed: u64,
+) -> anyhow::Result<()> {
+    let Records { company, affiliates, urls, cases } = *records;
+    let numbers = [company as u64, affiliates, urls, cases, seed].map(|number| number.to_string());
+    let mut arguments = vec!["--until", UNTIL, "--database-url", database_url];
+    for (flag, number) in ["--company", "--affiliates", "--urls", "--cases", "--seed"].into_iter().zip(&numbers) {
+        arguments.extend([flag, number]);
+    }
+    build.run("demo-data", &arguments).await.map(drop)
+}
+
 /// A server with one database of made data.
 #[derive(Debug)]
-pub struct Database {
+pub(crate) struct Database {
     cluster: Cluster,
     /// Connections with the default settings of a session.
-    pub pool: PgPool,
+    pub(crate) pool: PgPool,
 }
 
 impl Database {
     /// Starts a server in `data_dir` with the settings of the service's own. Its database has the schema of `build` and
-    /// exactly the records of `shares`; it is filled anew only if it has others.
-    pub async fn open(data_dir: &Path, build: &Build, shares: &[Share], seed: u64) -> anyhow::Result<Self> {
+    /// exactly the `records`; it is filled again only if it has others.
+    pub(crate) async fn open(data_dir: &Path, build: &Build, records: &[Records], seed: u64) -> anyhow::Result<Self> {
         let options = ClusterOptions { max_connections: 300, ..ClusterOptions::new(data_dir.join("data")) };
         let cluster = Cluster::start(options).await.context("the database server cannot be started")?;
-        match Self::fill(&cluster, build, shares, seed).await {
+        match Self::fill(&cluster, build, records, seed).await {
             Ok(pool) => Ok(Self { cluster, pool }),
             Err(error) => {
                 let _ = cluster.stop().await;
@@ -38,25 +74,25 @@ impl Database {
         }
     }
 
-    async fn fill(cluster: &Cluster, build: &Build, shares: &[Share], seed: u64) -> anyhow::Result<PgPool> {
+    async fn fill(cluster: &Cluster, build: &Build, records: &[Records], seed: u64) -> anyhow::Result<PgPool> {
         let url = cluster.endpoint().url(OWNER_ROLE, NAME);
-        let content = format!("2 {seed} {shares:?}");
+        let content = format!("3 {seed} {records:?}");
         cluster.endpoint().create_database(NAME).await?;
         let pool = connect(cluster).await?;
         if content_of(&pool).await? == Some(content.clone()) {
             eprintln!("the database has these records already");
-            build.migrate(&url).await?;
+            migrate(build, &url).await?;
             return Ok(pool);
         }
         pool.close().await;
         drop_database(cluster, NAME).await?;
         cluster.endpoint().create_database(NAME).await?;
-        build.migrate(&url).await?;
+        migrate(build, &url).await?;
         let start = Instant::now();
-        for share in shares {
-            let Share { company, affiliates, urls, cases } = share;
+        for records in records {
+            let Records { company, affiliates, urls, cases } = records;
             eprintln!("company {company}: {affiliates} affiliates, {urls} URLs, {cases} cases");
-            build.make_demo_data(&url, share, seed).await?;
+            make_records(build, &url, records, seed).await?;
         }
         let pool = connect(cluster).await?;
         tidy(cluster, &pool).await?;
@@ -68,43 +104,43 @@ impl Database {
     }
 
     /// The URL of the database for other programs.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.cluster.endpoint().url(OWNER_ROLE, NAME)
     }
 
     /// The folder of the server's socket.
-    pub fn socket_dir(&self) -> &Path {
+    pub(crate) fn socket_dir(&self) -> &Path {
         self.cluster.endpoint().socket_dir()
     }
 
     /// The process ID of the server.
-    pub fn pid(&self) -> anyhow::Result<i32> {
+    pub(crate) fn pid(&self) -> anyhow::Result<i32> {
         self.cluster.server_pid().context("the database server is not running")
     }
 
     /// The folder of the server's programs.
-    pub fn bin_dir(&self) -> &Path {
+    pub(crate) fn bin_dir(&self) -> &Path {
         &self.cluster.installation().bin_dir
     }
 
     /// The server's version.
-    pub fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         &self.cluster.installation().version
     }
 
     /// Creates another database and returns its URL.
-    pub async fn create_other(&self, name: &str) -> anyhow::Result<String> {
+    pub(crate) async fn create_other(&self, name: &str) -> anyhow::Result<String> {
         self.cluster.endpoint().create_database(name).await?;
         Ok(self.cluster.endpoint().url(OWNER_ROLE, name))
     }
 
     /// Drops another database, even if clients are connected to it.
-    pub async fn drop_other(&self, name: &str) -> anyhow::Result<()> {
+    pub(crate) async fn drop_other(&self, name: &str) -> anyhow::Result<()> {
         drop_database(&self.cluster, name).await
     }
 
     /// Stops the server.
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.pool.close().await;
         if let Err(error) = self.cluster.stop().await {
             eprintln!("the database server cannot be stopped: {error}");
@@ -112,12 +148,12 @@ impl Database {
     }
 
     /// Vacuums and writes a checkpoint, so that the server has no maintenance work during a measurement.
-    pub async fn tidy(&self) -> anyhow::Result<()> {
+    pub(crate) async fn tidy(&self) -> anyhow::Result<()> {
         tidy(&self.cluster, &self.pool).await
     }
 
     /// Deletes the records of a company.
-    pub async fn clear(&self, company: i64) -> anyhow::Result<()> {
+    pub(crate) async fn clear(&self, company: i64) -> anyhow::Result<()> {
         for table in TABLES {
             self.run(&format!("delete from {table} where company_id = {company}")).await?;
         }
@@ -125,14 +161,14 @@ impl Database {
     }
 
     /// Runs statements.
-    pub async fn run(&self, statements: &str) -> anyhow::Result<()> {
+    pub(crate) async fn run(&self, statements: &str) -> anyhow::Result<()> {
         let result = sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&self.pool).await;
         result.with_context(|| format!("the database rejects: {}", &statements[..statements.len().min(200)]))?;
         Ok(())
     }
 
     /// The records that a company has.
-    pub async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
+    pub(crate) async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
         let count = async |table: &str| -> anyhow::Result<u64> {
             let query = format!("select count(*) from {table} where company_id = $1");
             let query = sqlx::query_scalar::<_, i64>(AssertSqlSafe(query)).bind(company);

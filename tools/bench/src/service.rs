@@ -1,0 +1,7 @@
+//! The service as child processes, over a database server with made data.
+
+mod database;
+mod processes;
+
+pub(crate) use database::{Database, NAME as DATABASE_NAME, Records, make_records, migrate};
+pub(crate) use processes::{OneProcess, TwoProcesses, token};
