@@ -25,7 +25,7 @@ pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let changes = [changes::STATEMENT, changes::SEARCH, changes::CHANGED];
     let past = changes::PAST.values().map(|statement| (*statement, changes::TYPES_OF_PAST));
     let others = [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT];
-    others.into_iter().chain(cases::STATEMENTS.compared()).chain(changes).chain(past)
+    others.into_iter().chain(urls::STATEMENTS.compared()).chain(cases::STATEMENTS.compared()).chain(changes).chain(past)
 }
 
 /// The statements that write records in large numbers, with the types of their parameters. For tools that look at plans.

@@ -117,6 +117,8 @@ async fn lists_are_the_same_in_every_format() {
         ("/urls?discovery_after=2024-01-10&discovery_before=2024-01-19", 25),
         ("/urls?discovery_after=2024-02-01&distributor_id=3&disabled=no", 27),
         ("/urls?discovery_before=2023-12-31", 0),
+        ("/urls?infraction_after=2024-01-01", 84),
+        ("/urls?infraction_before=2023-12-31&disabled=no", 0),
         ("/cases", 160),
         ("/cases?case_status_id=1000", 16),
         ("/cases?distributor_id=4&created_after=2024-01-01", 32),

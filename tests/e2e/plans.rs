@@ -197,6 +197,9 @@ async fn scans_read_one_company_along_its_keys() {
                     }
                     4 => "1, 1, 7, 1700000000",
                     5 if types.starts_with("bigint, bigint, smallint, ") => "1, 10, 2, 1000, 1000",
+                    10 if types.ends_with("boolean, integer, integer") => {
+                        "1, 20, 0, null, null, null, null, true, 20000, 20001"
+                    }
                     10 => "1, 1000, 1, 7, null, null, 0, 9999999999, 20, 2000",
                     _ => "1, 10, null, 20, 2000",
                 };

@@ -4559,6 +4559,9 @@ pub struct InfractionOverview {
     /// How many were recorded in the last seven days, today included.
     #[prost(int64, tag = "1")]
     pub new: i64,
+    /// How many URLs they are of.
+    #[prost(int64, tag = "2")]
+    pub urls: i64,
 }
 /// Seven days.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4578,6 +4581,9 @@ pub struct OverviewWeek {
     /// Cases that were closed.
     #[prost(int64, tag = "5")]
     pub closed_cases: i64,
+    /// URLs whose infractions were recorded.
+    #[prost(int64, tag = "6")]
+    pub infraction_urls: i64,
 }
 /// Generated client implementations.
 pub mod overview_service_client {
@@ -4813,6 +4819,12 @@ pub struct ListComplianceUrlsRequest {
     /// The page, from 1; 1 by default.
     #[prost(int64, optional, tag = "9")]
     pub page: ::core::option::Option<i64>,
+    /// With an infraction recorded on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "10")]
+    pub infraction_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// With an infraction recorded on or before this day, YYYY-MM-DD, UTC. With both, one infraction is between them.
+    #[prost(string, optional, tag = "11")]
+    pub infraction_before: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// One page of URLs. OUT_OF_RANGE when it is larger than a message may be; StreamComplianceUrls returns any page.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4865,6 +4877,12 @@ pub struct ListAllComplianceUrlsRequest {
     /// Only records that changed, or whose infractions did, after this position of the record of changes.
     #[prost(int64, optional, tag = "7")]
     pub changed_after: ::core::option::Option<i64>,
+    /// With an infraction recorded on or after this day, YYYY-MM-DD, UTC.
+    #[prost(string, optional, tag = "8")]
+    pub infraction_after: ::core::option::Option<::prost::alloc::string::String>,
+    /// With an infraction recorded on or before this day, YYYY-MM-DD, UTC. With both, one infraction is between them.
+    #[prost(string, optional, tag = "9")]
+    pub infraction_before: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A part of the list of URLs.
 #[derive(Clone, PartialEq, ::prost::Message)]

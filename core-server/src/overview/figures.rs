@@ -43,6 +43,7 @@ pub(super) struct Figures {
     new_infractions: Vec<i64>,
     new_cases: Vec<i64>,
     closed_cases: Vec<i64>,
+    infraction_urls: Vec<i64>,
 }
 
 impl Figures {
@@ -58,7 +59,7 @@ impl Figures {
         let last = weeks.last().cloned().unwrap_or_default();
         Overview {
             urls: Some(UrlOverview { total: self.urls, new: last.new_urls }),
-            infractions: Some(InfractionOverview { new: last.new_infractions }),
+            infractions: Some(InfractionOverview { new: last.new_infractions, urls: last.infraction_urls }),
             cases: Some(CaseOverview {
                 open: self.open,
                 by_risk: self.by_risk(),
@@ -120,7 +121,7 @@ impl Figures {
     }
 
     fn weeks(&self) -> Vec<OverviewWeek> {
-        let urls = self.new_urls.iter().zip(&self.new_infractions);
+        let urls = self.new_urls.iter().zip(self.new_infractions.iter().zip(&self.infraction_urls));
         let cases = self.new_cases.iter().zip(&self.closed_cases);
         let first = OffsetDateTime::UNIX_EPOCH.date();
         let days = (i64::from(self.first_day)..).step_by(7);
@@ -128,7 +129,8 @@ impl Figures {
         let weeks = days.zip(urls.zip(cases)).map(|(days, (urls, cases))| OverviewWeek {
             from: first_day(days).to_string(),
             new_urls: *urls.0,
-            new_infractions: *urls.1,
+            new_infractions: *urls.1.0,
+            infraction_urls: *urls.1.1,
             new_cases: *cases.0,
             closed_cases: *cases.1,
         });

@@ -61,9 +61,9 @@ with days as materialized (
         and n.bucket between (select first_day from days) and (select today from days)
     group by 1
 ), new_infractions as (
-    select width_bucket(i.created_date, t.starts) as week, count(*) as n
+    select width_bucket(i.created_date, t.starts) as week, count(*) as n, count(distinct i.url_id) as urls
     from (
-        select i.created_date from infractions i
+        select i.created_date, i.url_id from infractions i
         where i.company_id = $1
             -- The planner takes this for half of the records. It would sort the few that it expects of a range.
             and coalesce(
@@ -94,7 +94,7 @@ select
     ) as "urls!",
     d.first_day as "first_day!",
     w.new_urls as "new_urls!", w.new_infractions as "new_infractions!", w.new_cases as "new_cases!",
-    w.closed_cases as "closed_cases!"
+    w.closed_cases as "closed_cases!", w.infraction_urls as "infraction_urls!"
 from days d
 cross join (
     select
@@ -119,7 +119,8 @@ cross join (
 ) o
 cross join (
     select array_agg(coalesce(u.n, 0)::bigint) as new_urls, array_agg(coalesce(i.n, 0)::bigint) as new_infractions,
-        array_agg(coalesce(n.n, 0)::bigint) as new_cases, array_agg(coalesce(c.n, 0)::bigint) as closed_cases
+        array_agg(coalesce(n.n, 0)::bigint) as new_cases, array_agg(coalesce(c.n, 0)::bigint) as closed_cases,
+        array_agg(coalesce(i.urls, 0)::bigint) as infraction_urls
     from (select week from generate_series(1, 12) week order by week) w
     left join new_urls u using (week)
     left join new_infractions i using (week)

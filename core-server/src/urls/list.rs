@@ -13,7 +13,7 @@ use sqlx::postgres::PgRow;
 
 use super::record;
 use crate::{
-    lists::{Asked, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, days},
+    lists::{Asked, Comparison, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, day, days},
     record_pages::{PageOfRecords, RecordPage},
 };
 use storage::{
@@ -47,8 +47,26 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
         r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
     lock: 1,
     record: record::query::<ComplianceUrl>,
-    comparison: None,
+    comparison: Some(COMPARISON),
 };
+
+/// Infractions by the day on which they were recorded.
+const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
+    conditions: include_str!("conditions.sql"),
+    columns: &[],
+    types: "integer, integer",
+    is_asked: |request| infraction_days(request) != (None, None),
+    bind: |query, request| {
+        let (first, last) = infraction_days(request);
+        query.bind(first).bind(last)
+    },
+    sorts: &[],
+};
+
+/// The first and the last day of the infractions that a request asks for.
+fn infraction_days(request: &ListComplianceUrlsRequest) -> (Option<i32>, Option<i32>) {
+    (day(request.infraction_after.as_deref()), day(request.infraction_before.as_deref()))
+}
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
@@ -63,6 +81,8 @@ pub(super) fn filters(request: ListAllComplianceUrlsRequest) -> ListComplianceUr
         disabled: request.disabled,
         discovery_after: request.discovery_after,
         discovery_before: request.discovery_before,
+        infraction_after: request.infraction_after,
+        infraction_before: request.infraction_before,
         ..ListComplianceUrlsRequest::default()
     }
 }

@@ -223,7 +223,7 @@ mod tests {
     fn every_parameter_has_its_field() {
         let request = urls(Some(
             "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&discovery_before=2024-12-31\
-             &sort_by=last_seen&sort_dir=asc&per_page=5&page=2&colour=red",
+             &sort_by=last_seen&sort_dir=asc&per_page=5&page=2&colour=red&infraction_after=2024-02-01&infraction_before=2024-02-29",
         ));
         let expected = ListComplianceUrlsRequest {
             incident_status_id: Some(3),
@@ -235,6 +235,8 @@ mod tests {
             sort_dir: SortDirection::Asc.into(),
             per_page: Some(5),
             page: Some(2),
+            infraction_after: Some("2024-02-01".into()),
+            infraction_before: Some("2024-02-29".into()),
         };
         assert_eq!(request.unwrap(), expected);
     }
@@ -298,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_whole_list_has_filters_and_no_pages() {
-        let text = "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31";
+        let text = "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31&infraction_after=2024-02-01";
         let request = query("/api/urls", Some(text)).whole_list::<ListAllComplianceUrlsRequest>();
         let expected = ListAllComplianceUrlsRequest {
             incident_status_id: Some(3),
@@ -308,6 +310,8 @@ mod tests {
             discovery_before: Some("2024-12-31".into()),
             after_id: None,
             changed_after: None,
+            infraction_after: Some("2024-02-01".into()),
+            infraction_before: None,
         };
         assert_eq!(request.unwrap(), expected);
         let text = "page=1&sort_dir=asc&per_page=5&sort_by=id&case_status_id=0";

@@ -26,6 +26,7 @@ mod sides;
 mod syncs;
 mod thresholds;
 mod updates;
+mod url_infractions;
 mod urls;
 mod vocabularies;
 mod webhooks;

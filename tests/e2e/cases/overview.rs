@@ -91,7 +91,8 @@ async fn figures() {
             format!("({company}, {}, 'https://example.org/{index}', '{index}', {})", 9200 + index, day(*days))
         });
         let infractions = INFRACTIONS.iter().enumerate();
-        let infractions = infractions.map(|(index, days)| format!("({company}, 9200, {}, {})", index + 1, day(*days)));
+        let infractions = infractions
+            .map(|(index, (days, url))| format!("({company}, {}, {}, {})", 9200 + url, index + 1, day(*days)));
         format!(
             "{} insert into vocabulary_entries (company_id, vocabulary, id, name) values
                 ({company}, 4, 1000, 'Press'), ({company}, 4, 1002, 'Unused'), ({company}, 1, 1001, 'Waiting');
@@ -115,12 +116,17 @@ async fn figures() {
     let overdue = |id: i64, risk: Value, status: &str| json!({"case_id": id, "risk_level": risk, "case_status": status, "affiliate_name": "Ann", "affiliate_id": "C-1"});
     let days = |column: fn(&Row) -> Option<i64>| weekly(&CASES.iter().filter_map(column).collect::<Vec<_>>());
     let (created, closed) = (days(|case| Some(case.3)), days(|case| case.5));
-    let (urls, infractions) = (weekly(URLS), weekly(INFRACTIONS));
+    let of_infractions = |found: &[(i64, i64)]| weekly(&found.iter().map(|(days, _)| *days).collect::<Vec<_>>());
+    let (urls, infractions) = (weekly(URLS), of_infractions(INFRACTIONS));
+    let past = INFRACTIONS.iter().filter(|(days, _)| *days >= 0);
+    let mut at_urls: Vec<_> = past.map(|(days, url)| (days / 7 * 7, *url)).collect();
+    at_urls.dedup();
+    let infraction_urls = of_infractions(&at_urls);
     let weeks: Vec<Value> = (0..12)
         .map(|week| {
             let from = today - Duration::days(83 - 7 * week as i64);
             json!({"from": from.to_string(), "new_urls": urls[week], "new_infractions": infractions[week],
-                "new_cases": created[week], "closed_cases": closed[week]})
+                "infraction_urls": infraction_urls[week], "new_cases": created[week], "closed_cases": closed[week]})
         })
         .collect();
     let expected = json!({
@@ -142,15 +148,16 @@ async fn figures() {
             ],
         },
         "urls": {"total": 6, "new": 2},
-        "infractions": {"new": 1},
+        "infractions": {"new": 4, "urls": 2},
         "weeks": weeks,
     });
     assert_eq!(found, expected, "found {found:#}");
 }
 
-/// Days since the discovery of URLs, and since infractions were recorded.
+/// Days since the discovery of URLs.
 const URLS: &[i64] = &[0, 6, 7, 83, 84, -1];
-const INFRACTIONS: &[i64] = &[6, 7, 83, 84, -1];
+/// Days since infractions were recorded, each with the index of its URL. Those of a week and a URL follow each other.
+const INFRACTIONS: &[(i64, i64)] = &[(0, 0), (3, 0), (6, 0), (6, 1), (7, 0), (83, 1), (84, 0), (-1, 0)];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_most_twenty_overdue_cases() {

@@ -23,10 +23,11 @@ async fn wrong_parameters() {
         table.push(if only_rest { case.only_rest() } else { case });
     };
     let (urls, cases) = (ListComplianceUrlsRequest::MESSAGE, ListComplianceCasesRequest::MESSAGE);
+    let dates_of_urls = ["discovery_after", "discovery_before", "infraction_after", "infraction_before"];
     let dates_of_cases =
         ["created_after", "created_before", "follow_up_after", "follow_up_before", "closed_after", "closed_before"];
     for (path, request, dates, sorts) in [
-        ("/urls", urls, &["discovery_after", "discovery_before"][..], ["created_dt", "url", "ID", "discovery_date"]),
+        ("/urls", urls, &dates_of_urls[..], ["created_dt", "url", "ID", "discovery_date"]),
         ("/cases", cases, &dates_of_cases, ["discovery_dt", "case_id", "ID", "created_date"]),
     ] {
         let of_kind = |kind| request.fields.iter().filter(move |field| field.kind == kind).map(|field| field.name);

@@ -27,6 +27,7 @@ pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/urls", ""),
     ("GET", "/urls?distributor_id=<a>&sort_by=last_seen", ""),
     ("GET", "/urls?incident_status_id=5101&discovery_after=2024-01-01", ""),
+    ("GET", "/urls?infraction_after=2000-01-01&sort_by=last_seen", ""),
     ("GET", "/urls:search?q=EXAMPLE", ""),
     ("GET", "/urls/<u>", ""),
     ("POST", "/urls", r#"{"urls":[{"url":"https://same.example/"},{"url":"https://left.example/"}]}"#),

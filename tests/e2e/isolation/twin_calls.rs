@@ -127,6 +127,8 @@ calls! {
     };
     "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin|
         ListComplianceUrlsRequest { incident_status_id: Some(5101), ..ListComplianceUrlsRequest::default() };
+    "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin|
+        ListComplianceUrlsRequest { infraction_after: text("2000-01-01"), ..ListComplianceUrlsRequest::default() };
     "ComplianceUrlService/StreamComplianceUrls" stream urls.stream_compliance_urls |twin|
         StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest::default()) };
     "ComplianceUrlService/StreamComplianceUrls" stream urls.stream_compliance_urls |twin| {

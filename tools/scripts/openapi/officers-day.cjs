@@ -66,6 +66,11 @@ async function signingIn(page) {
   const { client_id: client, openid_connect: settings } = await (await fetch(`${base}/console/sign-in.json`)).json();
   assert.equal(client, undefined);
   assert.deepEqual(settings, { issuer: provider, client_id: "console", scope: "openid cases audit", token: "access" });
+  // The documentation in the same tab also reads the company from that claim.
+  await page.goto(`${base}/docs`);
+  await becomes(() => page.locator("#token-state").textContent().then((text) => text.startsWith("Company 1, until ")), true);
+  await page.goto(`${base}/console#/cases`);
+  await heading(page, /^Cases 1–/, 2);
 }
 
 /** What needs an officer: from the overview to one overdue case. Returns its ID. */

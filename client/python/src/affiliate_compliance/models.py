@@ -539,6 +539,8 @@ class InfractionOverview(TypedDict):
 
     new: int
     """How many were recorded in the last seven days, today included."""
+    urls: int
+    """How many URLs they are of."""
 
 
 OverviewWeek = TypedDict("OverviewWeek", {
@@ -552,6 +554,8 @@ OverviewWeek = TypedDict("OverviewWeek", {
     "new_cases": int,
     # Cases that were closed.
     "closed_cases": int,
+    # URLs whose infractions were recorded.
+    "infraction_urls": int,
 })
 """Seven days."""
 
@@ -1119,6 +1123,10 @@ class UrlFilters(TypedDict):
     """Discovered on or after this day, YYYY-MM-DD, UTC."""
     discovery_before: NotRequired[str]
     """Discovered on or before this day, YYYY-MM-DD, UTC."""
+    infraction_after: NotRequired[str]
+    """With an infraction recorded on or after this day, YYYY-MM-DD, UTC."""
+    infraction_before: NotRequired[str]
+    """With an infraction recorded on or before this day, YYYY-MM-DD, UTC. With both, one infraction is between them."""
     changed_after: NotRequired[int]
     """Only records that changed, or whose infractions did, after this position of the record of changes."""
 

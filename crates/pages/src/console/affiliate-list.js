@@ -1,5 +1,5 @@
 // The list of affiliates. The interface returns all of them at once, so the page reads them one by one, keeps what the list
-// shows, and searches in that. The first page is shown as soon as it has been read.
+// shows, and searches in that. It stops after the first ones until somebody searches, sorts or goes to a later page.
 
 import { STATUSES, statusBar } from "./affiliate-status.js";
 import { badge } from "./badges.js";
@@ -18,6 +18,8 @@ import { token } from "./session.js";
 import { remember } from "./visited.js";
 
 const PAGE_SIZE = 50;
+/** Affiliates that are read at first. A list that is not longer is complete then. */
+const FIRST = 200;
 /** While the list is read, it is shown again after such a pause, in milliseconds. */
 const PAUSE = 500;
 const SEARCHED = ["id", "client_distributor_id", "distributor_name", "first_name", "last_name", "company_name", "email_one", "email_two", "city"];
@@ -35,8 +37,11 @@ function folded(text) {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }
 
+/** Nothing yet. `hasMore`: the reading stopped after the first ones. */
+const nothing = (owner) => ({ token: owner, entries: [], byId: new Map(), isComplete: false, hasMore: false });
+
 /** What was read for a token; kept while the tab shows other views. */
-let kept = { token: null, entries: [], byId: new Map(), isComplete: false };
+let kept = nothing(null);
 
 function entryOf(record) {
   const entry = { text: folded(SEARCHED.map((name) => record[name] ?? "").join("\n")) };
@@ -58,7 +63,7 @@ function cell(name, entry) {
 /** Reads an affiliate again that was created or changed, for the list that is kept. Returns it with its tag. */
 export async function refresh(id, signal) {
   const { body, tag } = await call("GET", `api/affiliates/${id}`, { signal });
-  if (kept.token === token() && kept.isComplete) {
+  if (kept.token === token() && (kept.isComplete || kept.byId.has(body.data.id))) {
     const entry = entryOf(body.data);
     const position = kept.byId.get(entry.id) ?? kept.entries.length;
     kept.byId.set(entry.id, position);
@@ -69,7 +74,12 @@ export async function refresh(id, signal) {
 
 /** Forgets the list, so that it is read again. */
 export function forget() {
-  kept = { token: null, entries: [], byId: new Map(), isComplete: false };
+  kept = nothing(null);
+}
+
+/** Whether a view shows more than the first affiliates in their order. */
+function needsAll({ search, status, sort, isDescending, page }) {
+  return search !== "" || status !== "" || sort !== "id" || isDescending || page > 1;
 }
 
 /** The entries that match, sorted. */
@@ -138,6 +148,10 @@ export async function affiliatesView({ query: first, signal }) {
       name === "id" && selection.pageBox,
       element("a", { href: address({ sort: name, isDescending: isSorted && !state.isDescending }) }, COLUMNS.find(([other]) => other === name)[1], arrow));
   };
+  const more = () => element("nav", { class: "pager", "aria-label": "Pages" }, element("ul", {},
+    element("li", {}, "There are more. Searching, sorting and the next page read all of them."),
+    element("li", {}, element("a", { href: address({ page: 2 }) }, "Next")),
+    element("li", {}, element("button", { type: "button", on: { click: () => load(true) } }, "Read all"))));
   const render = () => {
     const found = matching(state);
     const last = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
@@ -145,7 +159,8 @@ export async function affiliatesView({ query: first, signal }) {
     const shown = found.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
     const all = kept.entries.length;
     const soFar = kept.isComplete ? "" : " so far";
-    const summary = element("h2", { tabindex: "-1" }, found.length === all ? `${counted(all, "affiliate", "affiliates")}${soFar}`
+    const read = kept.hasMore ? `The first ${counted(all, "affiliate", "affiliates")}` : `${counted(all, "affiliate", "affiliates")}${soFar}`;
+    const summary = element("h2", { tabindex: "-1" }, found.length === all ? read
       : `${count(found.length)} of ${counted(all, "affiliate", "affiliates")}${soFar}`);
     const rows = shown.map((entry) => columns.map((name) =>
       (name === "id" ? [selection.box(entry.id, entry.distributor_name), cell(name, entry)] : cell(name, entry))));
@@ -159,7 +174,7 @@ export async function affiliatesView({ query: first, signal }) {
     results.replaceChildren(summary);
     append(results, selection.node,
       rows.length > 0 && table("Affiliates", columns.map(heading), rows, { className: "list", href: (index) => `#/affiliates/${shown[index].id}` }),
-      last > 1 && pager(page, last, (number) => address({ page: number })));
+      kept.hasMore ? more() : last > 1 && pager(page, last, (number) => address({ page: number })));
     return summary;
   };
   /** Shows more of what was read: the focus stays, and so does the place in the table. */
@@ -182,7 +197,10 @@ export async function affiliatesView({ query: first, signal }) {
     history.replaceState(null, "", address({}));
     remember(address({}));
     announce(`${render().textContent}${kept.isComplete ? "" : ". The list is still being read."}`);
+    readRest();
   };
+  /** Reads all affiliates if the view needs them and the reading has stopped. */
+  const readRest = () => kept.hasMore && needsAll(state) && load(true);
   let timer;
   search.addEventListener("input", () => {
     clearTimeout(timer);
@@ -192,14 +210,15 @@ export async function affiliatesView({ query: first, signal }) {
 
   /** Whether somebody types a page number or chooses a status, which must not be taken away. */
   const isFilledIn = () => results.contains(document.activeElement) && document.activeElement.matches("input[type=number], select");
-  const load = () => attempt(signal, async () => {
-    forget();
-    const mine = { token: token(), entries: [], byId: new Map(), isComplete: false };
+  const load = (isWhole) => attempt(signal, async () => {
+    const mine = nothing(token());
     kept = mine;
     messages.replaceChildren();
     progress.textContent = "Reading…";
     let next = 0;
-    await readList("api/affiliates", (record) => {
+    mine.isComplete = await readList("api/affiliates", (record) => {
+      mine.hasMore = !isWhole && mine.entries.length >= FIRST && !needsAll(state);
+      if (mine.hasMore) return;
       mine.byId.set(record.id, mine.entries.length);
       mine.entries.push(entryOf(record));
       if (mine.entries.length < PAGE_SIZE || performance.now() < next || isFilledIn()) return;
@@ -208,14 +227,13 @@ export async function affiliatesView({ query: first, signal }) {
       progress.textContent = "Reading the rest: search and filters look at what has been read so far.";
       // A large list takes longer to sort: most of the time is for reading.
       next = performance.now() + Math.max(PAUSE, 10 * (performance.now() - start));
-    }, signal);
-    mine.isComplete = true;
+    }, signal, () => mine.hasMore);
     progress.textContent = "";
     announce(renderMore().textContent);
   }, (refusal) => {
     const read = kept.entries.length;
     progress.textContent = read > 0 ? `The list is incomplete: it ends after ${counted(read, "affiliate", "affiliates")}.` : "";
-    messages.replaceChildren(refusalMessage(refusal, load));
+    messages.replaceChildren(refusalMessage(refusal, () => load(isWhole)));
     if (read > 0) renderMore();
   });
   const { button: exportButton, report } = exporter("affiliates", () => {
@@ -244,17 +262,18 @@ export async function affiliatesView({ query: first, signal }) {
     element("div", { class: "toolbar" },
       element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate"),
       element("a", { href: "#/affiliates/batch", class: "button" }, "Add several"),
-      element("button", { type: "button", on: { click: () => load() } }, "Read again"),
+      element("button", { type: "button", on: { click: () => load(kept.isComplete) } }, "Read again"),
       chooser, savedFilters("affiliates"), exportButton),
     report, applied, progress, messages, results);
-  if (kept.token === token() && kept.isComplete) announce(render().textContent);
-  else load();
+  if (kept.token === token() && (kept.isComplete || (kept.hasMore && !needsAll(state)))) announce(render().textContent);
+  else load(false);
   return {
     update: (query) => {
       read(query);
       search.value = state.search;
       statuses.value = state.status;
       render().focus();
+      readRest();
     },
   };
 }

@@ -6,14 +6,8 @@ import { element, value } from "./elements.js";
 import { partsOf } from "./history-parts.js";
 import { call, Refusal } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
-import { vocabularies } from "./vocabularies.js";
+import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
-/** Fields that hold the ID of a name, each with its vocabulary. */
-export const VOCABULARIES = {
-  case_status_id: "case_status", sub_status_id: "case_sub_status", notice_status_id: "notice_status", risk_level_id: "risk_level",
-  incident_status_id: "url_incident_status", transcription_status_id: "transcription_status",
-  infraction_type_id: "infraction_type", infraction_name_id: "infraction_name",
-};
 /** Fields that change with every change of a record. */
 const INTERNAL = new Set(["etag", "last_updated_date"]);
 const LABELS = { affiliate_id: "Affiliate", case_id: "Case" };

@@ -14,6 +14,7 @@ import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
+import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
 /** What is no filter of records. */
 const ARRANGEMENT = new Set(["sort_by", "sort_dir", "per_page", "page"]);
@@ -22,7 +23,14 @@ const ARRANGEMENT = new Set(["sort_by", "sort_dir", "per_page", "page"]);
 export function listView(section) {
   const { title, one, many, schema, key, sorts, initial } = LISTS[section];
   return async ({ query: first, signal }) => {
-    const [known, fields] = await Promise.all([parameters(`/api/${section}`), recordFields(schema)]);
+    // Without the company's own names, the filters have the names that every company has.
+    const [described, fields, vocabulary] = await Promise.all([
+      parameters(`/api/${section}`), recordFields(schema), vocabularies(signal).catch(() => new Map()),
+    ]);
+    const known = described.map((parameter) => {
+      const entries = vocabulary.get(VOCABULARIES[parameter.name]);
+      return entries ? { ...parameter, names: Object.fromEntries(entries.map(({ id, name }) => [id, name])) } : parameter;
+    });
     const names = [...new Set([...initial, ...fields.map(({ name }) => name)])];
     const controls = new Map(known.filter(({ name }) => name !== "page").map((parameter) => [parameter.name, control(parameter)]));
     const address = (values) => `#/${section}${values.size > 0 ? `?${values}` : ""}`;

@@ -7,7 +7,7 @@ import { count, counted, element, show, table } from "./elements.js";
 import { call } from "./requests.js";
 import { vocabularies } from "./vocabularies.js";
 import { instant, timestamp } from "./timestamps.js";
-import { trends } from "./trends.js";
+import { infractionUrls, trends } from "./trends.js";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -64,7 +64,7 @@ export async function overviewView({ signal }) {
       card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed"),
       card("Overdue follow-ups", cases.overdue, OVERDUE, due),
       card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in 7 days, of ${count(urls.total)}`),
-      card("New infractions", infractions.new, null, "in 7 days")),
+      card("New infractions", infractions.new, null, ["in 7 days", week && [", ", infractionUrls(week)]])),
     element("div", { class: "panels" },
       bars("Open cases by risk", "Open cases", risks, {
         shown: (risk) => (risk === null ? "not rated" : badge(risk)),

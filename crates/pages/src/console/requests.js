@@ -91,17 +91,27 @@ export async function call(method, path, options = {}) {
   }
 }
 
-/** Reads a whole list, each record as it arrives. Throws a `Refusal`, also if the list breaks off. */
-export async function readList(path, onRecord, signal) {
+/**
+ * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Refusal`, also if the
+ * list breaks off.
+ */
+export async function readList(path, onRecord, signal, isEnough = () => false) {
   const { response, requestId } = await open("GET", path, { signal, timeout: LIST_TIMEOUT });
   await refuse(response, requestId, false);
   const records = new RecordStream(onRecord);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) records.push(piece.value);
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      records.push(piece.value);
+      if (isEnough()) {
+        await reader.cancel();
+        return false;
+      }
+    }
   } catch (error) {
     if (signal.aborted) throw error;
     throw new Refusal({ status: 0, cause: "broken", requestId });
   }
   if (!records.isComplete) throw new Refusal({ status: 0, cause: "broken", requestId });
+  return true;
 }

@@ -4,7 +4,9 @@ import { count, element, svg, table } from "./elements.js";
 
 const SERIES = [["new_urls", "New URLs"], ["new_infractions", "New infractions"], ["new_cases", "New cases"], ["closed_cases", "Closed cases"]];
 /** The list that has the records of a series, and its filter by day. */
-const LISTS = { new_urls: ["urls", "discovery"], new_cases: ["cases", "created"], closed_cases: ["cases", "closed"] };
+const LISTS = {
+  new_urls: ["urls", "discovery"], new_infractions: ["urls", "infraction"], new_cases: ["cases", "created"], closed_cases: ["cases", "closed"],
+};
 const WEEK = 6 * 24 * 60 * 60 * 1000;
 const HEIGHT = 40;
 const STEP = 10;
@@ -25,17 +27,23 @@ function chart(name, title, weeks) {
     svg("svg", { class: "trend", viewBox: `0 0 ${weeks.length * STEP - 2} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": summary }, columns));
 }
 
-/** The address of the records of a series in a week, or null. */
+/** The address of the records of a series in a week. */
 function address(name, { from }) {
-  if (!(name in LISTS)) return null;
   const [section, filter] = LISTS[name];
   const last = new Date(Date.parse(from) + WEEK).toISOString().slice(0, 10);
   return `#/${section}?${new URLSearchParams({ [`${filter}_after`]: from, [`${filter}_before`]: last })}`;
 }
 
+/** The URLs of a week's infractions: how many there are, as a link to them. */
+export function infractionUrls(week) {
+  const { infraction_urls: urls } = week;
+  return ["at ", element("a", { href: address("new_infractions", week) }, count(urls)), urls === 1 ? " URL" : " URLs"];
+}
+
 function figure(name, week) {
-  const href = address(name, week);
-  return element("span", { class: "number" }, href ? element("a", { href }, count(week[name])) : count(week[name]));
+  const number = count(week[name]);
+  if (name === "new_infractions") return element("span", { class: "number" }, number, " ", infractionUrls(week));
+  return element("span", { class: "number" }, element("a", { href: address(name, week) }, number));
 }
 
 /** A section with the trends. */

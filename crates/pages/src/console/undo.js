@@ -3,9 +3,10 @@
 import { alpha2 } from "./countries.js";
 import { element } from "./elements.js";
 import { infractionOf } from "./history-parts.js";
-import { author, tagsOf, visibleFields, VOCABULARIES } from "./history-words.js";
+import { author, tagsOf, visibleFields } from "./history-words.js";
 import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
+import { VOCABULARIES } from "./vocabularies.js";
 
 /** What an officer can set back: everything that changes a case, and the verdict on a URL. */
 const KINDS = {

@@ -2,6 +2,13 @@
 
 import { call } from "./requests.js";
 
+/** Fields that hold the ID of a name, each with its vocabulary. */
+export const VOCABULARIES = {
+  case_status_id: "case_status", sub_status_id: "case_sub_status", notice_status_id: "notice_status", risk_level_id: "risk_level",
+  incident_status_id: "url_incident_status", transcription_status_id: "transcription_status",
+  infraction_type_id: "infraction_type", infraction_name_id: "infraction_name",
+};
+
 /** The entries of each vocabulary, by its name. */
 export async function vocabularies(signal) {
   const { body } = await call("GET", "api/vocabularies", { signal });

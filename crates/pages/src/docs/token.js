@@ -8,17 +8,22 @@ export function token() {
   return sessionStorage.getItem(KEY);
 }
 
-/** What a token says about itself. It is shown only: the service verifies the token at each request. */
-function describe(text) {
-  try {
-    const part = text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
-    const { company_id: company, exp: expiry } = JSON.parse(atob(part));
-    const until = new Date(expiry * 1000);
-    const state = until > new Date() ? "until" : "expired at";
-    return `Company ${company}, ${state} ${until.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}.`;
-  } catch {
-    return "It is set, but it does not look like a JSON Web Token.";
-  }
+/** The session as the console reads it, which knows the claim that names the company. */
+async function session() {
+  const settings = await fetch(new URL("../console/sign-in.json", import.meta.url), { credentials: "omit" });
+  const read = await import("../console/session.js");
+  read.readCompanyFrom((await settings.json()).company_claim);
+  return read.claims();
+}
+
+/** What the token says about itself. It is shown only: the service verifies the token at each request. */
+async function describe() {
+  const { company, expiry } = await session();
+  if (expiry === null) return "It is set, but it does not look like a JSON Web Token.";
+  const until = expiry.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  const isValid = expiry > new Date();
+  if (company === null) return `${isValid ? "Valid until" : "Expired at"} ${until}.`;
+  return `Company ${company}, ${isValid ? "until" : "expired at"} ${until}.`;
 }
 
 /** Shows the form, and keeps what is entered. */
@@ -31,8 +36,10 @@ export function startToken() {
   const show = () => {
     const text = token();
     summary.textContent = text ? "Token set" : "Set a token";
-    state.textContent = text ? describe(text) : "";
+    state.textContent = "";
     forget.hidden = !text;
+    // Without the files of the console, the token is used all the same.
+    if (text) describe().then((description) => text === token() && (state.textContent = description), () => {});
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();

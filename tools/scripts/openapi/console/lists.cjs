@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { becomes } = require("../browser.cjs");
-const { base, PHONE, WIDE, api, checked, column, filters, heading, message, rows, section } = require("./common.cjs");
+const { base, PHONE, WIDE, api, changing, checked, column, filters, heading, message, rows, section } = require("./common.cjs");
 
 async function lists(page) {
   await section(page, "URLs");
@@ -108,6 +108,19 @@ async function lists(page) {
     await page.locator("th[aria-sort=descending]").filter({ hasText: name }).waitFor();
     await same(`cases?sort_by=${sort}&per_page=20`);
   }
+  // Infractions are chosen by their names, the company's own as well.
+  const addName = (found) => found.find(({ vocabulary }) => vocabulary === "infraction_type").entries.push({ id: 1000, name: "Own claim" });
+  await changing(page, "**/api/vocabularies", addName, async () => {
+    await page.reload();
+    await heading(page, /^Cases 1–/, 2);
+    await filters(page);
+    for (const [name, id] of [["Trademark", 4], ["Own claim", 1000]]) {
+      await form.getByLabel("Infraction type", { exact: true }).selectOption({ label: name });
+      await page.getByRole("button", { name: "Apply" }).click();
+      await page.waitForURL(new RegExp(`infraction_type_id=${id}`));
+      await page.getByRole("list", { name: "Filters that apply" }).getByText(`Infraction type: ${name}`).waitFor();
+    }
+  });
 }
 
 /** Several cases of a list get a worker, and get back what they had. */

@@ -66,9 +66,36 @@ async function largeLists(page) {
   await page.goto(`${base}/console`);
   await heading(page, "Sign in");
   await signIn(page, large);
+  // Of a long list, the first affiliates are read.
+  const results = page.getByRole("region", { name: "Results" });
   await section(page, "Affiliates");
-  await heading(page, "1,200 affiliates", 2);
+  await heading(page, "The first 200 affiliates", 2);
   await becomes(() => rows(page).count(), 50);
+  await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
+  await page.getByText("50 affiliates chosen").waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Choose all/ }).count(), 0);
+  await page.getByRole("button", { name: "Choose none" }).click();
+  await checked(page, "the first affiliates of a long list");
+  // Kept on the way back, without reading them again.
+  await results.locator("tbody a").first().click();
+  await heading(page, /^Affiliate \d+/);
+  await section(page, "Affiliates");
+  await heading(page, "The first 200 affiliates", 2);
+  // A search, a sort key, the next page and the button read all of them.
+  const [name] = await column(page, 3);
+  await page.getByLabel("Search", { exact: true }).fill(name);
+  await heading(page, /^\d+ of 1,200 affiliates$/, 2);
+  for (const read of [
+    () => page.getByRole("columnheader", { name: "Name" }).getByRole("link").click(),
+    () => results.getByRole("link", { name: "Next" }).click(),
+    () => page.getByRole("button", { name: "Read all" }).click(),
+  ]) {
+    await page.goto(`${base}/console#/affiliates`);
+    await page.reload();
+    await heading(page, "The first 200 affiliates", 2);
+    await read();
+    await heading(page, "1,200 affiliates", 2);
+  }
   await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
   await page.getByRole("button", { name: "Choose all 1,200 that match" }).click();
   await page.getByText("1,200 affiliates chosen").waitFor();

@@ -1,0 +1,8 @@
+-- Conditions on the URL `u` that the counts do not have. A parameter that is null asks for nothing.
+and (($9::integer is null and $10::integer is null) or coalesce((
+    select true from infractions i
+    where i.company_id = $1 and i.url_id = u.id
+        and ($9::integer is null or i.created_date >= to_timestamp($9::double precision * 86400))
+        and ($10::integer is null or i.created_date < to_timestamp(($10 + 1)::double precision * 86400))
+    limit 1
+), false))

@@ -1,0 +1,77 @@
+//! `GET /urls` by the days on which infractions were recorded.
+
+use super::{
+    Case,
+    expect::{page, text},
+    records, run_table,
+};
+
+/// When the infractions of the URLs `<1>` to `<4>` were recorded. The URLs were discovered on 1 to 4 February.
+const INFRACTIONS: [&[&str]; 4] =
+    [&["2024-03-01 00:00:00"], &["2024-03-01 23:59:59", "2024-03-05 12:00:00"], &[], &["2024-03-04 00:00:00"]];
+
+fn given(name: String) -> Case {
+    let mut case = Case::new(name);
+    for (id, recorded) in (1..).zip(INFRACTIONS) {
+        case = case.sql(&format!(
+            "insert into compliance_urls (company_id, url, url_hash, discovery_date, disabled)
+            values (<company>, 'u{id}', '{id}', '2024-02-0{id}', {}) returning id",
+            id == 4
+        ));
+        assert!(recorded.len() < 3, "the types of infractions are 1 and 2");
+    }
+    for (id, recorded) in (1..).zip(INFRACTIONS) {
+        for (infraction, date) in (1..).zip(recorded) {
+            case = case.sql(&format!(
+                "insert into infractions (company_id, url_id, infraction_type_id, created_date)
+                values (<company>, <{id}>, {infraction}, '{date}Z')"
+            ));
+        }
+    }
+    case
+}
+
+/// The URL of a number from 1, as it is read.
+fn url(number: usize) -> String {
+    let infractions = ["Earnings Claim", "Health Claim"].into_iter().zip(INFRACTIONS[number - 1]);
+    let infractions = infractions.map(|(infraction, date)| {
+        format!(r#"{{"infraction_type":"{infraction}","infraction_name":null,"created_date":"{date}"}}"#)
+    });
+    records::url(&[
+        ("id", format!("<{number}>")),
+        ("url", text(&format!("u{number}"))),
+        ("disabled", text(if number == 4 { "yes" } else { "no" })),
+        ("discovery_date", text(&format!("2024-02-0{number} 00:00:00"))),
+        ("infractions", format!("[{}]", infractions.collect::<Vec<_>>().join(","))),
+    ])
+}
+
+/// A query, and the numbers of the URLs that it finds.
+const FOUND: &[(&str, &[usize])] = &[
+    ("infraction_after=2024-03-01", &[4, 2, 1]),
+    ("infraction_after=2024-03-02", &[4, 2]),
+    ("infraction_after=2024-03-06", &[]),
+    ("infraction_before=2024-02-29", &[]),
+    ("infraction_before=2024-03-01", &[2, 1]),
+    // One infraction is in the range: those before and after it do not count together.
+    ("infraction_after=2024-03-02&infraction_before=2024-03-03", &[]),
+    ("infraction_after=2024-03-04&infraction_before=2024-03-04", &[4]),
+    ("infraction_after=2024-03-01&disabled=no", &[2, 1]),
+    ("infraction_after=2024-03-01&discovery_after=2024-02-02&discovery_before=2024-02-03", &[2]),
+    ("infraction_after=2024-03-01&sort_by=discovery_dt&sort_dir=asc", &[1, 2, 4]),
+    ("infraction_after=2024-03-01&sort_by=last_seen&sort_dir=asc", &[1, 2, 4]),
+    ("infraction_after=2024-03-01&sort_by=last_review_dt", &[4, 2, 1]),
+    ("infraction_after=&infraction_before=", &[4, 3, 2, 1]),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn urls_are_found_by_when_their_infractions_were_recorded() {
+    let found = FOUND.iter().map(|(query, numbers)| {
+        let records: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
+        let expected = page("URLs found", &records, records.len() as u32, 100, 1, 1);
+        given(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
+    });
+    let paged = page("URLs found", &[url(1)], 3, 2, 2, 2);
+    let paged = given("a page".to_owned()).get("/urls?infraction_after=2024-03-01&per_page=2&page=2", paged);
+    run_table(found.chain([paged]).collect()).await;
+}
