@@ -200,20 +200,3 @@ pub(super) fn too_long() -> io::Error {
     let text = format!("a row is longer than {} MiB (in CSV: is a quote opened and never closed?)", LONGEST_ROW >> 20);
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
-
-/// Reads the next line that is not blank. Returns the number of lines that were read; 0 at the end of the text.
-pub(super) fn read_line(text: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
-    for number in 1.. {
-        line.clear();
-        if text.by_ref().take(LONGEST_ROW as u64 + 1).read_until(b'\n', line)? == 0 {
-            break;
-        }
-        if line.len() > LONGEST_ROW {
-            return Err(too_long());
-        }
-        if !line.trim_ascii().is_empty() {
-            return Ok(number);
-        }
-    }
-    Ok(0)
-}
