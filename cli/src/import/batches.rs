@@ -1,4 +1,4 @@
-//! Reads the rows of a file in batches, ahead of the calls that send them.
+//! Reads rows in batches, ahead of the calls that send them.
 
 use anyhow::Context as _;
 use tokio::{sync::mpsc, task::spawn_blocking};
@@ -27,7 +27,7 @@ pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);
 
 impl<R: Send + 'static> Batches<R> {
-    /// Reads batches of `size` rows on a separate thread, until the end or until a row cannot be read.
+    /// Reads batches of `size` rows on a separate thread. It ends after the last row, or at a row that cannot be read.
     pub(super) fn read(
         size: usize,
         mut rows: impl Iterator<Item = anyhow::Result<Parsed<R>>> + Send + 'static,

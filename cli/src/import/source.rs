@@ -118,7 +118,7 @@ impl Source {
         Ok(head)
     }
 
-    /// Returns the given format, or the format by the file's first characters and its name.
+    /// Returns the given format, or the format by content and name.
     pub(super) fn format(&self, path: &Path, given: Option<InputFormat>) -> anyhow::Result<InputFormat> {
         match given {
             _ if self.workbook.is_some() => return Ok(InputFormat::Xlsx),
@@ -139,7 +139,7 @@ impl Source {
     }
 }
 
-/// Names the format of a file that is neither text nor a current workbook.
+/// Names a format that is neither text nor a current workbook.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("a workbook in the format of Excel 97 (.xls), or one with a password"),
