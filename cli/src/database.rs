@@ -46,8 +46,8 @@ pub(crate) struct DatabaseServer {
 }
 
 impl DatabaseServer {
-    /// Uses the given server, or starts the server in `data_dir` for a service with `connections` connections. Fails if another process
-    /// runs that server.
+    /// Uses the given server, or starts the server in `data_dir`. The started server has enough connections for a service
+    /// with `connections`. Fails if another process runs that server.
     pub(crate) async fn start(given: Option<Target>, data_dir: &Path, connections: u32) -> anyhow::Result<Self> {
         if let Some(target) = given {
             return Ok(Self::given(target));

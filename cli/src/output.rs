@@ -47,8 +47,8 @@ pub(crate) struct Unfinished {
     target: PathBuf,
 }
 
-/// Opens a device or a pipe, which may block, or creates a file with a new name next to `target`. If `target` exists, the new file has
-/// its mode.
+/// Opens a device or pipe, or creates a file next to `target`. Opening may block. If `target` exists, the new file has its
+/// mode.
 pub(crate) fn create(target: PathBuf, is_device: bool) -> anyhow::Result<(File, Option<Unfinished>)> {
     let failure = || format!("cannot write {}", target.display());
     if is_device {

@@ -24,7 +24,7 @@ struct Phase {
 }
 
 impl Progress {
-    /// Starts the progress of reading a file of `bytes` bytes or, with `None`, of records whose number is unknown.
+    /// Starts the progress of reading a file of `bytes` bytes. With `None`, it counts records whose number is unknown.
     pub(crate) fn start(name: &'static str, bytes: Option<u64>) -> Self {
         let progress = Self::default();
         let template = match bytes {

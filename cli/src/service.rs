@@ -168,7 +168,7 @@ where
     Ok(BoxCloneSyncService::new(service))
 }
 
-/// The failed attempts of a call, or of a stream since its last progress.
+/// Failed attempts of a call, or of a stream without progress.
 #[derive(Default)]
 pub(crate) struct Retries(u32);
 
@@ -190,7 +190,7 @@ impl Retries {
     }
 }
 
-/// Makes an idempotent call, and retries it while the service is temporarily unavailable or asks to wait.
+/// Makes an idempotent call, with retries. It retries while the service is temporarily unavailable or asks to wait.
 pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Status>) -> anyhow::Result<T> {
     let mut retries = Retries::default();
     loop {

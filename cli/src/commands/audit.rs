@@ -129,7 +129,8 @@ async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Resul
     }
 }
 
-/// Reads the checkpoints of a file, one a line, of all companies or of one. Fails without a checkpoint, which would prove nothing.
+/// Reads the checkpoints of a file, one a line. Returns all, or the checkpoints of one company. Fails without a checkpoint,
+/// which would prove nothing.
 fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = |(number, line): (usize, &str)| {

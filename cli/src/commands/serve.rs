@@ -240,7 +240,7 @@ Company {DEMO_COMPANY} is for trying things out. Paste these lines into another 
     )
 }
 
-/// Returns the address at which this machine reaches a server that listens on `address`.
+/// Returns the address for connections from this machine to a server.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.is_unspecified() => {}

@@ -51,7 +51,7 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Parses a lifetime of one second to ten years, with its unit, into seconds.
+/// Parses a lifetime with its unit into seconds. It is one second to ten years.
 fn lifetime(text: &str) -> Result<i64, String> {
     if !text.ends_with(|last: char| last.is_ascii_alphabetic()) {
         return Err("a time is a number with s, m, h or d, such as 8h".to_owned());

@@ -66,7 +66,7 @@ pub(super) fn columns(kind: RecordKind) -> Vec<&'static str> {
     }
 }
 
-/// Returns the fields that an affiliate has, under the names of the write form.
+/// Returns the fields of an affiliate under the names of the write form.
 fn written(affiliate: &Affiliate) -> Map<String, Value> {
     let mut object = Map::new();
     for field in AffiliateInput::FIELDS {

@@ -1,4 +1,4 @@
-//! Sends affiliates in batches, in the order of the file, or checks them in a dry run.
+//! Sends affiliates in the order of the file, or checks them.
 
 use std::{collections::HashMap, hash::BuildHasher as _};
 

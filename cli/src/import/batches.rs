@@ -1,13 +1,13 @@
-//! Reads the rows of a file in batches, ahead of the calls that send them.
+//! Reads rows in batches, ahead of the calls that send them.
 
 use anyhow::Context as _;
 use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::{
-    elements::Elements,
+    objects::Objects,
     recorder::Recorder,
     row::{Parsed, Position, RowError},
-    source::{Source, read_line},
+    source::Source,
 };
 
 /// Batches that are read ahead while one is sent.
@@ -15,9 +15,9 @@ const AHEAD: usize = 2;
 
 /// Fails if a JSON list ends before its last bracket.
 pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
-    let mut elements = Elements::new(source.text().context("the file cannot be read")?);
+    let mut objects = Objects::open(source, true).context("the file cannot be read")?;
     for row in 1.. {
-        if elements.next().with_context(|| format!("record {row} cannot be read"))?.is_none() {
+        if objects.next().with_context(|| format!("record {row} cannot be read"))?.is_none() {
             break;
         }
     }
@@ -27,7 +27,7 @@ pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);
 
 impl<R: Send + 'static> Batches<R> {
-    /// Reads batches of `size` rows on a separate thread, until the end or until a row cannot be read.
+    /// Reads batches of `size` rows on a separate thread. It ends after the last row, or at a row that cannot be read.
     pub(super) fn read(
         size: usize,
         mut rows: impl Iterator<Item = anyhow::Result<Parsed<R>>> + Send + 'static,
@@ -45,40 +45,6 @@ impl<R: Send + 'static> Batches<R> {
         Self(receiver)
     }
 
-    /// Reads the lines of an NDJSON file that are not blank.
-    fn of_lines(
-        size: usize,
-        source: &Source,
-        parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
-    ) -> anyhow::Result<Self> {
-        let mut text = source.text().context("the file cannot be read")?;
-        let (mut position, mut line) = (Position { row: 0, line: 0 }, Vec::new());
-        let mut next = move || {
-            let read = read_line(&mut text, &mut line);
-            let lines = read.with_context(|| format!("line {} cannot be read", position.line + 1))?;
-            position.row += 1;
-            position.line += lines;
-            Ok((lines > 0).then(|| (position, parse(line.trim_ascii()))))
-        };
-        Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
-    }
-
-    /// Reads the records of a JSON list.
-    fn of_elements(
-        size: usize,
-        source: &Source,
-        parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
-    ) -> anyhow::Result<Self> {
-        let mut elements = Elements::new(source.text().context("the file cannot be read")?);
-        let mut row = 0;
-        let mut next = move || {
-            let element = elements.next().with_context(|| format!("record {} cannot be read", row + 1))?;
-            row += 1;
-            Ok(element.map(|element| (Position { row, line: elements.line }, parse(&element))))
-        };
-        Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
-    }
-
     /// Reads JSON objects: the elements of a list, or one a line.
     pub(super) fn of_objects(
         size: usize,
@@ -86,7 +52,14 @@ impl<R: Send + 'static> Batches<R> {
         is_list: bool,
         parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
     ) -> anyhow::Result<Self> {
-        if is_list { Self::of_elements(size, source, parse) } else { Self::of_lines(size, source, parse) }
+        let mut objects = Objects::open(source, is_list).context("the file cannot be read")?;
+        let mut row = 0;
+        let mut next = move || {
+            row += 1;
+            let object = objects.next().with_context(|| format!("record {row} cannot be read"))?;
+            Ok(object.map(|object| (Position { row, line: objects.line }, parse(object.trim_ascii()))))
+        };
+        Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
     }
 
     /// Returns the next batch, and records nothing; `None` after the last.

@@ -9,7 +9,7 @@ use super::{
     source::{LONGEST_ROW, Source, too_long},
 };
 
-/// Reads the records of a CSV file, with the lines on which they begin.
+/// Reads the records of a CSV file with their lines.
 pub(super) fn records(source: &Source) -> anyhow::Result<Records> {
     let head = source.head().context("the file cannot be read")?;
     let (separator, skipped) = separator(&head);
@@ -51,7 +51,7 @@ enum Place {
     Quote,
 }
 
-/// Fails if the file ends within quotes, or if a row is too long. The reader would take the rest of the file as the cell.
+/// Fails if the file ends within quotes or a row is too long. The reader would take the rest of the file as the cell.
 pub(super) fn check(source: &Source) -> anyhow::Result<()> {
     let (separator, _) = separator(&source.head().context("the file cannot be read")?);
     let mut text = source.text().context("the file cannot be read")?;
@@ -93,11 +93,11 @@ pub(super) fn check(source: &Source) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The beginning of Excel's line with the separator, before the names of the columns.
+/// The beginning of Excel's line with the separator. It precedes the names of the columns.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
-/// Returns the separator of the columns, and the length of the line that names it. Without that line, the separator is the usual
-/// character that is most frequent in the first line outside quotes.
+/// Returns the separator, and the length of the line that names it. Without that line, the separator is the usual character
+/// that is most frequent in the first line outside quotes.
 fn separator(head: &[u8]) -> (u8, usize) {
     let first = first_line(head);
     let named = first.strip_prefix(b"\"").unwrap_or(first);

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::workbook::Workbook;
 
-/// Which of the first two numbers of a date such as 1/5/2026 is the day.
+/// The order of day and month in dates such as 1/5/2026.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
     /// Day, month, year.
@@ -134,7 +134,7 @@ pub(super) fn json_day(text: String) -> String {
     }
 }
 
-/// Finds the order of the dates of a file, if one of them shows it.
+/// Finds the order of dates that one date of a file shows.
 #[derive(Default)]
 pub(super) struct Orders {
     settled: Option<(Order, u64, String)>,
@@ -175,7 +175,7 @@ impl Orders {
     }
 }
 
-/// A time of day, `HH:MM:SS`, and its offset from UTC, which may be empty.
+/// A time of day, `HH:MM:SS`, with its offset from UTC. The offset may be empty.
 struct Time<'a> {
     clock: String,
     offset: &'a str,

@@ -22,7 +22,7 @@ pub(crate) enum Encoding {
 /// Bytes before and after an invalid byte in which its cell is found.
 const AROUND: u64 = 60;
 
-/// Detects UTF-16 by its byte order mark, or else by the zero bytes of its first characters.
+/// Detects UTF-16 by its byte order mark or its zero bytes.
 pub(super) fn utf16(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     match head {
         [0xff, 0xfe, ..] => Some(encoding_rs::UTF_16LE),
@@ -33,7 +33,8 @@ pub(super) fn utf16(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     }
 }
 
-/// Returns the first text that is not UTF-8, in both encodings that it may have; `None` if the file is UTF-8.
+/// Returns the first text that is not UTF-8. It shows the text in both encodings that it may have. `None` if the file is
+/// UTF-8.
 pub(super) fn not_utf8(file: &File) -> io::Result<Option<String>> {
     let Some((line, offset)) = first_bad_byte(file)? else { return Ok(None) };
     let cell = cell_at(file, offset)?;
@@ -44,7 +45,7 @@ pub(super) fn not_utf8(file: &File) -> io::Result<Option<String>> {
     )))
 }
 
-/// Returns the line and the position of the first byte that is not UTF-8.
+/// Returns the line and position of the first invalid byte.
 fn first_bad_byte(mut file: &File) -> io::Result<Option<(u64, u64)>> {
     file.rewind()?;
     let (mut buffer, mut unread, mut offset, mut line, mut before) = (vec![0; 64 << 10], 0, 0, 1, 0);

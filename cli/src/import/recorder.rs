@@ -36,7 +36,7 @@ pub(super) struct Tally {
     /// Affiliates that a roster does not have, if --absent is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent: Option<u64>,
-    /// Absent affiliates that got the status, or would get it, if --absent is a status.
+    /// Absent affiliates that got the status, or would get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent_changed: Option<u64>,
     /// Invalid rows, which the report lists.
@@ -84,7 +84,7 @@ impl<'s> Recorder<'s> {
         self.list(position, errors);
     }
 
-    /// Counts absent affiliates and, if there is a status, how many of them got it.
+    /// Counts absent affiliates, and the ones that got the status.
     pub(super) fn count_absent(&mut self, absent: u64, changed: u64) {
         *self.tally.absent.get_or_insert(0) += absent;
         if self.absent_status.is_some() {
@@ -96,7 +96,7 @@ impl<'s> Recorder<'s> {
         self.listed.extend(errors.into_iter().map(|error| Entry { position, error }));
     }
 
-    /// Writes the listed rows in the order of the file, and shows the progress.
+    /// Writes the listed rows in file order, and shows the progress.
     pub(super) async fn flush(&mut self) -> anyhow::Result<()> {
         self.listed.sort_by_key(|entry| entry.position.row);
         if !self.listed.is_empty() {
@@ -106,7 +106,7 @@ impl<'s> Recorder<'s> {
         Ok(())
     }
 
-    /// Completes the report, prints the summary on standard output, and returns the exit status. A failed or stopped import also prints the
+    /// Completes the report, prints the summary, and returns the exit status. A failed or stopped import also prints the
     /// summary of its acknowledged rows, and then returns its error.
     pub(super) async fn conclude(
         mut self,

@@ -1,7 +1,5 @@
 //! URLs and cases: JSON objects of their messages, or CSV of an export.
 
-use std::io;
-
 use anyhow::{Context as _, bail};
 use compliance_api::{
     description::{Field, Kind, Message},
@@ -13,11 +11,12 @@ use serde_json::{Map, Value};
 
 use super::{
     batches::Batches,
-    elements::Elements,
-    mapping, proto_json,
+    mapping,
+    objects::Objects,
+    proto_json,
     recorder::{Recorder, Tally},
     row::{Position, RowError},
-    source::{InputFormat, Source, read_line},
+    source::{InputFormat, Source},
     table::{self, Column, DateForm, Table},
 };
 use crate::service::{Service, patiently};
@@ -113,7 +112,8 @@ pub(super) fn batches<M: FileRecord>(
 ) -> anyhow::Result<Batches<M>> {
     if !format.is_table() {
         let is_list = format == InputFormat::Json;
-        check_form::<M>(&first_record(source, is_list).context("the file cannot be read")?)?;
+        let first = Objects::open(source, is_list).and_then(|mut objects| objects.next());
+        check_form::<M>(&first.context("the file cannot be read")?.unwrap_or_default())?;
         return Batches::of_objects(BATCH, source, is_list, parse);
     }
     let header = Table::open(source)?.header;
@@ -151,17 +151,6 @@ const CLEAR: &str = "clear";
 /// Where files of URLs and cases come from. Lists of the interface have the IDs of one company.
 const FORM: &str =
     "`compliance export` writes the fields that can be imported; lists of the interface cannot be imported";
-
-/// Returns the text of the first record; empty if there is none.
-fn first_record(source: &Source, is_list: bool) -> io::Result<Vec<u8>> {
-    let mut text = source.text()?;
-    if is_list {
-        return Ok(Elements::new(text).next()?.unwrap_or_default());
-    }
-    let mut line = Vec::new();
-    read_line(&mut text, &mut line)?;
-    Ok(line)
-}
 
 /// Fails if a record has an ID, as lists of the interface have. Otherwise each record would be an error.
 fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {

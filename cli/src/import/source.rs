@@ -118,7 +118,7 @@ impl Source {
         Ok(head)
     }
 
-    /// Returns the given format, or the format by the file's first characters and its name.
+    /// Returns the given format, or the format by content and name.
     pub(super) fn format(&self, path: &Path, given: Option<InputFormat>) -> anyhow::Result<InputFormat> {
         match given {
             _ if self.workbook.is_some() => return Ok(InputFormat::Xlsx),
@@ -139,7 +139,7 @@ impl Source {
     }
 }
 
-/// Names the format of a file that is neither text nor a current workbook.
+/// Names a format that is neither text nor a current workbook.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("a workbook in the format of Excel 97 (.xls), or one with a password"),
@@ -199,21 +199,4 @@ impl<R: Read> Read for LineFeeds<R> {
 pub(super) fn too_long() -> io::Error {
     let text = format!("a row is longer than {} MiB (in CSV: is a quote opened and never closed?)", LONGEST_ROW >> 20);
     io::Error::new(io::ErrorKind::InvalidData, text)
-}
-
-/// Reads the next line that is not blank. Returns the number of lines that were read; 0 at the end of the text.
-pub(super) fn read_line(text: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
-    for number in 1.. {
-        line.clear();
-        if text.by_ref().take(LONGEST_ROW as u64 + 1).read_until(b'\n', line)? == 0 {
-            break;
-        }
-        if line.len() > LONGEST_ROW {
-            return Err(too_long());
-        }
-        if !line.trim_ascii().is_empty() {
-            return Ok(number);
-        }
-    }
-    Ok(0)
 }

@@ -34,7 +34,7 @@ pub(super) trait Column: Copy + PartialEq {
 struct Reading {
     escape: Escape,
     dates: Dates,
-    /// Whether spaces around a text belong to it, as in a whole export of the service.
+    /// Whether spaces around a text belong to it. A whole export of the service has exact texts.
     is_exact: bool,
 }
 
@@ -58,7 +58,7 @@ impl Reading {
 
 /// The column names of a file, and its rows.
 pub(super) struct Table {
-    /// The names of the columns, up to the last name that is not empty.
+    /// The names of the columns. Empty names at the end are removed.
     pub(super) header: Vec<String>,
     /// The number of columns, with and without names.
     width: usize,

@@ -68,7 +68,7 @@ pub(super) fn read(file: &File, size: u64) -> anyhow::Result<Workbook> {
 }
 
 impl Workbook {
-    /// Returns the date of a number in a column of dates, whose cell has lost its format.
+    /// Returns the date of a number in a column of dates. The cell has lost its format.
     pub(super) fn date(&self, text: &str) -> Option<String> {
         let number = text.parse().ok().filter(|number| (1.0..LAST_DAY).contains(number))?;
         Some(date(number, self.has_1904_epoch))
@@ -91,7 +91,7 @@ fn text(value: &DataRef<'_>, has_1904_epoch: bool) -> String {
     }
 }
 
-/// Returns the day of a serial number, with its time unless it is midnight. Workbooks have no time zones.
+/// Returns the day of a serial number, with its time unless midnight. Workbooks have no time zones.
 fn date(serial: f64, has_1904_epoch: bool) -> String {
     // A time is a fraction of a day, which is inexact.
     let seconds = (serial * 86_400.0).round() as u64;

@@ -91,7 +91,7 @@ pub(crate) fn try_parse<P: CommandFactory + FromArgMatches>(arguments: &[OsStrin
         .map_err(|error| error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
-/// Returns the program with the values of the configuration file as its defaults, and the file, if one is given.
+/// Applies the configuration file, if one is given, to the program. Its values become defaults.
 fn with_file(program: Command, arguments: &[OsString]) -> anyhow::Result<(Command, Option<ConfigurationFile>)> {
     let given = first_look(&program, arguments);
     let Some(path) = &given.file else { return Ok((program, None)) };
@@ -127,7 +127,7 @@ fn origin_of_wrong_value(error: &clap::Error, command: &Command, file: Option<&C
     Some(format!("in {}", file.path.display()))
 }
 
-/// Returns the argument with a long flag, of a command or one of its subcommands.
+/// Finds a long flag in a command or its subcommands.
 fn find<'a>(command: &'a Command, long: &str) -> Option<&'a Arg> {
     let own = command.get_arguments().find(|argument| argument.get_long() == Some(long));
     own.or_else(|| command.get_subcommands().find_map(|subcommand| find(subcommand, long)))

@@ -3,7 +3,7 @@
 use http_server::HEALTH_CONNECTIONS;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// More are not useful, and some systems have a hard limit of a billion.
+/// Maximum of descriptors. Some systems have a hard limit of a billion.
 const MOST: u64 = 1 << 20;
 /// Descriptors for everything except client and database connections: logs, timers, ports, key sets, files.
 const OTHERS: usize = 64;

@@ -1,4 +1,4 @@
-//! The error message of a program that fails, and the names of settings in messages.
+//! Error messages of a program, and names of settings in messages.
 
 use std::{
     error::Error,
@@ -49,8 +49,8 @@ impl InvalidSetting {
     }
 }
 
-/// Prints an error and its causes to standard error, and returns the exit status: 2 if a setting or the database's setup is wrong,
-/// otherwise 1. If the reader of standard output has left, such as `head`, nothing is printed.
+/// Prints an error and its causes, and returns the exit status. The status is 2 if a setting or the database's setup is
+/// wrong, otherwise 1. If the reader of standard output has left, such as `head`, nothing is printed.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let is_closed = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
@@ -69,7 +69,7 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<InvalidSetting>() || is_of_database(cause))
 }
 
-/// Returns the error followed by its causes, except causes that the text already contains.
+/// Returns the error followed by its causes. A cause that the text already contains is left out.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

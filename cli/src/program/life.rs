@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::program::signals::Signals;
 
-/// How long connections may take to return to the pool, for example after an abandoned statement.
+/// How long connections may take to return to the pool. An abandoned statement delays its connection.
 const POOL_CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs an asynchronous program on its own threads. Blocking calls that still run at its end do not delay the exit.

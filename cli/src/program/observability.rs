@@ -33,7 +33,7 @@ use super::{
 /// Maximum connections of the admin port: a few metric collectors and a person.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Maximum size of a log filter, in bytes, and how long it may take to arrive.
+/// Maximum size of a log filter in bytes, and its timeout.
 const MAX_FILTER: usize = 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 

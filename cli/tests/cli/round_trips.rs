@@ -220,7 +220,7 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
             let (status, line, log) = output(compliance(&data).args(arguments).args(plain).args(options));
             assert!(status.success(), "{name}: {line} {log}");
             let is_read_form = name.starts_with("rest") || name.starts_with("console");
-            assert_eq!(log.contains("since the service assigns them: "), is_read_form, "{name}: {log}");
+            assert_eq!(log.contains("because the service assigns them: "), is_read_form, "{name}: {log}");
             let tally: Value = serde_json::from_str(&line).unwrap();
             ["created", "updated", "skipped", "bad"].map(|outcome| tally[outcome].as_u64().unwrap() as usize)
         };

@@ -341,7 +341,7 @@ class RoundTrip(SyncTest):
             done = self.command(*options)
             unchanged = f"0 created, 0 changed, {len(rows)} unchanged, 0 refused"
             self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, unchanged), done.stderr)
-            self.assertIn("left out, since the service assigns them: id, client_id", done.stderr)
+            self.assertIn("ignored, because the service assigns them: id, client_id", done.stderr)
             self.assertEqual(self.stored(), before)
 
     def test_a_field_under_both_names_is_refused(self) -> None:

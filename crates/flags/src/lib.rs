@@ -1,4 +1,4 @@
-//! Parsers for the values of settings, and the defaults of a group of settings.
+//! Parsers of settings, and the defaults of a group of settings.
 //!
 //! A group is one struct with `#[derive(clap::Args)]`, which the code reads. Each field has its flag, variable, default, bounds and help,
 //! so a new setting is one new field.

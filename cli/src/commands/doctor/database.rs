@@ -28,7 +28,7 @@ const NAMED_RIGHTS: usize = 5;
 /// Maximum difference of two clocks, in seconds. Tokens are rejected before and after their time.
 const CLOCK_TOLERANCE: f64 = 5.0;
 
-/// Reads the limits of the server, the role and the database, and the connections that are reserved or used by others.
+/// Reads connection limits and connections of others. Limits are of the server, the role and the database.
 const CONNECTIONS: &str = "
     select current_setting('max_connections')::bigint,
         current_setting('superuser_reserved_connections')::bigint
@@ -39,7 +39,7 @@ const CONNECTIONS: &str = "
         (select nullif(rolconnlimit, -1)::bigint from pg_roles where rolname = current_user),
         (select nullif(datconnlimit, -1)::bigint from pg_database where datname = current_database())";
 
-/// Checks a database for a number of cores, each with a number of connections, that keep changes for `retention` days.
+/// Checks a database for a number of cores. Each has `connections` connections, and keeps changes for `retention` days.
 pub(super) async fn check(
     target: Target,
     replicas: Option<ReadTarget>,
@@ -125,7 +125,7 @@ fn rights(missing: Vec<String>) -> Finding {
     problem("rights", format!("the role lacks {count}: {first}"), next_step)
 }
 
-/// Checks the schema of the service's own database, and starts its server if it does not run.
+/// Checks the schema of the service's own database. Starts its server if it does not run.
 pub(super) async fn own(data_dir: &Path) -> Finding {
     let server = match Cluster::connect_or_start(ClusterOptions::new(data_dir)).await {
         Ok(server) => server,

@@ -14,7 +14,8 @@ pub(super) enum State {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
-    /// The command whose settings were checked, if the configuration file has a table for it.
+    /// The command whose settings were checked. Only commands with a table in the configuration file have findings of their
+    /// own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) command: Option<String>,
     pub(super) check: &'static str,

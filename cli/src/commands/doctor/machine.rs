@@ -50,7 +50,7 @@ pub(super) fn port(PortNeed { check, address, setting }: PortNeed) -> Finding {
     }
 }
 
-/// Checks whether a certificate fits its key, is valid now, and names the hosts that gateways of the same file connect to.
+/// Checks the key, the dates and the names of a certificate. Gateways of the same file connect to `hosts`.
 pub(super) fn certificate(need: CertificateNeed, hosts: &[String], now: i64) -> Finding {
     let CertificateNeed { check, found, is_core } = need;
     let certificate = match found {

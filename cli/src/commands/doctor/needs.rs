@@ -20,7 +20,7 @@ pub(crate) struct PortNeed {
     pub(super) setting: &'static str,
 }
 
-/// A certificate that can be loaded with its key, or the reason why not.
+/// A certificate, or the reason why it cannot be loaded.
 pub(crate) struct CertificateNeed {
     pub(super) check: &'static str,
     pub(super) found: anyhow::Result<Inspected>,

@@ -138,7 +138,7 @@ impl ConfigurationFile {
     }
 }
 
-/// Returns pairs of settings that exclude each other, of a command and its subcommands.
+/// Returns pairs of settings of a command that exclude each other. Subcommands are included.
 fn exclusive(command: &Command) -> BTreeSet<(String, String)> {
     let own = command.get_arguments().filter(|argument| is_setting(argument)).flat_map(|argument| {
         let others = command.get_arg_conflicts_with(argument).into_iter().filter(|other| is_setting(other));

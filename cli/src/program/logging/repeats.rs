@@ -20,7 +20,7 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// After a line, other lines of its kind are left out for this time.
+/// How long further lines of a kind are left out.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Kinds of one place in the code. Any others are one kind together, so memory and lines are bounded.
 const MAX_KINDS: usize = 8;
@@ -63,7 +63,7 @@ struct Kind {
 }
 
 impl Repeats {
-    /// Starts a thread that reports the lines that were left out at the end of a burst.
+    /// Starts a thread that reports lines left out after a burst.
     pub(super) fn report(&self) -> std::io::Result<()> {
         let repeats = self.clone();
         let report = move || {
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Returns the lines of a log whose clock `events` moves on, and the counts of the kinds that have ended.
+    /// Returns the lines of a log, and the counts of ended kinds. `events` writes the log and moves its clock on.
     fn log(events: impl Fn(&dyn Fn(Duration))) -> (Vec<String>, Vec<u64>) {
         let (written, repeats) = (Written::default(), Repeats::default());
         let to = written.clone();

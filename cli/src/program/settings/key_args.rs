@@ -214,7 +214,7 @@ impl KeyArgs {
         Some(AbortOnDropHandle::new(background::spawn("key refresh", refresh)))
     }
 
-    /// Returns the time that the server of the key set reports, and how long its response took. `None` without a server.
+    /// Returns the time at the key set's server. The duration is how long the response took. `None` without a server.
     pub(crate) async fn issuer_time(&self) -> Option<Result<(SystemTime, Duration), String>> {
         let url = self.jwks_url.as_ref().filter(|url| !url.reveal().is_empty())?;
         let asked = async {

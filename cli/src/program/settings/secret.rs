@@ -52,7 +52,7 @@ pub(super) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     make(text).map(Some).map_err(InvalidSetting::of(named(setting)))
 }
 
-/// Reads a file without the white space at its ends, which secret managers often add.
+/// Reads a file without white space at its ends. Secret managers often add a line end.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));

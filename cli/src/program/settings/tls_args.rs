@@ -29,8 +29,8 @@ pub(crate) struct TlsRefreshArgs {
 }
 
 impl TlsRefreshArgs {
-    /// Starts a task that reloads the certificates of these ports and of a client, until the handle is dropped. If a reload fails, the
-    /// previous certificate stays in use.
+    /// Starts a task that reloads certificates of ports and of a client. It ends when the handle is dropped. If a reload
+    /// fails, the previous certificate stays in use.
     pub(crate) fn keep<'a>(
         &self,
         servers: impl IntoIterator<Item = (&'static str, &'a Option<ServerTls>)>,

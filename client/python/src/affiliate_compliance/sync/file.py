@@ -21,7 +21,7 @@ DAY = "start_date"
 # Rows that lack one of these cells are damaged: spreadsheets leave out empty cells only.
 REQUIRED = (IDENTIFIER, "affiliate_name")
 # The codes of countries by their English names.
-NAMES: dict[str, list[str]] = json.loads((files(__package__).parent / "country_names.json").read_text(encoding="utf-8"))
+NAMES: dict[str, list[str]] = json.loads((files("affiliate_compliance") / "country_names.json").read_text(encoding="utf-8"))
 COUNTRIES = {letters(name): code for code, names in NAMES.items() for name in names}
 # What a spreadsheet would run as a formula, behind any number of apostrophes.
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
@@ -113,7 +113,7 @@ def read(path: str, ignored: Collection[str] = (), csv_escape: bool = True, *, e
     if not file.rows and not file.problems:
         raise NotReadable(f"{path}: the file has no rows")
     if unnamed := [index for index, name in enumerate(header) if UNNAMED.fullmatch(name)]:
-        log.info("left out, since it has no heading: column %s", ", ".join(str(index + 1) for index in unnamed))
+        log.info("ignored, because it has no heading: column %s", ", ".join(str(index + 1) for index in unnamed))
     return without_repeated(file)
 
 
@@ -142,7 +142,7 @@ def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -
     if IDENTIFIER not in columns:
         raise NotReadable(f"{path}: no column is the field {IDENTIFIER}, which identifies an affiliate; the columns are: {', '.join(header)}")
     if read_only:
-        log.info("left out, since the service assigns them: %s", ", ".join(read_only))
+        log.info("ignored, because the service assigns them: %s", ", ".join(read_only))
     return columns
 
 

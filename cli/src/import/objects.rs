@@ -1,16 +1,18 @@
-//! The elements of a JSON array, or of the array `data` of an envelope, read one at a time.
+//! The objects of a JSON file, read one at a time: lines, or elements of an array or of the array `data` of an envelope.
 
-use std::io::{self, BufRead, ErrorKind};
+use std::io::{self, BufRead, ErrorKind, Read as _};
 
-use super::source::{LONGEST_ROW, too_long};
+use super::source::{LONGEST_ROW, Source, too_long};
 
 /// The key of an envelope's records.
 const LIST: &[u8] = b"data";
 
-pub(super) struct Elements {
+pub(super) struct Objects {
     text: Box<dyn BufRead + Send>,
     /// The current line.
     pub(super) line: u64,
+    is_list: bool,
+    /// Whether the elements of the list have begun.
     is_open: bool,
 }
 
@@ -46,15 +48,40 @@ impl Scan {
     }
 }
 
-impl Elements {
-    pub(super) fn new(text: Box<dyn BufRead + Send>) -> Self {
-        Self { text, line: 1, is_open: false }
+impl Objects {
+    /// The elements of a list, or the lines of a file.
+    pub(super) fn open(source: &Source, is_list: bool) -> io::Result<Self> {
+        Ok(Self::new(source.text()?, is_list))
     }
 
-    /// Reads the next element; `None` after the last.
+    fn new(text: Box<dyn BufRead + Send>, is_list: bool) -> Self {
+        Self { text, line: u64::from(is_list), is_list, is_open: false }
+    }
+
+    /// Reads the next object; `None` after the last.
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if self.is_list { self.next_element() } else { self.next_line() }
+    }
+
+    /// Reads the next line that is not blank.
+    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        while self.text.by_ref().take(LONGEST_ROW as u64 + 1).read_until(b'\n', &mut line)? > 0 {
+            if line.len() > LONGEST_ROW {
+                return Err(too_long());
+            }
+            self.line += 1;
+            if !line.trim_ascii().is_empty() {
+                return Ok(Some(line));
+            }
+            line.clear();
+        }
+        Ok(None)
+    }
+
+    fn next_element(&mut self) -> io::Result<Option<Vec<u8>>> {
         if !self.is_open {
-            self.open()?;
+            self.begin()?;
         }
         let (mut element, mut scan) = (Vec::new(), Scan::default());
         loop {
@@ -85,7 +112,7 @@ impl Elements {
     }
 
     /// Reads until the first element.
-    fn open(&mut self) -> io::Result<()> {
+    fn begin(&mut self) -> io::Result<()> {
         let mut scan = Scan::default();
         loop {
             let byte = self.byte()?;
@@ -111,10 +138,10 @@ impl Elements {
 mod tests {
     use std::io::Cursor;
 
-    use super::Elements;
+    use super::Objects;
 
     fn elements(text: &'static str) -> Result<Vec<String>, String> {
-        let mut elements = Elements::new(Box::new(Cursor::new(text)));
+        let mut elements = Objects::new(Box::new(Cursor::new(text)), true);
         let mut read = Vec::new();
         while let Some(element) = elements.next().map_err(|error| error.to_string())? {
             read.push(String::from_utf8(element).unwrap());
