@@ -1,4 +1,4 @@
-//! Reads of many callers in one message: each has its own token, rate limit and result.
+//! Batched reads: each read has its own token, rate limit and result.
 
 use std::{net::SocketAddr, time::Instant};
 
@@ -17,12 +17,12 @@ use test_support::{
     LockedTable, Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, token,
 };
 
-/// Reads with a token each.
+/// Builds a message of reads, each with a token.
 #[derive(Default)]
 pub(crate) struct Batch(BatchReadRequest);
 
 impl Batch {
-    /// Adds a read. Equal tokens are sent once, as the gateway sends them.
+    /// Adds a read. It sends equal tokens once, as the gateway does.
     pub(crate) fn read(mut self, token: Option<&str>, operation: Operation) -> Self {
         let value = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
         let tokens = &mut self.0.authorizations;
@@ -83,7 +83,7 @@ pub(crate) fn case(case_id: i64) -> Operation {
     Operation::Case(GetComplianceCaseRequest { id: case_id, as_of: None })
 }
 
-/// What a read shows: the company's name for the affiliate, or the reason why there is none.
+/// The result of a read: the company's name for the affiliate, or the reason of the error.
 fn shown(result: &Result<Response<Outcome>, Status>) -> String {
     match result {
         Ok(response) => match response.get_ref() {
@@ -102,7 +102,7 @@ fn remaining(result: &Result<Response<Outcome>, Status>) -> Option<&str> {
     metadata.get("x-ratelimit-remaining").map(|value| value.to_str().unwrap())
 }
 
-/// Gives a company an affiliate of a certain ID, whose name says whose it is.
+/// Adds an affiliate with a given ID, whose name has the company.
 async fn insert(service: &TestService, company: i64, id: i64) {
     let insert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         values ($1, $2, 'A', 'Of company ' || $1)";
@@ -123,7 +123,7 @@ async fn mixed_callers() {
     let invalid = invalid_tokens(one);
     let mut batch = Batch::default();
     let mut expected = Vec::new();
-    // Every caller reads the same ID, three times over, together with callers who may not.
+    // Every caller reads the same ID three times, together with callers without permission.
     for round in 0..3 {
         for (company, token) in [one, other, limited, none].into_iter().zip(&tokens) {
             batch = batch.read(Some(token), affiliate(1_000_001));
@@ -138,7 +138,7 @@ async fn mixed_callers() {
             expected.push(((*reason).to_owned(), None));
         }
     }
-    // One more than the company may make: this read alone is refused.
+    // One read exceeds the limit of the company, and only this read is refused.
     batch = batch.read(Some(&tokens[0]), affiliate(1_000_001));
     expected.push(("RATE_LIMITED".to_owned(), Some("0".to_owned())));
 
@@ -147,7 +147,7 @@ async fn mixed_callers() {
     assert_eq!(seen, expected);
 }
 
-/// The reads of cases wait for a lock; those of affiliates in the same message do not.
+/// Reads of cases wait for a lock. Reads of affiliates in the same message do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_read_delays_no_other() {
     let service = TestService::start().await;
@@ -177,7 +177,7 @@ async fn a_slow_read_delays_no_other() {
     assert!(responses.message().await.unwrap().is_none());
 }
 
-/// Callers of a gateway that go away while their reads wait take nobody else's result with them.
+/// Callers that leave while their reads wait do not affect other results.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_reads() {
     let service = TestService::start().await;
@@ -193,7 +193,7 @@ async fn abandoned_reads() {
             tokio::spawn(async move { rest.get("/affiliates/1000001").await })
         })
         .collect();
-    // The core's statement waits for the lock, and the reads wait for it or behind it.
+    // The core's statement waits for the lock, and the reads wait for the statement.
     locked.until_awaited().await;
     for read in reads.iter().step_by(2) {
         read.abort();
@@ -210,7 +210,7 @@ async fn abandoned_reads() {
     }
 }
 
-/// A caller that repeats refused messages at once makes about ten of them a second, as of other refused calls.
+/// A caller that repeats refused messages immediately makes about ten per second, as for other refused calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refused_messages_are_delayed() {
     const CALLERS: usize = 4;
@@ -225,13 +225,13 @@ async fn refused_messages_are_delayed() {
         }
     });
     join_all(calls).await;
-    // In 0.1 s, ten are sent at once; each other one keeps its caller for 50 ms at least.
+    // Ten refusals in 0.1 s are immediate. Each further one takes at least 50 ms.
     let (sent, elapsed) = ((CALLERS * MESSAGES) as f64, started.elapsed().as_secs_f64());
     let most = 10.0 * (elapsed / 0.1 + 1.0) + CALLERS as f64 * elapsed / 0.05;
     assert!(sent <= most, "{sent} refused messages in {elapsed} s");
 }
 
-/// Each read has its own result, however many others of its message have a token that is not valid.
+/// Each read has its own result, even if most tokens in its message are invalid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn valid_reads_beside_many_invalid_ones() {
     let service = TestService::start().await;
@@ -269,14 +269,14 @@ async fn limits() {
     let status = ReadServiceClient::new(connect(service.grpc).await).batch_read(batch.0).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
 
-    // Each token is verified, so there may not be more of them than reads.
+    // The core verifies each token, so a message cannot have more tokens than reads.
     let tokens = |count| BatchReadRequest { authorizations: vec!["Bearer a.b.c".to_owned(); count], reads: Vec::new() };
     assert!(Batch(tokens(MAX_READS)).results(&connect(service.grpc).await).await.is_empty());
     let status =
         ReadServiceClient::new(connect(service.grpc).await).batch_read(tokens(MAX_READS + 1)).await.unwrap_err();
     assert_eq!(status.message(), format!("The authorizations field must not have more than {MAX_READS} items."));
 
-    // A read that names no token, and one that names no operation.
+    // A read without a token, and a read without an operation.
     let read = |operation| Read { authorization: 7, request_id: None, operation, traceparent: None };
     let reads = vec![read(Some(affiliate(1))), read(None)];
     let reasons: Vec<_> = Batch(BatchReadRequest { authorizations: Vec::new(), reads })

@@ -1,4 +1,4 @@
-//! What one caller, one company and all together can take of the service.
+//! Bounds on what a caller, a company and all companies use.
 
 mod deadlines;
 mod documents;
@@ -7,6 +7,6 @@ mod flood;
 mod lists;
 mod memory;
 mod pages;
+mod permits;
 mod records;
-mod slots;
 mod unproven;

@@ -1,4 +1,4 @@
-//! On Citus: a node that cannot be reached, and shards that move, while companies work.
+//! Citus: an unreachable node, and shards that move, while companies work.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -10,14 +10,14 @@ use serde_json::json;
 use sqlx::PgConnection;
 use test_support::{Options, Received, RestClient, TestService, WebhookReceiver, connect_to_citus, new_company};
 
-/// How many statements of the service's database Citus has sent to one shard, and to several.
+/// The number of statements that Citus sent to one shard, and to several.
 pub(crate) async fn counted(coordinator: &mut PgConnection) -> (i64, i64) {
     let counted = "select query_execution_single_shard, query_execution_multi_shard from citus_stat_counters
         where name = current_database()";
     sqlx::query_as(counted).fetch_one(coordinator).await.unwrap()
 }
 
-/// Where a company's records are.
+/// The node of a company's records.
 #[derive(Debug, PartialEq, sqlx::FromRow)]
 struct Place {
     shardid: i64,
@@ -56,7 +56,7 @@ async fn total(rest: &RestClient) -> i64 {
     rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"].as_i64().unwrap()
 }
 
-/// Adds URLs one by one to those that the company has, and reads them, until it is told to end. Returns how many it has then.
+/// Adds and reads URLs one by one until it is stopped. Returns the number of URLs.
 async fn work(rest: &RestClient, mut added: usize, is_done: &AtomicBool) -> usize {
     while !is_done.load(Ordering::Relaxed) {
         assert_eq!(add(rest, added).await, 201, "URL {added}");
@@ -66,7 +66,7 @@ async fn work(rest: &RestClient, mut added: usize, is_done: &AtomicBool) -> usiz
     added
 }
 
-/// Adds a URL as soon as that is possible.
+/// Adds a URL as soon as possible.
 async fn add_soon(rest: &RestClient, number: usize) {
     let start = Instant::now();
     while add(rest, number).await != 201 {
@@ -111,10 +111,10 @@ async fn companies_of_other_nodes_notice_nothing() {
     add_soon(&other_rest, 0).await;
     receiver.wait_for(1).await;
     let update = "select citus_update_node($1, $2, $3)";
-    // Nothing listens there. Citus tells the other nodes, and until then no function is run there.
+    // Nothing listens there. Citus runs no function on the node until all nodes know the address.
     sqlx::query(update).bind(nodeid).bind(&nodename).bind(1).execute(&mut coordinator).await.unwrap();
     add_soon(&other_rest, 1).await;
-    // The service has connections to the node, until it knows that Citus has it elsewhere.
+    // The service keeps its connections until it learns the new address.
     let (start, mut added) = (Instant::now(), 1);
     while add(&rest, added).await == 201 {
         added += 1;

@@ -1,4 +1,4 @@
-//! Many writers at once: no write is lost, and none fails because of another.
+//! Concurrent writers: no write is lost, and none fails because of another.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use test_support::{RestClient, RestResponse, TestService, new_company};
 
-/// A client on each way to the core.
+/// A client for each topology.
 fn clients(service: &TestService, company: i64) -> [RestClient; 2] {
     [service.rest(company), service.rest_remote(company)]
 }
@@ -38,7 +38,7 @@ async fn one_name() {
     assert_eq!(list["data"].as_array().unwrap().len(), 5);
 }
 
-/// A..Z and Z..A at once: each name is created once, and reported as created once.
+/// Concurrent A..Z and Z..A: each name is created once, and reported once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn crossing_creates() {
     let service = TestService::start().await;
@@ -72,7 +72,7 @@ async fn created(rest: &RestClient, count: usize) -> Vec<i64> {
     answer.as_array().unwrap().iter().map(|item| item["detail"]["affiliate_id"].as_i64().unwrap()).collect()
 }
 
-/// Forwards and backwards over the same affiliates: every update succeeds, and each batch is applied as a whole.
+/// Concurrent batches over the same affiliates in both orders: every update succeeds, and each batch applies as a whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn crossing_updates() {
     let service = TestService::start().await;
@@ -109,7 +109,7 @@ async fn crossing_renames() {
             let items: Vec<Value> = (0..ids.len())
                 .map(|index| {
                     let index = if number % 2 == 0 { index } else { ids.len() - 1 - index };
-                    // Each round and batch shifts the names by another step.
+                    // Each round and batch shifts the names by a different step.
                     let name = format!("N{:04}", (index + round * 3 + number) % (ids.len() + 10));
                     json!({"id": ids[index], "affiliate_name": name})
                 })
@@ -165,7 +165,7 @@ async fn different_fields() {
     }
 }
 
-/// The same URLs in both orders at once: each is added once, by one of them.
+/// Concurrent requests with the same URLs in both orders: each URL is added once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn same_urls() {
     let service = TestService::start().await;

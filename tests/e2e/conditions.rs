@@ -1,4 +1,4 @@
-//! Conditional requests: `ETag`, `If-Match` and `If-None-Match`, over both ways to a core.
+//! Conditional requests: `ETag`, `If-Match` and `If-None-Match`, in both topologies.
 
 use compliance_api::v1::{CaseInput, OpenCaseRequest, UpdateCaseRequest};
 use futures::future::join_all;
@@ -70,7 +70,7 @@ async fn one_affiliate_is_changed_if_it_has_the_tag() {
         }
         put(&rest, id, city("Biel"), &[]).await.with_status(200);
 
-        // 422 comes first, then 404, then 412, then a name that is taken.
+        // The order is 422, 404, 412, then a taken name.
         let invalid = put(&rest, id, json!({"id": id, "zip": 7}), &[&first]).await;
         assert_eq!((invalid.status, invalid.paths()), (422, vec!["zip".to_owned()]));
         for malformed in ["7", "\"7", "*, \"7\"", ""] {
@@ -211,7 +211,7 @@ async fn an_erasure_needs_the_tag() {
     }
 }
 
-/// Every route that changes something, with every condition but those that are honoured.
+/// Every route that changes something, with every unsupported condition.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conditions_that_no_operation_takes_are_refused() {
     let service = TestService::start().await;
@@ -240,7 +240,7 @@ async fn conditions_that_no_operation_takes_are_refused() {
     }
     assert!(operations > 20, "{operations}");
     assert_eq!(rows().await, before);
-    // The token comes first.
+    // The service checks the token first.
     let nobody = service.rest(company).with_token(None).request("DELETE", "/affiliates/1").header("If-None-Match", "*");
     assert_eq!(RestResponse::of(nobody).await.status, 401);
 }
@@ -268,7 +268,7 @@ async fn the_same_values_keep_the_tag() {
     }
 }
 
-/// The tag of a read, which also covers the affiliate's data, and the tag of a change both name the version of the case.
+/// The tags of reads and changes both contain the version of the case. The tag of a read also covers the affiliate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_case_is_changed_only_as_it_was_read() {
     let service = TestService::start().await;
@@ -302,7 +302,7 @@ async fn a_case_is_changed_only_as_it_was_read() {
     }
 }
 
-/// Keys without an effect are named, also those within objects.
+/// Responses name keys without effect, even within objects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ignored_fields_of_case_work_are_named() {
     let service = TestService::start().await;

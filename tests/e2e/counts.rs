@@ -1,4 +1,4 @@
-//! The counts that lists add up: whatever is written at the same time, they equal what counting returns.
+//! The counts of lists equal the counted records, whatever concurrent writers do.
 
 use futures::future::join_all;
 use sqlx::PgPool;
@@ -9,7 +9,7 @@ use crate::model::Dice;
 const WRITERS: u64 = 6;
 const STATEMENTS: usize = 60;
 
-/// A timestamp near others, at the edge of a day more often than not, or none.
+/// A timestamp near others, often at the edge of a day, or null.
 const TIMESTAMP: &str =
     "to_timestamp(1704067200 + 86400 * (random() * 90)::int + (array[0, 1, 86399, 43200])[1 + (random() * 3)::int])";
 const TIMESTAMP_OR_NULL: &str = "case when random() < 0.4 then null else";
@@ -26,7 +26,7 @@ async fn run(pool: &PgPool, statement: &str, company: i64, pick: i32) {
     query.execute(pool).await.unwrap_or_else(|error| panic!("{error}: {statement}"));
 }
 
-/// Runs several writers at once, each with random statements.
+/// Runs concurrent writers with random statements.
 async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
     let all = (0..WRITERS).map(|seed| async move {
         let mut dice = Dice::new(seed);
@@ -50,7 +50,7 @@ async fn urls() {
         "1 + (random() * 5)::int, random() < 0.3, {TIMESTAMP}, {TIMESTAMP_OR_NULL} {TIMESTAMP} end, {TIMESTAMP_OR_NULL} {TIMESTAMP} end"
     );
     let writes = Writes {
-        // IDs far apart, so that they fall into many buckets.
+        // Distant IDs, in many buckets.
         insert: format!(
             "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id, disabled, discovery_date,
                 last_review_date, last_seen)
@@ -164,9 +164,9 @@ async fn pages_near_the_beginning() {
     assert_eq!([found(1).await, found(6).await, found(7).await], [100, 100, 0]);
 }
 
-/// An update or deletion of some records. They are taken in the order of their IDs: two statements that take the same ones in
-/// different orders would be this test's own deadlock. Its random numbers are hashes, since Citus takes only
-/// immutable functions here.
+/// An update or deletion of some records, in the order of their IDs, because different orders would deadlock.
+///
+/// The random numbers are hashes, since Citus allows only immutable functions here.
 fn picked(write: &str, table: &str) -> String {
     let mut parts = write.split("random()");
     let mut write = parts.next().unwrap_or_default().to_owned();
@@ -183,7 +183,7 @@ fn picked(write: &str, table: &str) -> String {
     )
 }
 
-/// What counting returns for one dimension.
+/// Counts the records for one dimension.
 fn dimension(name: &str, bucket: &str, condition: &str) -> String {
     format!(
         "select company_id, '{name}'::count_dimension as dimension, ({bucket})::bigint as bucket, STATUS, NUMBERS,
@@ -193,7 +193,7 @@ fn dimension(name: &str, bucket: &str, condition: &str) -> String {
     )
 }
 
-/// The counts that are kept are those that counting returns, and the bounds of days are never too narrow.
+/// The stored counts equal the counted records, and the bounds of days are never too narrow.
 async fn compare(pool: &PgPool, counted: &str, table: &str, split_by: &str, numbers: &[&str], dimensions: i64) {
     let (zeros, numbers) = (vec!["0"; numbers.len()].join(", "), numbers.join(", "));
     let columns = format!("company_id, dimension, bucket, {split_by}, {numbers}");

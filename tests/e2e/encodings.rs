@@ -63,13 +63,13 @@ async fn lists_are_compressed_as_clients_accept() {
             assert_eq!(response.status, 200, "{accepted}");
             assert_eq!((response.header("content-encoding"), response.text == plain.text), (None, true), "{accepted}");
         }
-        // Too short to be worth it.
+        // Too short to compress.
         let one = RestResponse::of(rest.request("GET", "/affiliates/0").header("Accept-Encoding", "gzip")).await;
         assert_eq!((one.status, one.header("content-encoding")), (404, None));
     }
 }
 
-/// A response of as many bytes as are compressed, one less and one more, whatever it has is the same.
+/// Responses at the minimum size for compression, one byte less and one more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn short_responses_are_plain() {
     let least = rest_gateway::limits::SMALLEST_COMPRESSED as usize;
@@ -97,7 +97,7 @@ async fn short_responses_are_plain() {
     }
 }
 
-/// What is in the program is there in gzip, and as it is.
+/// Embedded files are available with and without gzip.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_are_compressed_once() {
     let service = TestService::start().await;
@@ -120,7 +120,7 @@ async fn documents_are_compressed_once() {
                 encoded.len() < plain.len() && all(GzipDecoder::new(Cursor::new(encoded))).await == plain,
                 "{path}"
             );
-            // One tag for both forms.
+            // Both forms have the same tag.
             let tag = head["etag"].to_str().unwrap();
             assert!(tag.starts_with("W/"), "{tag}");
             for accepted in [accepted, "identity"] {
@@ -219,7 +219,7 @@ async fn head_has_the_head_alone() {
     }
 }
 
-/// What scripts send: event clients, and tracing clients.
+/// Headers of scripts: event clients and tracing clients.
 const ALLOWED: [&str; 11] = [
     "authorization",
     "content-type",

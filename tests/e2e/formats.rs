@@ -1,4 +1,4 @@
-//! Lists as NDJSON and as CSV: whole, of one company, with the records of the pages.
+//! Lists as NDJSON and CSV: they have all records of the pages, for one company.
 
 use compliance_api::{
     csv_cell,
@@ -11,7 +11,7 @@ use test_support::{RestClient, RestResponse, TestService, new_company};
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
 
-/// More records than are read at a time, in an order that is not that of their dates.
+/// More records than one read returns, in another order than their dates.
 const RECORDS: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, country, start_date, notes)
         select $1, n, 'C-' || n, 'Name, \"' || n || '\"', 276, '2024-01-31', case when n % 2 = 0 then E'two\\r\\nlines' end
@@ -47,7 +47,7 @@ async fn accepting(rest: &RestClient, path: &str, accept: &str) -> RestResponse 
     RestResponse::of(rest.request("GET", path).header("Accept", accept)).await
 }
 
-/// All records of the pages of a list, by ID.
+/// All records in the pages of a list, by ID.
 async fn paged(rest: &RestClient, path: &str) -> Vec<Value> {
     if path == "/affiliates" {
         return rest.get(path).await.with_status(200)["data"].as_array().unwrap().clone();
@@ -65,7 +65,7 @@ async fn paged(rest: &RestClient, path: &str) -> Vec<Value> {
     records
 }
 
-/// The names and the rows of a CSV.
+/// The column names and the rows of a CSV file.
 fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let texts = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
@@ -168,7 +168,7 @@ async fn formulas_are_texts() {
     assert_eq!(cells, expected);
 }
 
-/// What a client accepted before still gets what it got.
+/// Earlier `Accept` headers still get the same format.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_types_are_envelopes() {
     let service = TestService::start().await;

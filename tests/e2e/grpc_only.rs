@@ -1,4 +1,4 @@
-//! What only gRPC has: masks, unknown values of enums, many IDs at once, and details of errors.
+//! Features of gRPC only: masks, unknown enum values, many IDs, and error details.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateUpdate, BatchGetAffiliatesRequest,
@@ -58,13 +58,13 @@ async fn masks() {
     let id = created(grpc, "N").await;
     let state = AffiliateInput { state: text("NRW"), zip: text("2"), ..AffiliateInput::default() };
 
-    // Named and set changes, named and absent clears, not named stays.
+    // The mask names a field: a value changes it, and an absent value clears it. Other fields stay.
     let read = update(grpc, id, state.clone(), Some(&["state", "city"])).await.unwrap();
     assert_eq!((read.state.as_deref(), read.city, read.zip.as_deref()), (Some("NRW"), None, Some("1")));
-    // Without a mask what is set changes.
+    // Without a mask, present fields change.
     let read = update(grpc, id, AffiliateInput { zip: text("3"), ..AffiliateInput::default() }, None).await.unwrap();
     assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
-    // An empty mask names nothing.
+    // An empty mask names no fields.
     let read = update(grpc, id, state.clone(), Some(&[])).await.unwrap();
     assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
 
@@ -74,7 +74,7 @@ async fn masks() {
     assert_eq!(violations(&refused)[0].0, "update_mask");
     let refused = update(grpc, id, state, Some(&["affiliate_name"])).await.unwrap_err();
     assert_eq!(violations(&refused), one("affiliate_name", "The affiliate name field is required."));
-    // What is sent must be valid, with a mask and without.
+    // Every value must be valid, with or without a mask.
     for blank in ["", "  "] {
         let blank = AffiliateInput { affiliate_name: text(blank), ..AffiliateInput::default() };
         for mask in [None, Some(&["affiliate_name"][..])] {
@@ -151,7 +151,7 @@ async fn many_ids() {
     }
 }
 
-/// Facts for programs stand in the metadata of `ErrorInfo`.
+/// The metadata of `ErrorInfo` has facts for programs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn details_of_errors() {
     let service = TestService::start().await;

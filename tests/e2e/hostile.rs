@@ -1,4 +1,4 @@
-//! Malicious bodies: each gets a documented 4xx, and the service goes on.
+//! Malicious bodies: each gets a documented 4xx, and the service continues.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Name, body, and the statuses that are documented for it.
+/// Name, body, and documented statuses.
 type Hostile = (&'static str, Vec<u8>, &'static [u16]);
 
 fn repeated(part: &str, times: usize) -> Vec<u8> {
@@ -111,7 +111,7 @@ fn hostile() -> Vec<Hostile> {
         ("a prototype", br#"{"__proto__":{"affiliate_name":"N"},"constructor":5}"#.to_vec(), BAD),
     ];
     for value in ["\"'; drop table affiliates; --\"", "\"%s%n\""] {
-        // Texts like any others; what is missing is the other required field.
+        // Valid texts. The other required field is missing.
         all.push(("an injection", joined(&[br#"{"affiliate_name":"#, value.as_bytes(), b"}"]), BAD));
     }
     all
@@ -148,13 +148,13 @@ async fn bodies() {
             }
             answers_still(&rest).await;
         }
-        // Nothing of it was kept.
+        // The service saved nothing.
         assert_eq!(rest.get("/affiliates").await.json()["data"].as_array().unwrap().len(), 1);
         assert_eq!(rest.get("/urls").await.json()["meta"]["total"], 0);
     }
 }
 
-/// The service answers a usual request.
+/// The service still serves a normal request.
 async fn answers_still(rest: &RestClient) {
     let answer = rest.get("/affiliates").await.with_status(200);
     assert_eq!(answer["data"][0]["distributor_name"], "Good");
@@ -164,7 +164,7 @@ fn start(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-/// Deep, long or odd values of unknown fields are no violation.
+/// Deep, long or odd values of unknown fields are valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deep_but_harmless() {
     let service = TestService::start().await;
@@ -197,7 +197,7 @@ async fn deep_but_harmless() {
     }
 }
 
-/// Heads that are none, and bodies that break off: the service goes on for everybody else.
+/// Invalid heads and incomplete bodies do not affect other callers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn broken_connections() {
     let service = TestService::start().await;
@@ -219,7 +219,7 @@ async fn broken_connections() {
     ];
     for bytes in sent {
         let mut stream = TcpStream::connect(service.rest).await.unwrap();
-        // The service may hang up before it was sent everything.
+        // The service may close the connection before it has received everything.
         let _ = stream.write_all(&bytes).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();

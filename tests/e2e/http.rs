@@ -1,4 +1,4 @@
-//! What HTTP itself needs: unknown paths, wrong methods, bodies over the limit, tokens, headers.
+//! HTTP: unknown paths, wrong methods, bodies over the limit, tokens, headers.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn bodies_over_the_limit() {
             assert_eq!(answer.status, 413, "{method} {path}");
         }
     }
-    // A body without a length is counted as it arrives.
+    // The service counts a body without a length while it arrives.
     for address in [service.rest, service.rest_remote] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let head = format!(
@@ -89,11 +89,11 @@ async fn bodies_over_the_limit() {
         assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
         assert!(answer.contains(r#"{"code":"413","status":"error","detail":{"msg":""#), "{answer}");
     }
-    // And the service goes on.
+    // The service continues.
     assert_eq!(service.rest(company).get("/urls").await.with_status(200)["meta"]["total"], 1);
 }
 
-/// JSON is read whatever the body is called, and always called JSON; an ID of the client's comes back.
+/// Bodies are JSON with any content type, responses have the JSON content type, and the request ID returns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn content_types_and_request_ids() {
     let service = TestService::start().await;
@@ -123,7 +123,7 @@ async fn content_types_and_request_ids() {
     }
 }
 
-/// Requests that no handler sees have the same body and headers as others.
+/// Requests without a handler have the same body and headers as others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_http_itself_refuses() {
     let service = TestService::start().await;
@@ -138,7 +138,7 @@ async fn what_http_itself_refuses() {
         let mut stream = TcpStream::connect(service.rest).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // The rest of what was sent may have been refused by then.
+        // The service may refuse the rest of the request before.
         let _ = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await.unwrap();
         let answer = String::from_utf8(answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -151,8 +151,7 @@ async fn what_http_itself_refuses() {
     }
 }
 
-/// A body in an encoding that is not undone, or in `chunked` twice, is not what it seems to be. A proxy could see another end of
-/// it, so the connection is closed.
+/// A body in an unknown encoding, or in `chunked` twice, closes the connection, because a proxy could see another end of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_have_one_transfer_encoding() {
     let service = TestService::start().await;
@@ -174,7 +173,7 @@ async fn bodies_have_one_transfer_encoding() {
             ("Transfer-Encoding: xchunked\r\n", 400),
             ("Transfer-Encoding:\r\n", 400),
         ] {
-            // Without a token too: it is about the connection, and no operation sees the request.
+            // Also without a token, since no operation sees the request.
             for token in [format!("Authorization: Bearer {}\r\n", token(company)), String::new()] {
                 let status = if status == 201 && token.is_empty() { 401 } else { status };
                 let request = format!(
@@ -200,7 +199,7 @@ async fn bodies_have_one_transfer_encoding() {
     }
 }
 
-/// 401 before any look at path, query or body.
+/// 401 comes before any check of path, query or body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn token_comes_first() {
     let service = TestService::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
@@ -230,7 +229,7 @@ async fn token_comes_first() {
                 assert_eq!(answer.header("www-authenticate"), Some(*challenge));
             }
         }
-        // Two tokens are ambiguous; another scheme is no token.
+        // Two tokens are ambiguous, and another scheme is not a token.
         let rest = RestClient::new(address, None);
         let good = token(company);
         for request in [
@@ -246,7 +245,7 @@ async fn token_comes_first() {
             assert_eq!(answer.status, 401, "{}", answer.text);
         }
     }
-    // None of it was counted; and the scheme's case does not matter.
+    // The rate limit counted none of these. The scheme is case-insensitive.
     let rest = RestClient::new(service.rest, None);
     let answer =
         RestResponse::of(rest.request("GET", "/urls").header("Authorization", format!("bEARER {}", token(company))))

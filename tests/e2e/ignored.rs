@@ -1,4 +1,4 @@
-//! The names of a request that have no effect, which headers of the response list.
+//! Response headers list the names in a request that have no effect.
 
 use rest_gateway::Settings;
 use serde_json::json;
@@ -84,7 +84,7 @@ async fn fields_that_had_no_effect_are_listed() {
             assert_eq!(response.header(FIELDS).map(sorted), listed.map(sorted), "{method} {path} {body}");
             assert_eq!(response.header(PARAMETERS), None);
         }
-        // However many there are, the header is short.
+        // The header stays short for any number of names.
         let many: serde_json::Map<_, _> = (0..100_000).map(|name| (format!("{name}").repeat(20), json!(1))).collect();
         let response = sent(&rest, "POST", "/urls", many.into()).await;
         let listed = response.header(FIELDS).unwrap();
@@ -92,7 +92,7 @@ async fn fields_that_had_no_effect_are_listed() {
     }
 }
 
-/// The documented trap: some names that are read differ from those that are written.
+/// Some names in responses differ from the names in requests, as documented.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_that_is_sent_back_is_noticed() {
     let service = TestService::start().await;

@@ -1,4 +1,4 @@
-//! Readers that go away while their reads wait: those who stay receive their own records, whatever the batch was.
+//! Readers that leave while their reads wait: all others receive their own records.
 
 use futures::future::join_all;
 use sqlx::AssertSqlSafe;
@@ -7,7 +7,7 @@ use test_support::{LockedTable, RestClient, TestService, new_company};
 const COMPANIES: usize = 8;
 const RECORDS: i64 = 40;
 
-/// Records of all companies have the same IDs; each says whose it is.
+/// Records of all companies have the same IDs, and each names its company.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_stay_receive_their_own() {
     let service = TestService::start().await;
@@ -26,7 +26,7 @@ async fn readers_that_stay_receive_their_own() {
             .collect();
         for round in 0..4 {
             let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
-            // Unknown IDs are read between the others: their place in an answer must not be taken by a neighbour.
+            // Reads of unknown IDs are in between: no neighbour may take their place in the response.
             let reads: Vec<_> = (0..COMPANIES as i64 * 60)
                 .map(|number| {
                     let (reader, id) = (number as usize % COMPANIES, 1 + number / COMPANIES as i64 % (RECORDS + 10));
@@ -36,7 +36,7 @@ async fn readers_that_stay_receive_their_own() {
                 })
                 .collect();
             locked.until_awaited().await;
-            // Those of the first batch go away while its statement runs, others while they wait for theirs.
+            // Some leave while the statement of their batch runs, others while they wait for the next one.
             let (leaving, staying): (Vec<_>, Vec<_>) =
                 reads.into_iter().partition(|(number, ..)| (number * 7 + round) % 5 < 2);
             for (.., read) in &leaving {

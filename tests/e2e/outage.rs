@@ -1,4 +1,4 @@
-//! The database goes away: every operation reports it, and no response that had begun ends as if it were complete.
+//! The database stops: every operation reports it, and no partial response looks complete.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use tonic_types::StatusExt as _;
 
 use crate::isolation::{ROUTES, Side, Twin, calls, filled, operations};
 
-/// A service over a database server of its own that is not restarted.
+/// A service over its own database server, which does not restart.
 async fn service() -> (TestService, TestCluster) {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "outage").await;
@@ -22,10 +22,10 @@ async fn service() -> (TestService, TestCluster) {
 }
 
 const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
-/// Operations that read nothing from the database.
+/// Operations that do not use the database.
 const WITHOUT_DATABASE: [&str; 1] = ["AccessService/CheckAccess"];
 
-/// The routes and the operations are those of the contract: `isolation` fails if one is missing there.
+/// Uses the routes and operations of `isolation`, which fails if one is missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_reports_it() {
     let (service, cluster) = service().await;
@@ -62,7 +62,7 @@ async fn every_operation_reports_it() {
     assert_eq!((error.code(), reason_of(&error).as_str()), (Code::Unavailable, "DATABASE_UNAVAILABLE"));
     assert!(error.get_error_details().retry_info().is_some(), "{error:?}");
 
-    // Invalid requests are still reported as such, and the process itself is healthy.
+    // Invalid requests still get their errors, and the process is healthy.
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);
         assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);
@@ -76,7 +76,7 @@ async fn every_operation_reports_it() {
     tokio::time::timeout(std::time::Duration::from_mins(1), ready).await.unwrap();
 }
 
-/// A client must not take the part that it got for the whole.
+/// A client must notice that a response is incomplete.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_breaks_off() {
     for (remote, accept) in [(false, "*/*"), (true, "*/*"), (false, "text/csv"), (true, "application/x-ndjson")] {

@@ -1,8 +1,7 @@
-//! Which indexes the database uses: for every list, for every check of a foreign key, and for the look-ups of writers.
+//! The indexes that the database uses for lists, foreign keys and look-ups of writers.
 //!
-//! The plans must not hang on what the planner knows. They are the same on a database that was just created, on one that
-//! was filled and never analyzed, and on one that was; with generic and with custom plans; in the service's sessions and
-//! in any other.
+//! Plans must not depend on statistics. They are the same for a new database, a filled one and an analyzed one, with generic and
+//! custom plans, and in any session.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use test_support::{fresh_database, new_company};
 
-/// Tables that grow with a company; the months of the record of changes are others.
+/// Tables that grow with a company, besides the months of the record of changes.
 const LARGE: &[&str] = &[
     "affiliates",
     "compliance_urls",
@@ -23,7 +22,7 @@ const LARGE: &[&str] = &[
     "webhook_deliveries",
 ];
 
-/// Records of one company, `$1`, as long as real ones: in a small table, the planner prefers other indexes.
+/// Records of company `$1` with realistic lengths, since the planner prefers other indexes for small tables.
 const RECORDS: [&str; 7] = [
     "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         select $1, n, n::text, n::text from generate_series(1, 500) n",
@@ -46,7 +45,7 @@ const RECORDS: [&str; 7] = [
         select $1, 1 + n % 2000, n, 'msg_1', 0, 1, 1, now(), 1 from generate_series(1, 4000) n",
 ];
 
-/// How much the planner knows.
+/// The planner's knowledge of the tables.
 const STATES: [&str; 3] = ["empty", "filled and never analyzed", "analyzed"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -86,14 +85,14 @@ async fn lists_use_the_same_indexes_everywhere() {
                 }
                 statements += 1;
             }
-            // Four sorts of URLs and two of cases: each in two directions, with days or without, with filters or without, near
-            // the beginning, far from it, or of an affiliate.
+            // Four sorts of URLs and two of cases, in two directions, with and without days and filters, for early pages, late pages
+            // and pages of an affiliate.
             assert_eq!(statements, (4 + 2) * 2 * 2 * 2 * 3);
         }
     }
 }
 
-/// The counts know the day on which a late page begins, and no more, so 20,000 records a day are much to pass over.
+/// The counts know only the day on which a late page begins, and this data has 20,000 records per day.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn late_pages_pass_over_few_records() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
@@ -115,11 +114,11 @@ async fn late_pages_pass_over_few_records() {
         assert!(read < 12_000.0, "{name} reads {read} records: {plan}");
         statements += 1;
     }
-    // Without a range, with one on the sort key, or by ID: six of URLs and four of cases, with filters or without.
+    // Without a range, with a range of the sort key, and by ID: six of URLs and four of cases, with and without filters.
     assert_eq!(statements, (6 + 4) * 2 * 2);
 }
 
-/// Look-ups that writers make, each with the index that it must use.
+/// Look-ups of writers, each with its required index.
 const LOOKUPS: &[(&str, &str, &str)] = &[
     ("bigint, bigint", "select from affiliates where company_id = $1 and id = $2", "affiliates_pkey"),
     ("bigint, text", "select from affiliates where company_id = $1 and affiliate_name = $2", "affiliates_name_key"),
@@ -144,7 +143,7 @@ async fn lookups_use_their_own_indexes() {
     for state in STATES {
         bring_to(&mut connection, state).await;
         let checks = foreign_key_checks(&mut connection).await;
-        // Four tables are referred to, by seven keys.
+        // Seven keys refer to four tables.
         assert_eq!(checks.len(), 11, "{checks:?}");
         for mode in ["force_generic_plan", "force_custom_plan"] {
             set_mode(&mut connection, mode).await;
@@ -161,8 +160,7 @@ async fn lookups_use_their_own_indexes() {
     }
 }
 
-/// Every record that is read by its ID is found by its key, and all of them are read in the order of the key, whatever is
-/// known of the tables.
+/// Reads by ID use the key, and reads of all records follow the key, with and without statistics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_find_their_rows_by_key() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
@@ -174,14 +172,13 @@ async fn reads_find_their_rows_by_key() {
         .await;
 }
 
-/// Searches and the overview read records of one company in the order of the key, so that no sort of all of them comes first,
-/// whatever is known of the tables.
+/// Searches and the overview read one company in the order of the key, without sorting, with and without statistics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scans_read_one_company_along_its_keys() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     for state in STATES {
         bring_to(&mut connection, state).await;
-        // A month without changes has nothing to scan. It is planned again when it has.
+        // A month without changes has nothing to scan.
         let empty = "select relname::text from pg_class where relname like 'changes\\_%' and pg_relation_size(oid) = 0";
         let empty: Vec<String> = sqlx::query_scalar(empty).fetch_all(&mut connection).await.unwrap();
         for mode in ["force_generic_plan", "force_custom_plan"] {
@@ -215,11 +212,11 @@ async fn scans_read_one_company_along_its_keys() {
                     let is_key = index == format!("{table}_pkey")
                         // Changes of a record, or of records of a kind.
                         || table.starts_with("changes_") && index.starts_with(&format!("{table}_company_id_resource_"))
-                        // Where the clock was set back.
+                        // After the clock went back.
                         || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
-                        // Both unique keys of these begin with what is looked for.
+                        // Both unique keys begin with the searched columns.
                         || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2
-                        // The upline of a record is looked up by its identifier.
+                        // This look-up finds an upline by its identifier.
                         || index == "affiliates_client_affiliate_id_idx" && condition.matches(" = ").count() == 2;
                     let what = format!("{what}: {kind} of {table} by {index}, {condition}");
                     assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
@@ -230,7 +227,7 @@ async fn scans_read_one_company_along_its_keys() {
     }
 }
 
-/// However many changes there are of the parts of other records, in rows of one part or of one record's parts.
+/// The number of changes of other records does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_past_of_a_record_is_read_by_its_own_changes() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
@@ -273,7 +270,7 @@ async fn the_past_of_a_record_is_read_by_its_own_changes() {
     assert_eq!(past.len(), 3);
 }
 
-/// Every row that a write reads or changes is found by its key, whatever is known of the tables.
+/// Writes find every row by its key, with and without statistics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_find_their_rows_by_key() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
@@ -290,8 +287,7 @@ async fn writes_find_their_rows_by_key() {
     .await;
 }
 
-/// A database of which every table was analyzed while its first records were not committed, so that it seems to have many
-/// pages and no rows.
+/// A database whose tables were analyzed before the commit of their first records. They seem to have many pages and no rows.
 async fn analyzed_while_loaded() -> PgConnection {
     let options = fresh_database().await.options;
     let mut loading = PgConnection::connect_with(&options).await.unwrap();
@@ -309,8 +305,9 @@ async fn analyzed_while_loaded() -> PgConnection {
     connection
 }
 
-/// Every scan of a large table compares at least two columns of an index, or continues after a key. There are at least as many
-/// statements as were known here, so that none of those is left out.
+/// Expects that every scan of a large table compares at least two columns of an index, or continues after a key.
+///
+/// There must be at least `least` statements, so that none is missing.
 async fn expect_keys(
     connection: &mut PgConnection,
     state: &str,
@@ -327,7 +324,7 @@ async fn expect_keys(
         for Scan { table, kind, condition, .. } in scans.iter().filter(|scan| !scan.kind.starts_with("Modify")) {
             let what = format!("statement {number} on a database that is {state}: {kind} of {table} by {condition}");
             let by_key = condition.matches(" = ").count() >= 2 || condition.contains("(id > $2)");
-            // A row that the statement has locked is also found by where it is.
+            // A statement also finds a locked row by its physical position.
             assert!(kind.starts_with("Index") && by_key || kind == "Tid Scan", "{what} in {plan}");
         }
         count += 1;
@@ -335,8 +332,9 @@ async fn expect_keys(
     assert!(count >= least, "{count} statements");
 }
 
-/// Items of a batch for one case, or of names, are not each looked for among all of its incidents, or all names of the
-/// company: the planner knows nothing of them, and takes the batch to have ten items.
+/// No item of a batch is compared with all incidents of its case, or all names of the company.
+///
+/// The planner assumes that a batch has ten items.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_read_what_they_belong_to_once() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
@@ -395,8 +393,7 @@ async fn batches_read_what_they_belong_to_once() {
     }
 }
 
-/// The queries by which PostgreSQL checks foreign keys, in both directions, each with the indexes that it may use: those
-/// that begin with the columns of the key.
+/// PostgreSQL's queries for foreign keys in both directions, with the allowed indexes: they begin with the columns of the key.
 async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<String>)> {
     let rows = sqlx::query_as::<_, (String, Vec<String>, String)>(
         "select k.relation, k.columns, i.name
@@ -432,13 +429,13 @@ async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<S
     checks
 }
 
-/// A session that has cached its plans on an empty database loads records, as the service does on its first day.
+/// A session with plans from an empty database loads records, as on the first day of the service.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bulk_loads_read_no_history() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let company = new_company();
     set_mode(&mut connection, "force_generic_plan").await;
-    // One transaction, so that nothing can be analyzed in between.
+    // One transaction, so that autovacuum cannot analyze the tables.
     let mut transaction = connection.begin().await.unwrap();
     for statement in RECORDS {
         sqlx::query(statement).bind(company).execute(&mut *transaction).await.unwrap();
@@ -452,14 +449,14 @@ async fn bulk_loads_read_no_history() {
     .fetch_all(&mut connection)
     .await
     .unwrap();
-    // 160,500 rows with four foreign keys at most; a URL is also looked up to be given its case.
+    // 160,500 rows with up to four foreign keys. Setting the case of a URL needs another look-up.
     assert!(read.iter().any(|(index, _)| index == "compliance_urls_pkey"), "no checks are seen in {read:?}");
     assert!(read.iter().all(|(_, entries)| *entries < 400_000), "{read:?}");
 }
 
-/// Fills or analyzes a database that is in the state before.
+/// Brings a database from the previous state to this state.
 async fn bring_to(connection: &mut PgConnection, state: &str) {
-    // Nothing is to be analyzed at a time of its own choice.
+    // Autovacuum must not analyze the tables at a random time.
     for table in LARGE {
         let statement = format!("alter table {table} set (autovacuum_enabled = false)");
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await.unwrap();
@@ -502,7 +499,7 @@ async fn explained(
     serde_json::from_str::<Value>(&text).unwrap()[0]["Plan"].take()
 }
 
-/// Entries that the scans of a table read, or of tables that begin with a name, the ones that they passed over included.
+/// Entries that the scans of tables with this prefix read, including skipped entries.
 fn entries_read(plan: &Value, table: &str) -> f64 {
     let figure = |name: &str| plan[name].as_f64().unwrap_or_default();
     let name = plan["Relation Name"].as_str().unwrap_or_default();
@@ -539,7 +536,7 @@ fn collect_scans(plan: &Value, scans: &mut Vec<Scan>) {
     }
 }
 
-/// The plan is one scan of one of these indexes, which compares as many columns.
+/// Checks that the plan is one scan of one of these indexes, with this number of columns.
 fn expect_index(plan: &Value, expected: &[String], columns: usize, what: &str) {
     let mut scans = Vec::new();
     collect_scans(plan, &mut scans);

@@ -1,10 +1,10 @@
-//! Requests as programs and proxies send them, and responses as line readers read them.
+//! Unusual spellings of requests by programs and proxies, and responses for line readers.
 
 use compliance_api::token::Claims;
 use serde_json::{Value, json};
 use test_support::{RestClient, RestResponse, TestService, new_company, now, sign};
 
-/// A response to a path in another spelling than the documented one.
+/// A response to another spelling of a path.
 async fn sent(rest: &RestClient, method: &str, path: &str, body: &'static str) -> (u16, Value) {
     let response = rest.request_to(method, path).body(body).send().await.unwrap();
     let status = response.status().as_u16();
@@ -28,7 +28,7 @@ async fn a_path_has_equal_spellings() {
             ("/api%2Faffiliates", "404"),
             ("/api/affiliates%2F1", "404"),
             ("/api/affiliates%253Asearch", "404"),
-            // The ID of no affiliate.
+            // An unused ID.
             ("/api/affiliates/1%2F2", "1025"),
         ] {
             let (status, body) = sent(&rest, "GET", path, "").await;

@@ -10,10 +10,10 @@ use crate::http::envelope;
 
 const GOOD: &str = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
 
-/// So long that nothing comes back to a company during a test, however busy the machine is.
+/// So long that the limit does not recover during a test on a busy machine.
 const WINDOW: Duration = Duration::from_hours(10_000);
 
-/// A service with this limit in each window.
+/// A service with this limit per window.
 async fn limited(requests: u32) -> TestService {
     let rate_limit = RateLimit::Limited { requests: requests.try_into().unwrap(), window: WINDOW };
     TestService::with(Options { rate_limit, ..Options::default() }).await
@@ -24,7 +24,7 @@ fn number(answer: &RestResponse, header: &str) -> u64 {
     value.parse().unwrap_or_else(|_| panic!("{header}: {value}"))
 }
 
-/// The fourth is refused on every layer, with the time of the next attempt.
+/// Every layer refuses the fourth request, and names the time of the next attempt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_in_a_window() {
     let service = limited(3).await;
@@ -39,11 +39,11 @@ async fn three_in_a_window() {
     );
     let second = remote.post("/affiliates", GOOD).await;
     assert_eq!((second.status, number(&second, "x-ratelimit-remaining")), (201, 1));
-    // A refusal counts like any other answer.
+    // A refusal has the same headers as other responses.
     let third = rest.get("/urls/abc").await;
     assert_eq!((third.status, number(&third, "x-ratelimit-remaining")), (404, 0));
 
-    // One comes back after a third of the window, which began some time ago.
+    // One request is available again after a third of the window.
     let third = WINDOW.as_secs() / 3 - 600..=WINDOW.as_secs() / 3 + 1;
     for rest in [&rest, &remote] {
         for request in [
@@ -71,12 +71,12 @@ async fn three_in_a_window() {
     assert!(third.contains(&wait.as_secs()), "{wait:?}");
     assert_eq!(status.metadata().get("x-ratelimit-remaining").unwrap(), "0");
 
-    // Another company has its own.
+    // Another company has its own limit.
     let other = service.rest(new_company()).get("/affiliates").await;
     assert_eq!((other.status, number(&other, "x-ratelimit-remaining")), (200, 2));
 }
 
-/// However reads are batched, each counts as one request.
+/// Each read counts as one request, even in a batch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_at_once() {
     let service = limited(20).await;
@@ -95,7 +95,7 @@ async fn many_at_once() {
     }
 }
 
-/// A caller over the limit learns nothing about violations in its request.
+/// A caller over the limit gets no violations of its request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn before_faults() {
     let service = limited(1).await;
@@ -118,7 +118,7 @@ async fn before_faults() {
     }
 }
 
-/// A read that fails before its first record says how much of the limit is left, like any other response.
+/// A read that fails before its first record reports the remaining limit, like any response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_that_fail() {
     let service = limited(100).await;
@@ -126,7 +126,7 @@ async fn reads_that_fail() {
     let clients = [service.rest(company), service.rest_remote(company)];
     clients[0].post("/affiliates", GOOD).await.with_status(201);
     let mut left = 99;
-    // Then the tables are gone.
+    // Then the tables are missing.
     for round in 0..2 {
         for rest in &clients {
             for path in ["/affiliates", "/affiliates/1", "/urls", "/urls/1", "/cases", "/cases/1"] {

@@ -1,6 +1,6 @@
-//! Real addresses: all of them posted, and read back.
+//! Real addresses, written and read.
 //!
-//! They are those of `real_input.txt`, or of the file that `COMPLIANCE_REAL_URLS` names.
+//! The file is `real_input.txt`, unless `COMPLIANCE_REAL_URLS` names another one.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,7 +10,7 @@ use url::Url;
 
 const BATCH: usize = 100;
 
-/// Addresses of public pages in the forms in which people write them, and what is pasted among them.
+/// Addresses of public pages as people write them, and pasted text between them.
 const SAMPLE: &str = include_str!("real_input.txt");
 
 fn addresses() -> Vec<String> {
@@ -21,7 +21,7 @@ fn addresses() -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// What the `url` crate makes of an address, if it is one to be monitored.
+/// The address as the `url` crate parses it, if the service can monitor it.
 fn normalised(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then(|| url.to_string())
@@ -41,12 +41,12 @@ async fn real_urls() {
 
     let good: Vec<&String> = addresses.iter().filter(|address| normalised(address).is_some()).collect();
     let mut seen = HashSet::new();
-    // Of those that are the same the first is kept, as it was written.
+    // The first of equal addresses counts, in its original form.
     let kept: Vec<&String> = good.iter().filter(|address| seen.insert(normalised(address))).copied().collect();
     println!("{} addresses: {} to be monitored, {} of them different", addresses.len(), good.len(), kept.len());
     assert!(kept.len() < good.len());
 
-    // Twice: the second time all are there.
+    // Twice: the second time, all exist.
     let mut ids = Vec::new();
     let mut added = HashSet::new();
     for round in 0..2 {
@@ -65,7 +65,7 @@ async fn real_urls() {
     lists_them(&rest, &kept, &ids).await;
 }
 
-/// One request with everything in it: each bad address has its own key, and nothing is saved.
+/// A request with all addresses: each invalid address has its own key, and nothing is saved.
 async fn refuses_what_is_not_http(rest: &RestClient, addresses: &[String]) {
     let bad: BTreeMap<String, Value> = addresses
         .iter()
@@ -85,7 +85,7 @@ async fn refuses_what_is_not_http(rest: &RestClient, addresses: &[String]) {
     assert_eq!(rest.get("/urls").await.with_status(200)["meta"]["total"], 0);
 }
 
-/// Page by page: complete, once each, as they were written, in the order of their IDs.
+/// The pages have each address exactly once, in its original form, sorted by ID.
 async fn lists_them(rest: &RestClient, kept: &[&String], ids: &[i64]) {
     let pages = kept.len().div_ceil(200);
     let mut listed = Vec::new();

@@ -1,4 +1,4 @@
-//! A dump that is restored into a new database: every endpoint returns the same bytes.
+//! A restored dump: every endpoint returns the same bytes.
 
 use std::{collections::HashSet, process::Command};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use sqlx::{ConnectOptions as _, Connection as _};
 use test_support::{Options, RestClient, RestResponse, TestDatabase, TestService, fresh_database, new_company, output};
 
-/// Fills a company through every kind of record.
+/// Creates every kind of record for a company.
 async fn fill(service: &TestService, company: i64) {
     let mut grpc = service.grpc(company).await;
     for number in 0..12 {
@@ -34,7 +34,7 @@ async fn fill(service: &TestService, company: i64) {
     grpc.observe((0..60).map(url).collect()).await;
 }
 
-/// What every endpoint returns to a company, over both layers.
+/// The responses of every endpoint to a company, over both layers.
 async fn answers(service: &TestService, company: i64) -> Vec<(String, String)> {
     let mut paths: Vec<String> = ["/affiliates", "/cases", "/urls"].map(str::to_owned).into();
     for sort in ["id", "discovery_dt", "last_review_dt", "last_seen"] {
@@ -144,7 +144,7 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
     let update = |city: &str| format!(r#"{{"id":{first},"city":"{city}"}}"#);
     rest.put(&format!("/affiliates/{first}"), update("lost")).await.with_status(200);
     let lost_etag = rest.get(&format!("/affiliates/{first}")).await.header("etag").unwrap().to_owned();
-    // A company of which the backup has nothing.
+    // A company that is not in the backup.
     create(&service.rest(later), "lost").await;
     create(&service.rest(later), "lost, too").await;
     drop(service);
@@ -168,7 +168,7 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
         let id = create(&rest, &format!("new {number}")).await;
         assert!(id > at && !lost_ids.contains(&id), "{id}");
     }
-    // Still, and those who had read no further than the backup has go on.
+    // Readers that had read no further than the backup continue.
     rest.get("/changes?after=10").await.with_status(410);
     let kept = rest.get("/changes?after=5").await.with_status(200);
     assert_eq!(positions(&kept), (at..=at + 8).collect::<Vec<_>>());
@@ -177,18 +177,18 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
         (&"restored".into(), &"company".into())
     );
     let changed = rest.get("/affiliates?changed_after=5").await.with_status(200);
-    // With a restore in between, records that have not changed are sent as well.
+    // After a restore, unchanged records are also sent.
     assert!(changed["data"].as_array().unwrap().len() >= 8);
     for id in lost_ids {
         rest.get(&format!("/affiliates/{id}")).await.with_status(404);
     }
-    // The etag of a lost version is that of no version that comes.
+    // No later version gets the etag of a lost version.
     rest.put(&format!("/affiliates/{first}"), update("new")).await.with_status(200);
     let request = rest.request("PUT", &format!("/affiliates/{first}")).header("If-Match", lost_etag);
     let refused = RestResponse::of(request.body(update("by an old form"))).await;
     refused.with_status(412);
 
-    // Of a company that is lost as a whole, before and after its first new change.
+    // For a lost company, before and after its first new change.
     for rest in [service.rest(later), service.rest_remote(later)] {
         assert_eq!(rest.get("/changes?after=1").await.with_status(410)["detail"]["restored_position"], at);
         assert_eq!(rest.get("/changes?after=0").await.with_status(200)["data"]["position"], at);

@@ -1,14 +1,14 @@
-//! The database role of the service owns nothing and can change nothing but records.
+//! The database role of the service owns nothing and can only change records.
 
 use core_server::audit::verify;
 use embedded_postgres::SERVICE_ROLE;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection};
 use test_support::{TestCore, fresh_database, new_company};
 
-/// Tables that the role reads and does not write. Parts of the record of changes it does not even read.
+/// Tables that the role only reads. It cannot read some parts of the record of changes.
 const READ: [&str; 6] =
     ["_sqlx_migrations", "change_drops", "change_positions", "change_retention", "changes", "database_identity"];
-/// Functions that run as the owner, and that the role calls: each can do no more than its comment says, whatever its arguments are.
+/// Functions that the role calls and that run as the owner. With any arguments, each does only what its comment says.
 const CALLED: [&str; 7] = [
     "advance_ids",
     "drop_change_month",
@@ -22,7 +22,7 @@ const CALLED: [&str; 7] = [
 async fn connect() -> (TestCore, PgConnection) {
     let database = fresh_database().await;
     let service = database.options.clone().username(SERVICE_ROLE).connect().await.unwrap();
-    // It grants the role what the service needs.
+    // It grants the permissions that the service needs.
     (TestCore::over(database.options, 4).await, service)
 }
 
@@ -96,7 +96,7 @@ async fn the_service_role_cannot_change_the_schema() {
     assert_eq!(sqlx::query_scalar::<_, i64>(public).fetch_one(&core.pool).await.unwrap(), 0);
 }
 
-/// A new table or function is noticed, and so is a month that is made later.
+/// The lists above have every table and function, and later months get the same permissions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_role_writes_history_by_triggers_alone() {
     let (core, mut service) = connect().await;
@@ -140,7 +140,7 @@ async fn the_service_role_writes_history_by_triggers_alone() {
     assert_eq!(names(&mut owner, functions(unpinned)).await, [""; 0]);
 }
 
-/// All that the role can try leaves the record as it was, or is refused.
+/// Every attempt of the role to change the record fails or has no effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn functions_of_the_owner_harm_nothing() {
     let (core, mut service) = connect().await;
@@ -192,13 +192,13 @@ async fn functions_of_the_owner_harm_nothing() {
         "select keep_changes(-1)".to_owned(),
         "set timezone = 'Pacific/Kiritimati'; set datestyle = 'SQL, DMY'; set standard_conforming_strings = off; select drop_change_month(); reset all"
             .to_owned(),
-        // All entries, which is the owner's to erase, and those of affiliates that exist.
+        // All entries, which only the owner can erase, and entries of existing affiliates.
         format!("select erase_changes({company}, 1::smallint, 1, array[1, 2, 3, 4], 0, null, null, 'x', '[]')"),
         format!(
             "select erase_changes({company}, 1::smallint, id, array[1, 2, 3, 4], 0, array[1]::smallint[], array[id], 'x', '[]')
             from affiliates where company_id = {company}"
         ),
-        // No tables of the session stand for those of the schema.
+        // Temporary tables of the session cannot shadow the tables of the schema.
         "create temp table changes (like changes); create temp table change_retention (days integer);
             insert into pg_temp.change_retention values (1); select drop_change_month(), keep_changes(1)"
             .to_owned(),
@@ -211,7 +211,7 @@ async fn functions_of_the_owner_harm_nothing() {
     assert_eq!(verify(&mut owner, company).await.unwrap(), None);
 }
 
-/// A record that exists keeps all of its entries, also those from before it was deleted and created again.
+/// An existing record keeps all its entries, even from before a deletion and a new creation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_role_erases_deleted_records_alone() {
     let (core, mut service) = connect().await;
@@ -261,7 +261,7 @@ async fn the_service_role_erases_deleted_records_alone() {
         let after: String = sqlx::query_scalar(state).bind(company).fetch_one(&core.pool).await.unwrap();
         assert_eq!(after, before, "{kind} {id} {kinds} {ids}");
     }
-    // One of two is deleted.
+    // Deletes one of two.
     run(&mut service, &erase(1, 5, "1, 1", "4, 5")).await;
     let left = "select string_agg(r.record, ' ') from changes c cross join lateral unnest(c.records) r (record) where c.company_id = $1";
     let left: String = sqlx::query_scalar(left).bind(company).fetch_one(&core.pool).await.unwrap();

@@ -61,10 +61,10 @@ async fn ten_thousand_urls() {
 }
 
 const AFFILIATES: usize = 300_000;
-/// How much the process may grow while it sends the list.
+/// Maximum growth of the process while it sends the list.
 const MOST_KIB: u64 = 64 * 1024;
 
-/// Whole, in order, and without the process growing with it: the list is streamed from end to end.
+/// The list is complete and ordered, and streams without growth of the process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_list_of_300_000() {
     let database = fresh_database().await;
@@ -81,7 +81,7 @@ async fn a_list_of_300_000() {
     .unwrap();
     let server = ServerProcess::start(&database.url);
     for rest in server.clients(company) {
-        // What any request costs is there before it is measured.
+        // A first request allocates the memory that every request needs.
         assert_eq!(rest.get("/urls").await.status, 200);
         server.reset_peak();
         let before = server.peak_memory();
@@ -92,12 +92,12 @@ async fn a_list_of_300_000() {
     }
 }
 
-/// Reads the list as it comes, without keeping it; returns its size in bytes.
+/// Reads the list without storing it, and returns its size in bytes.
 async fn read_list(rest: &RestClient) -> usize {
     let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
     let (mut seen, mut last, mut bytes) = (0, 0, 0);
-    // What is not yet looked at: the end of a chunk, and the chunk that follows.
+    // The unread end of a chunk, and the next chunk.
     let mut text = String::new();
     while let Some(chunk) = response.chunk().await.unwrap() {
         bytes += chunk.len();
@@ -107,7 +107,7 @@ async fn read_list(rest: &RestClient) -> usize {
             let head = r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":["#;
             rest = rest.strip_prefix(head).unwrap_or_else(|| panic!("{rest:.200}"));
         }
-        // None of these records holds a brace of its own.
+        // These records contain no braces.
         while let Some((record, more)) = rest.split_once('}').filter(|(record, _)| *record != "]") {
             let record = record.strip_prefix(if seen == 0 { r#"{"id":"# } else { r#",{"id":"# });
             let record = record.unwrap_or_else(|| panic!("no record here: {rest:.200}"));

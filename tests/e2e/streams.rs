@@ -1,6 +1,6 @@
-//! Every operation that returns a stream, broken in the middle: what ends early ends with an error.
+//! Every stream, broken in the middle: a partial stream ends with an error.
 //!
-//! The operations are read from the descriptor set; a new one without a case fails.
+//! The operations come from the descriptor set. A new stream without a case fails.
 
 use std::collections::BTreeSet;
 
@@ -20,11 +20,10 @@ use tonic::{Status, Streaming};
 
 const RECORDS: i64 = 3000;
 
-/// The operation, the table that it reads or writes, and a function that counts the records of a stream after a first
-/// message, once `broken` has happened.
+/// The operation, its table, and a function that breaks the table after the first message and counts the records.
 type Case = (&'static str, &'static str, for<'a> fn(&'a mut GrpcClients, &'a PgPool) -> LocalBoxFuture<'a, Ended>);
 
-/// How a stream ended: records in all, and the error, if any.
+/// The end of a stream: the number of records, and the error, if any.
 struct Ended {
     records: usize,
     error: Option<Status>,
@@ -74,7 +73,7 @@ const CASES: &[Case] = &[
                 let url = Some(format!("https://new.example/{number}"));
                 StreamUrlObservationsRequest { observations: vec![UrlObservation { url, ..UrlObservation::default() }] }
             };
-            // Without an end of its own: only the service can end it.
+            // Endless, so only the service can end it.
             let chunks = stream::iter(0..RECORDS).map(chunk).chain(stream::pending());
             let list = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
             read(list, |message| message.results.len(), pool, "compliance_urls").await
@@ -95,12 +94,12 @@ const CASES: &[Case] = &[
     }),
 ];
 
-/// Streams whose operations have tests of their own: each read of a batch has its own result, a page of URLs is one
-/// statement (`bounds::pages`), and a watch has no end (`watch`).
+/// Streams with their own tests: each read of a batch has its own result, a page of URLs is one statement (`bounds::pages`),
+/// and a watch is endless (`watch`).
 const OTHERS: [&str; 3] =
     ["ReadService/BatchRead", "ComplianceUrlService/StreamComplianceUrls", "ChangeService/WatchChanges"];
 
-/// Renames a table, so that every statement on it fails, or gives it its name back.
+/// Renames a table, so that every statement on it fails, or restores its name.
 async fn rename(pool: &PgPool, from: &str, to: &str) {
     sqlx::raw_sql(AssertSqlSafe(format!("alter table {from} rename to {to}"))).execute(pool).await.unwrap();
 }
@@ -153,7 +152,7 @@ async fn every_stream_that_breaks_ends_with_an_error() {
         let error = error.unwrap_or_else(|| panic!("{operation} ended after {records} records as if it were whole"));
         assert_eq!(reason_of(&error), "INTERNAL", "{operation}: {error:?}");
     }
-    // The list of REST, from either gateway, breaks off.
+    // The REST list of both gateways breaks off.
     for rest in [service.rest(company), service.rest_remote(company)] {
         let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
         let mut bytes = response.chunk().await.unwrap().unwrap().len();
@@ -170,7 +169,7 @@ async fn every_stream_that_breaks_ends_with_an_error() {
     }
 }
 
-/// Whatever message was the last that arrived, the export that follows it has the rest, each record once.
+/// An export that continues after any message has the rest, each record once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_goes_on_after_any_of_its_messages() {
     let service = TestService::start().await;

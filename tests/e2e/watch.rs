@@ -1,4 +1,4 @@
-//! Watches of changes, as callers of either layer read them.
+//! Watches of changes, over both layers.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -18,16 +18,16 @@ use tokio::time::{Instant, timeout};
 use tonic::{Code, Status, Streaming};
 
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
-/// Longer than a message takes on a busy machine.
+/// More time than a message needs on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A watch of either layer.
+/// A watch over REST or gRPC.
 enum Watch {
     Grpc(Box<Streaming<WatchChangesResponse>>),
     Rest(reqwest::Response, String),
 }
 
-/// What arrived: the position, and its changes.
+/// A received message: the position and its changes.
 #[derive(Debug)]
 struct Message {
     position: i64,
@@ -53,7 +53,7 @@ impl Watch {
                 let address = if layer == Layer::Rest { service.rest } else { service.rest_remote };
                 let rest = RestClient::new(address, Some(token.to_owned()));
                 let types = types.join(",");
-                // The header counts, and not the parameter.
+                // The header overrides the parameter.
                 let path = format!("/changes?types={types}&after=9000000000000000");
                 let mut request = rest.request("GET", if after.is_some() { &path } else { "/changes" });
                 if let Some(after) = after {
@@ -92,7 +92,7 @@ impl Watch {
         }
     }
 
-    /// The message that comes next.
+    /// Waits for the next message.
     async fn message(&mut self) -> Message {
         self.next().await.unwrap().expect("the watch goes on")
     }
@@ -128,7 +128,7 @@ fn event_message(event: &str) -> Message {
     Message { position, page }
 }
 
-/// A page as `data` has it.
+/// A page in the form of `data`.
 fn page_of(data: &str) -> ListChangesResponse {
     let json: serde_json::Value = serde_json::from_str(data).unwrap();
     let number = |name: &str| json[name].as_i64().unwrap();
@@ -175,7 +175,7 @@ async fn committed_changes_arrive_in_their_order() {
         assert_eq!((first.position, first.positions()), (2, vec![]), "{layer:?}");
         watches.push(watch);
     }
-    // Writers that wait with their commits, and another company.
+    // Writers with delayed commits, and another company.
     let writers = (1..=8).map(async |writer: i64| {
         for number in 0..5 {
             let mut transaction = service.pool.begin().await.unwrap();
@@ -194,7 +194,7 @@ async fn committed_changes_arrive_in_their_order() {
     for positions in received {
         assert_eq!(positions, (3..=34).collect::<Vec<_>>());
     }
-    // Many at once come in several messages.
+    // Many changes arrive in several messages.
     add(&service.pool, company, 20_001..=23_000).await;
     for watch in &mut watches {
         assert_eq!(watch.up_to(3034).await, (35..=3034).collect::<Vec<_>>());
@@ -260,7 +260,7 @@ async fn nothing_new_is_said_once_in_a_while() {
         let mut watch = Watch::open(&service, layer, &token(company), Some(0), &["case"]).await;
         assert_eq!(watch.message().await.positions(), [0; 0]);
         add(&service.pool, company, (layer as i64) * 10 + 1..=(layer as i64) * 10 + 2).await;
-        // A change that is not asked for moves the position, which is sent with nothing.
+        // A filtered change moves the position, which arrives without changes.
         let mut message = watch.message().await;
         while message.position < 6 {
             assert_eq!(message.positions(), [0; 0]);
@@ -410,7 +410,7 @@ async fn events_have_the_headers_that_proxies_and_caches_need() {
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
         let request = rest.request("GET", "/changes").header("Accept", "text/event-stream");
-        // What compresses would wait for more.
+        // Compression would wait for more bytes.
         let mut response = request.header("Accept-Encoding", "gzip, br, zstd").send().await.unwrap();
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
         assert_eq!(header("content-type"), Some("text/event-stream"));
@@ -430,7 +430,7 @@ async fn events_have_the_headers_that_proxies_and_caches_need() {
     }
 }
 
-/// More watches than a connection to a core may have streams, and other calls meanwhile.
+/// More watches than streams of a core connection, and other calls at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_watch_through_one_gateway() {
     const WATCHES: usize = 300;
@@ -448,7 +448,7 @@ async fn many_watch_through_one_gateway() {
     assert_eq!(received.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([vec![1]]));
 }
 
-/// As clients do after a restart. A company may have fewer other calls in flight.
+/// Many watches open at once, as after a restart. A company may have fewer other calls in flight.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_watches_of_a_company_can_be_opened_at_once() {
     let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;
@@ -478,7 +478,7 @@ async fn a_database_that_is_away_ends_no_watch() {
     }
     cluster.stop().await;
     for watch in &mut watches {
-        // It goes on with nothing new.
+        // It continues without new changes.
         let message = watch.message().await;
         assert_eq!((message.position, message.positions()), (0, vec![]));
     }

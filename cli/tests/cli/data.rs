@@ -107,7 +107,7 @@ fn a_seed_generates_the_same_records_and_a_company_is_filled_once() {
     assert_eq!(read(1), read(2));
     let arguments = ["demo-data", "--company", "1", "--affiliates", "1", "--urls", "1", "--cases", "1"];
     let (status, _, log) = json_of(&data, &arguments);
-    assert!(status.code() == Some(1) && log.contains("company 1 has records already"), "{log}");
+    assert!(status.code() == Some(1) && log.contains("company 1 already has records"), "{log}");
     // One command begins a sandbox again, next to other companies.
     let (status, ..) = json_of(&data, &[&arguments[..], &["--replace"]].concat());
     assert!(status.success());

@@ -1,4 +1,4 @@
-//! Deadlines of streams: the caller's own, and those of the service.
+//! Deadlines of streams, set by the caller and by the service.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use test_support::{GrpcClients, LockedTable, Options, TestService, new_company, 
 use tokio::time::timeout;
 use tonic::{Code, Request, Response, Status, Streaming};
 
-/// More than the windows of a client that does not read.
+/// More bytes than the windows of a client that does not read.
 const RECORDS: i64 = 4000;
 /// The caller's deadline.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// By when a stream has ended in any case, on a busy machine. Without the deadline it would take minutes.
+/// The latest end of a stream on a busy machine. Without the deadline, it would take minutes.
 const LONGEST: Duration = Duration::from_mins(1);
 
 fn with_timeout<T>(message: T, deadline: Duration) -> Request<T> {
@@ -25,7 +25,7 @@ fn with_timeout<T>(message: T, deadline: Duration) -> Request<T> {
     request
 }
 
-/// Reads slowly until the deadline has passed, then what is left. Returns the records that arrived, and how it ended.
+/// Reads slowly until the deadline, then the rest. Returns the records, and the end of the stream.
 async fn read_slowly<M>(
     opened: Result<Response<Streaming<M>>, Status>,
     count: fn(&M) -> usize,
@@ -63,7 +63,7 @@ async fn a_slow_reader_is_told_of_its_deadline() {
     );
     sqlx::raw_sql(AssertSqlSafe(statements)).execute(&service.pool).await.unwrap();
     let grpc = &mut GrpcClients::connect(service.grpc, &token_with_scope(company, Some(SCOPE_MONITOR), 3600)).await;
-    // The first records have to arrive before the deadline, so on a busy machine that is later.
+    // The first records must arrive before the deadline, so a busy machine needs a later one.
     let mut deadline = TIMEOUT;
     loop {
         let affiliates = grpc
@@ -90,7 +90,7 @@ async fn a_slow_reader_is_told_of_its_deadline() {
     }
 }
 
-/// The whole stream has that of the caller, and each chunk that of a call.
+/// The stream has the deadline of the caller, and each chunk has the deadline of a call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_of_observations_has_deadlines() {
     let service = TestService::with(Options { call_timeout: TIMEOUT * 2, ..Options::default() }).await;
@@ -102,7 +102,7 @@ async fn a_stream_of_observations_has_deadlines() {
             ..UrlObservation::default()
         }],
     };
-    // The first chunk has to be saved before the deadline, so on a busy machine that is later.
+    // The first chunk must be saved before the deadline, so a busy machine needs a later one.
     let mut deadline = TIMEOUT;
     loop {
         let mut silent = Request::new(stream::iter([chunk(1)]).chain(stream::pending()));

@@ -1,4 +1,4 @@
-//! Documents that nobody reads, asked for without a token.
+//! Documents that a caller requests without a token and does not read.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,10 +10,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use test_support::{TestService, new_company};
 use tokio::{net::TcpStream, time::timeout};
 
-/// As many as a connection may ask for at once, and some more.
+/// More requests than a connection may have in flight.
 const DOCUMENTS: usize = 200;
 
-/// Asks for documents on one connection that takes no byte of them, and returns their responses.
+/// Requests documents on one connection without reading them, and returns their responses.
 async fn ask(address: SocketAddr, path: &str, accepted: &str) -> Vec<http::Response<Incoming>> {
     let stream = TcpStream::connect(address).await.unwrap();
     let mut http2 = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
@@ -27,7 +27,7 @@ async fn ask(address: SocketAddr, path: &str, accepted: &str) -> Vec<http::Respo
     join_all(responses).await
 }
 
-/// They take nothing from those who have a token.
+/// Such requests do not affect callers with a token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn documents_that_nobody_reads() {
     let service = TestService::start().await;

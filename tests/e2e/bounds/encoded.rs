@@ -1,4 +1,4 @@
-//! Encoded messages that stand for more than they seem to: they are refused before they are decoded.
+//! Small messages that would decode to large ones are refused before they are decoded.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use tonic::{Code, Status};
 pub(super) const ADD_URLS: &str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
 pub(super) const CREATE: &str = "/compliance.v1.AffiliateService/BatchCreateAffiliates";
 
-/// Sends a message as it stands, with its header; returns the status of the call.
+/// Sends encoded bytes as a message, and returns the status of the call.
 pub(super) async fn send(address: SocketAddr, path: &str, token: &str, message: Vec<u8>) -> Result<(), Status> {
     let mut body = vec![0];
     body.extend_from_slice(&(message.len() as u32).to_be_bytes());
@@ -44,7 +44,7 @@ async fn send_body(address: SocketAddr, path: &str, token: &str, body: Vec<u8>) 
     if status.code() == Code::Ok { Ok(()) } else { Err(status) }
 }
 
-/// An element without fields, so many times.
+/// Encodes this number of empty elements.
 pub(super) fn empty_items(items: usize) -> Vec<u8> {
     [0x0a, 0].repeat(items)
 }
@@ -73,7 +73,7 @@ async fn malformed() {
     let service = TestService::start().await;
     let token = token(new_company());
     let get = "/compliance.v1.AffiliateService/GetAffiliate";
-    // A text where a number belongs, a length beyond the end, a text that is not UTF-8, a number that does not end.
+    // A text instead of a number, a length beyond the end, a text that is not UTF-8, an endless number.
     for (path, message) in [
         (get, vec![0x0a, 1, b'x']),
         (ADD_URLS, vec![0x0a, 200, 1]),
@@ -104,11 +104,11 @@ async fn malformed() {
 async fn too_large() {
     let service = TestService::start().await;
     let token = token(new_company());
-    // Announced, and never sent.
+    // A length without the bytes.
     let announced = [&[0][..], &u32::MAX.to_be_bytes(), b"x"].concat();
     let status = send_body(service.grpc, ADD_URLS, &token, announced).await.unwrap_err();
     assert_eq!((status.code(), reason_of(&status).as_str()), (Code::OutOfRange, "BODY_TOO_LARGE"));
-    // 7 MB that would take 180 MB: each mask has a thousand empty paths.
+    // 7 MB that would decode to 180 MB: each mask has a thousand empty paths.
     let mask = [&[0x1a, 0xd0, 0x0f][..], &empty_items(1000)].concat();
     let update = [&[0x12, 0xd3, 0x0f][..], &mask].concat().repeat(4000);
     let path = "/compliance.v1.AffiliateService/BatchUpdateAffiliates";
@@ -116,7 +116,7 @@ async fn too_large() {
     assert_eq!(Error::from(&status).reason, Reason::BodyTooLarge);
 }
 
-/// They are decoded before a token is verified.
+/// Headers are decoded before a token is verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_of_reads() {
     let service = TestService::start().await;

@@ -1,4 +1,4 @@
-//! One company's flood while another company makes calls.
+//! Calls of a company while another company floods the service.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use test_support::{RestClient, TestService, new_company};
 use tokio::{task::JoinSet, time::timeout};
 
-/// Long batches of the company that floods, all at the same time.
+/// Concurrent long batches of the flooding company.
 const BATCHES: usize = 60;
 const URLS: usize = 1000;
 
@@ -22,8 +22,8 @@ fn urls(writer: usize, count: usize) -> String {
     json!({ "urls": urls }).to_string()
 }
 
-/// The other company is never refused. Its own long batch does not wait for those of the flood, and its short calls go
-/// on meanwhile.
+/// The other company is never refused. Its long batch does not wait for the flood, and its short calls
+/// continue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_batches() {
     let service = TestService::start().await;
@@ -43,7 +43,7 @@ async fn a_flood_of_batches() {
                 answer.status
             });
         }
-        // Once the first one is done, the others wait.
+        // The others wait after the first one ends.
         let started = async {
             while done.load(Ordering::Relaxed) == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -55,7 +55,7 @@ async fn a_flood_of_batches() {
         let after = done.load(Ordering::Relaxed);
         assert!(after < BATCHES, "the flood was over before the other company was served");
         println!("{} of {BATCHES} batches of the flood ended while the other company was served", after - before);
-        // Each of its own batches has let a few of the flood pass, at most.
+        // At most a few batches of the flood overtake each of its own batches.
         assert!(after - before < BATCHES / 2, "{} batches of the flood went first", after - before);
         while let Some(status) = batches.join_next().await {
             let status = status.unwrap();
@@ -64,7 +64,7 @@ async fn a_flood_of_batches() {
     }
 }
 
-/// Calls of every kind, one after the other.
+/// Makes calls of every kind, one after another.
 async fn serve(company: &RestClient, id: &Value) {
     company.post("/urls", urls(7777, 500)).await.with_status(201);
     for number in 0..5 {

@@ -13,18 +13,18 @@ use tokio::{
 use tonic::{Code, Response, Status, transport::Endpoint};
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long anything else is waited for, on a busy machine.
+/// Maximum wait for everything else, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Lists that a company may have open.
+/// Maximum number of open lists of a company.
 const MOST: usize = 4;
-/// The records of the company whose lists nobody reads: more than the system's buffers hold.
+/// Number of records of the company: more than fit into the system's buffers.
 const MANY: i64 = 5000;
 const FEW: i64 = 10;
 
-/// They are counted against their company, and end in time although nothing asks for their next part.
+/// Unread lists count against their company, and end in time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_that_nobody_reads() {
-    // A connection on which nothing is read would end by itself.
+    // The service would close a connection without reads.
     let mut settings = Settings { list_timeout: LIST_TIMEOUT, ..Settings::default() };
     settings.connections.write_timeout = 10 * PATIENCE;
     let service = &TestService::with(Options { settings, company_streams: MOST, ..Options::default() }).await;
@@ -34,7 +34,7 @@ async fn lists_that_nobody_reads() {
     );
 }
 
-/// Two companies with tokens, of which the first has a long list.
+/// Two companies with tokens. The first one has a long list.
 async fn companies(service: &TestService) -> [(i64, String); 2] {
     let tokens = [new_company(), new_company()].map(|company| (company, token(company)));
     for ((company, _), records) in tokens.iter().zip([MANY, FEW]) {
@@ -51,7 +51,7 @@ async fn companies(service: &TestService) -> [(i64, String); 2] {
     tokens
 }
 
-/// The same over gRPC. The client reads its connection, but not its lists.
+/// The same over gRPC. The client reads the connection, but not the lists.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn grpc_lists_that_nobody_reads() {
     let options = Options { list_timeout: LIST_TIMEOUT, company_streams: MOST, ..Options::default() };
@@ -68,7 +68,7 @@ async fn grpc_lists_that_nobody_reads() {
         open.push(list(&company).await.unwrap());
     }
     assert_eq!(list(&company).await.unwrap_err().code(), Code::ResourceExhausted);
-    // Other companies have lists, on the same connection.
+    // Other companies get lists, even on the same connection.
     let mut others = list(&other).await.unwrap();
     let mut received = 0;
     while let Some(message) = others.message().await.unwrap() {
@@ -76,10 +76,10 @@ async fn grpc_lists_that_nobody_reads() {
     }
     assert_eq!(received, FEW);
 
-    // They no longer count when their time is over, although nobody has read of it.
+    // Expired lists no longer count, even if nobody has read the error.
     tokio::time::sleep(LIST_TIMEOUT).await;
     let again = async {
-        // On a connection of its own: the service closes that of lists which are not read.
+        // Uses another connection, because the service closes connections with unread lists.
         while new_list(service, &company).await.is_err() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -99,7 +99,7 @@ async fn grpc_lists_that_nobody_reads() {
     }
 }
 
-/// A list on a new connection, as far as its first message.
+/// Opens a list on a new connection, and reads its first message.
 async fn new_list(service: &TestService, token: &str) -> Result<(), Status> {
     let mut grpc = GrpcClients::connect(service.grpc, token).await;
     grpc.affiliates
@@ -117,7 +117,7 @@ async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestCl
     let mut open = Vec::new();
     for number in 0..MOST {
         let socket = TcpSocket::new_v4().unwrap();
-        // Otherwise the system would receive most of the list.
+        // A larger buffer would receive most of the list.
         socket.set_recv_buffer_size(4096).unwrap();
         let mut stream = socket.connect(address).await.unwrap();
         let token = &company.1;
@@ -133,7 +133,7 @@ async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestCl
     }
     let refused = company.0.get("/affiliates").await;
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{}", refused.text);
-    // The company's other requests are served, and so are the lists of others.
+    // Other requests of the company and lists of other companies still succeed.
     assert_eq!(company.0.get("/urls").await.status, 200);
     let list = other.0.get("/affiliates").await.with_status(200);
     assert_eq!(list["data"].as_array().unwrap().len() as i64, FEW);
@@ -141,14 +141,14 @@ async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestCl
     tokio::time::sleep(LIST_TIMEOUT).await;
     for mut stream in open {
         let mut received = Vec::new();
-        // What the system had buffered arrives, and then the connection ends without the list's end.
+        // The buffered part arrives, and then the connection ends in the middle of the list.
         let ended = timeout(PATIENCE, stream.read_to_end(&mut received)).await;
         assert!(ended.is_ok(), "a list is open after its time");
         assert!(!received.ends_with(b"\r\n0\r\n\r\n"), "a list ended as if it were whole");
     }
-    // The company may have lists again.
+    // The company can open lists again.
     let again = async {
-        // With its first record: the whole of it would be too much to read here.
+        // Reads only the first record, because the list is long.
         while company.0.request("GET", "/affiliates").send().await.unwrap().status() != 200 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -1,4 +1,4 @@
-//! The memory of the whole process under requests that are made to take much of it.
+//! Memory of the process under requests that try to use much of it.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use super::{
     records::{self, add_transcripts},
 };
 
-/// How much the process may grow.
+/// Maximum growth of the process.
 const MOST_KIB: u64 = 512 << 10;
-/// How long a health check may take on a busy machine meanwhile.
+/// Maximum time of a health check on a busy machine.
 const HEALTH_TIME: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -37,7 +37,7 @@ async fn small_bodies_that_take_much_memory() {
                 continue;
             }
             measure(&server, &rest, &format!("{name}: {attack}"), 8, async |number| {
-                // Of three companies, so that their shares are more than there is.
+                // For three companies, whose shares exceed the total.
                 let token = token([company, others[0], others[1]][number % 3]);
                 let answer = client.with_token(Some(token)).post("/affiliates", body.clone()).await;
                 assert!([422, 429, 503].contains(&answer.status), "{}", answer.status);
@@ -63,7 +63,7 @@ async fn small_bodies_that_take_much_memory() {
     }
 }
 
-/// Reads of records of 4 MiB, each asked for by its own caller.
+/// Concurrent reads of records of 4 MiB, one per caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_records() {
     let database = fresh_database().await;
@@ -85,7 +85,7 @@ async fn large_records() {
     }
 }
 
-/// Makes calls at once, asks for health meanwhile, and checks how much the process grew.
+/// Makes concurrent calls and health checks, and checks the growth of the process.
 async fn measure(server: &ServerProcess, health: &RestClient, name: &str, calls: usize, call: impl AsyncFn(usize)) {
     server.reset_peak();
     let before = server.peak_memory();

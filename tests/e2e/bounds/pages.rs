@@ -1,4 +1,4 @@
-//! Pages whose records are as large as they may be.
+//! Pages with records of the maximum size.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ const URLS: usize = 100;
 const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
 
-/// Adds URLs with the longest texts.
+/// Adds URLs with the longest allowed texts.
 pub(super) async fn add_urls(service: &TestService, company: i64, count: usize) {
     let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text, note)
         select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3), repeat('y', $4)
@@ -27,7 +27,7 @@ pub(super) async fn add_urls(service: &TestService, company: i64, count: usize) 
     query.execute(&service.pool).await.unwrap();
 }
 
-/// The page is complete however few requests the company may make.
+/// The page is complete, even with a low rate limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_page_is_one_request() {
     let options = Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() };
@@ -84,10 +84,10 @@ async fn pages_of_long_transcripts() {
             })
             .collect();
         assert_eq!(returned, ids);
-        // Each is readable alone.
+        // Each record is readable alone.
         let alone = rest.get(&format!("/urls/{}", ids[0])).await.with_status(200);
         assert_eq!(alone["data"]["transcription_text"].as_str().unwrap().len(), TRANSCRIPT);
-        // A page that is small enough is one answer.
+        // A small page is one response.
         let page = rest.get("/urls?per_page=2&page=3").await.with_status(200);
         assert_eq!((page["data"].as_array().unwrap().len(), &page["meta"]["total"]), (2, &URLS.into()));
         ids.reverse();
@@ -112,14 +112,14 @@ async fn pages_of_long_transcripts() {
     assert_eq!(streamed, ids);
 }
 
-/// Characters of transcripts with which a page of 100 records takes more than 4 MiB, and less.
+/// Lengths of transcripts for pages of 100 records above and below 4 MiB.
 const LARGE: i32 = 131_072;
 const SMALL: i32 = 64;
-/// URLs of the company, of which some are disabled, and reads of each page.
+/// Number of URLs, some disabled, and number of reads of each page.
 const FLIPPED: i64 = 160;
 const READS: usize = 24;
 
-/// Switches URLs on and off, adds and removes some, until it is dropped.
+/// Enables, disables, adds and removes URLs until it is dropped.
 async fn flip(service: &TestService, company: i64, transcript: i32) {
     for round in 0.. {
         let some = "update compliance_urls set disabled = not disabled where company_id = $1 and id % 3 = $2";
@@ -133,8 +133,9 @@ async fn flip(service: &TestService, company: i64, transcript: i32) {
     }
 }
 
-/// While URLs are switched on and off, added and removed, a page of those that are enabled has no others, and as many as
-/// its total says, whether it is one message or many.
+/// A page of enabled URLs is consistent while writers enable, disable, add and remove URLs.
+///
+/// It has no disabled URL, and its total is exact, in one message or many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_is_one_snapshot() {
     let service = TestService::start().await;
@@ -169,7 +170,7 @@ async fn a_page_is_one_snapshot() {
     assert!(wrong.is_empty(), "{} of {pages} pages: {wrong:#?}", wrong.len());
 }
 
-/// Waits until a statement on URLs is in this state. On Citus it is the call of a function.
+/// Waits until a statement on URLs is in this state. On Citus, the statement is a function call.
 async fn wait_for_statement(service: &TestService, state: &str) {
     let text = format!(
         "select exists (select from {} where datname = current_database()
@@ -183,7 +184,7 @@ async fn wait_for_statement(service: &TestService, state: &str) {
     }
 }
 
-/// A gateway that reaches the core through a proxy.
+/// Starts a gateway that reaches the core through a proxy.
 #[expect(clippy::default_trait_access, reason = "the type is of a crate that these tests do not name")]
 async fn behind(proxy: &Proxy, company: i64) -> RestClient {
     let settings = Settings::default();
@@ -195,7 +196,7 @@ async fn behind(proxy: &Proxy, company: i64) -> RestClient {
     RestClient::new(address, Some(token(company)))
 }
 
-/// Reads a response to its end. Whether it is whole.
+/// Reads a response. Returns whether it is complete.
 async fn is_whole(mut response: reqwest::Response) -> bool {
     loop {
         match response.chunk().await {
@@ -206,8 +207,8 @@ async fn is_whole(mut response: reqwest::Response) -> bool {
     }
 }
 
-/// Before its first record, a page is read again over a new connection, between the tiers and to the database alike.
-/// After it, it ends with an error: the rest would be of another snapshot.
+/// If a connection breaks before the first record, the page is read again over a new connection.
+/// Later it ends with an error, because the rest would come from another snapshot.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_whose_connection_is_lost() {
     let service = TestService::start().await;
@@ -241,7 +242,7 @@ async fn a_page_whose_connection_is_lost() {
     for (lost, rest) in [("in process", service.rest(company)), ("remote", gateway.clone()), ("cut", gateway)] {
         let mut response = rest.request("GET", "/urls").send().await.unwrap();
         assert!(response.chunk().await.unwrap().is_some());
-        // 24 MB: the statement has rows left.
+        // 24 MB, so the statement has rows left.
         wait_for_statement(&service, "state = 'active' and wait_event = 'ClientWrite'").await;
         if lost == "cut" {
             proxy.cut();
@@ -252,7 +253,7 @@ async fn a_page_whose_connection_is_lost() {
     }
 }
 
-/// Readers that take nothing keep few connections, whatever their number, and keep others from nothing else.
+/// Readers that do not read hold few connections, and do not affect others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_readers_of_large_pages() {
     let service = TestService::start().await;
@@ -264,7 +265,7 @@ async fn slow_readers_of_large_pages() {
     let readers = companies.into_iter().flat_map(|company| [company; 4]);
     let readers = readers.map(|company| {
         let rest = service.rest(company);
-        // Those that wait for their turn have no response yet.
+        // Waiting pages have no response yet.
         tokio::spawn(async move {
             let response = rest.request("GET", "/urls").send().await;
             std::future::pending::<()>().await;
@@ -288,7 +289,7 @@ async fn slow_readers_of_large_pages() {
     for reader in readers {
         reader.abort();
     }
-    // What was abandoned is free again: a page of another company is whole.
+    // The connections are free again, so another company gets a complete page.
     let page = service.rest(companies[0]).get("/urls?per_page=10").await.with_status(200);
     assert_eq!(page["data"].as_array().unwrap().len(), 10);
 }

@@ -1,4 +1,4 @@
-//! Records that take much memory, read by many callers at once.
+//! Large records, read by many concurrent callers.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::batch_read::{Batch, connect, url};
 /// Characters of the longest transcript. Each takes four bytes.
 pub(super) const TRANSCRIPT: i32 = 1_048_576;
 pub(super) const CHARACTER: char = '\u{1F600}';
-/// Callers at the same time.
+/// Concurrent callers.
 const CALLERS: i64 = 12;
-/// By when each has been served, on a busy machine.
+/// Maximum time of a read, on a busy machine.
 const LONGEST: Duration = Duration::from_mins(3);
 
-/// Adds URLs with the longest transcripts; their IDs are the numbers from 1.
+/// Adds URLs with the longest transcripts and IDs from 1.
 pub(super) async fn add_transcripts(pool: &PgPool, company: i64, urls: i64) {
     sqlx::query(
         "insert into compliance_urls (company_id, id, url, url_hash, transcription_text)
@@ -33,14 +33,14 @@ pub(super) async fn add_transcripts(pool: &PgPool, company: i64, urls: i64) {
     .unwrap();
 }
 
-/// Reads a URL, again if the memory for it was not free in time.
+/// Reads a URL, again if its memory was not free in time.
 pub(super) async fn read(rest: &RestClient, id: i64) -> Value {
     let reading = async {
         loop {
             let answer = rest.get(&format!("/urls/{id}")).await;
             match answer.status {
                 429 | 503 => assert_eq!(answer.header("retry-after"), Some("1")),
-                // On a busy machine some have waited for too long.
+                // On a busy machine, some reads wait too long.
                 504 => {}
                 _ => return answer.with_status(200),
             }
@@ -50,8 +50,8 @@ pub(super) async fn read(rest: &RestClient, id: i64) -> Value {
     tokio::time::timeout(LONGEST, reading).await.expect("a large record cannot be read")
 }
 
-/// Of the memory that is left there is room for one or two of them at a time. All callers are served one after the other,
-/// those of one record, too, and other companies meanwhile.
+/// The free memory is enough for one or two large records at a time. All callers succeed one after another, even for the same
+/// record, and other companies are not affected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_records_wait_for_memory() {
     let service = TestService::with(Options { request_memory: 64 << 20, ..Options::default() }).await;
@@ -78,8 +78,8 @@ async fn large_records_wait_for_memory() {
     }
 }
 
-/// There is memory for one record of the company at a time: a stream, a message of reads and a page that kept that of the
-/// last one could not go on.
+/// The company has memory for one record at a time. A stream, batched reads and a page must release the memory of a
+/// record before the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_record_gives_its_memory_back_before_the_next() {
     let service = TestService::with(Options { request_memory: 40 << 20, ..Options::default() }).await;

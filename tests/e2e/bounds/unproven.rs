@@ -1,4 +1,4 @@
-//! Batches of reads that prove nothing, on connections that take no byte of a response.
+//! Batched reads without a valid token, on connections that read nothing.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use tokio::{net::TcpStream, time::timeout};
 
 use crate::batch_read::{Batch, affiliate, connect};
 
-/// As little as counts, and as much as a message may take.
+/// The minimum that counts, and the maximum of a message.
 const LEAST: usize = 16 << 10;
 const MOST: usize = 3 << 20;
 /// Tokens of a message.
 const TOKENS: usize = 200;
 const SOON: Duration = Duration::from_mins(1);
 
-/// They may hold all that is left to callers without a company, but not for ever, and messages with a valid token do
+/// They may hold all memory of callers without a company for a limited time. Messages with a valid token do
 /// not need it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_that_prove_nothing() {

@@ -1,4 +1,4 @@
-//! Affiliates that are created, one or many, and listed.
+//! Affiliates: creations, batches and lists.
 
 use serde_json::json;
 
@@ -117,7 +117,7 @@ async fn single() {
             .post("/affiliates", r#"{"client_affiliate_id":5,"affiliate_name":"A","client_affiliate_id":"C","affiliate_name":"B"}"#, created_one("C"))
             .only_rest()
             .get("/affiliates/<1>", record(&named("<1>", "C", "B"))),
-        Case::new("a read form is no write form").post(
+        Case::new("the form of a response is not valid in a request").post(
             "/affiliates",
             json!({"client_affiliate_id": "C", "distributor_name": "N"}),
             invalid_one("affiliate_name", "The affiliate name field is required."),

@@ -1,4 +1,4 @@
-//! What officers do: open cases, work on them, and review URLs.
+//! Case work of officers: open cases, work on them, review URLs.
 
 use tonic::Code;
 
@@ -28,7 +28,7 @@ fn given(name: &str) -> Case {
     let added = Expect { http: 201, ..ok(added) };
     Case::new(name)
         .given_affiliate("A-1", "Ann")
-        // IDs of several tables can be equal, so those of the others are read.
+        // IDs of different tables can be equal, so this reads the other IDs.
         .post("/urls", r#"{"urls":[{"url":"https://example.org/"}]}"#, added)
         .sql("select id from compliance_urls where company_id = <company>")
         .post(

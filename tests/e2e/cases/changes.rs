@@ -1,4 +1,4 @@
-//! The record of changes, as callers of either layer read it.
+//! The record of changes, over both layers.
 
 use super::{
     Case,
@@ -7,7 +7,7 @@ use super::{
     run_table,
 };
 
-/// Records by SQL: a request over REST has an ID that is drawn at random.
+/// Creates records with SQL, because a REST request would add a random request ID.
 const RECORDS: &str = "insert into affiliates (company_id, client_affiliate_id, affiliate_name, country, start_date)
     values (<company>, 'A', 'Ann', 840, '2024-02-29') returning id;
 update affiliates set city = 'X', country = null where company_id = <company>;
@@ -15,7 +15,7 @@ insert into compliance_urls (company_id, url, url_hash, discovery_date, disabled
     values (<company>, 'https://a.example/', 'a', '2024-05-06 07:08:09Z', true) returning id;
 delete from compliance_urls where company_id = <company>";
 
-/// Changes of a company with [`RECORDS`].
+/// The changes of a company with [`RECORDS`].
 fn listed(numbers: &[usize]) -> String {
     let change = |number: &usize| {
         let (resource, id, operation, fields) = [
@@ -96,7 +96,7 @@ async fn wrong_parameters() {
     let text = [("after", "The after field must be an integer.")];
     run_table(vec![
         Case::new("wrong parameters").get(query, expected),
-        Case::new("a position that is no number").get("/changes?after=x", invalid(&text)).only_rest(),
+        Case::new("a position that is not a number").get("/changes?after=x", invalid(&text)).only_rest(),
     ])
     .await;
 }
@@ -133,7 +133,7 @@ async fn audit() {
         ("from=2020-01-01%2000:00:00&to=9999-12-31T23:59:59Z", &[4, 3, 2, 1], "null"),
         ("to=2020-01-01%2000:00:00", &[], "null"),
         ("from=9000-01-01%2000:00:00", &[], "null"),
-        // As programs print them.
+        // In the form that programs print.
         ("from=2020-01-01T00:00:00.123Z&to=9999-12-31%2012:00:00.5Z", &[4, 3, 2, 1], "null"),
         ("from=2020-01-01T00:00:00-0800&to=9999-12-31T01:00:00.999999-08:00", &[4, 3, 2, 1], "null"),
     ] {
@@ -166,7 +166,7 @@ async fn wrong_searches() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_as_they_were() {
-    // The changes were made a day after another, from a day on.
+    // There is one change per day.
     let days =
         "update changes set changed_at = (timestamp '2026-01-01 12:00:00' + make_interval(days => position::integer)) at time zone 'UTC'
         where company_id = <company>";

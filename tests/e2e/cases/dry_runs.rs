@@ -1,4 +1,4 @@
-//! Batches with `validate_only`: the results are those of the same batch without it, and nothing is written.
+//! Batches with `validate_only` have the same results as without it, and write nothing.
 
 use super::{
     Case,
@@ -9,7 +9,7 @@ use super::{
     run_table,
 };
 
-/// The record of changes of a company with so many.
+/// The record of changes of a company with this number of affiliates.
 fn unchanged(position: i64) -> Expect {
     let data = format!(r#"{{"changes":[],"position":{position},"last_position":{position},"dropped_position":0}}"#);
     found("Changes found", &data)
@@ -20,7 +20,7 @@ fn dry(body: &str) -> String {
     body.replacen('{', r#"{"validate_only":true,"#, 1)
 }
 
-/// What is expected, without the IDs of new records.
+/// The expectation, without the IDs of new records.
 fn without_ids(expected: Expect) -> Expect {
     let body = expected.body.replace(r#""affiliate_id":<id>,"#, "").replace(r#""url_id":<id>,"#, "");
     Expect { body, ..expected }

@@ -1,4 +1,4 @@
-//! The erasure of an affiliate, as callers of either layer see it.
+//! The erasure of an affiliate, over both layers.
 
 use test_support::{TestService, new_company, token_with_scope};
 
@@ -41,12 +41,12 @@ insert into incidents (company_id, case_id, incident_type, url_id, reference)
             .sql("select 1 / (count(*) = 1 and max(case_id) = 72)::integer from compliance_urls where company_id = <company>")
             .delete("/affiliates/<2>", erased(1, 1, 1, 1)),
         Case::new("an unknown affiliate").delete("/affiliates/999999999", affiliate_unknown("999999999")),
-        Case::new("an affiliate that is no number").delete("/affiliates/x", affiliate_unknown("x")).only_rest(),
+        Case::new("an affiliate ID that is not a number").delete("/affiliates/x", affiliate_unknown("x")).only_rest(),
     ])
     .await;
 }
 
-/// So many rows are erased as well, and one more is not.
+/// The maximum number of erased rows, and one more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_affiliate_with_too_many_records_stays() {
     let (records, rows) = (core_server::limits::ERASED_RECORDS as usize, core_server::limits::ERASED_ROWS as usize);
@@ -57,7 +57,7 @@ async fn an_affiliate_with_too_many_records_stays() {
             select <company>, n::text, int8send(n), <1> from generate_series(1, {count}) n"
         )
     };
-    // Each update is a row, after that of the creation and before that of the erasure.
+    // The creation, each update and the erasure have one row each.
     let updates = |count: usize| {
         format!(
             "do $$ begin for n in 1..{count} loop

@@ -1,17 +1,17 @@
-//! What an answer must be: both statuses, the reason, and the body byte for byte.
+//! Expected responses: both statuses, the reason, and the body byte for byte.
 //!
-//! The texts stand here as the specification and its decisions have them; nothing is taken from the product.
+//! The texts are copies of the specification. Nothing comes from the product.
 
 use std::fmt::Write as _;
 
 use tonic::Code;
 
-/// An answer. The body is a pattern: see `pattern.rs`.
+/// An expected response. The body is a pattern (`pattern.rs`).
 #[derive(Clone, Debug)]
 pub(super) struct Expect {
     pub(super) http: u16,
     pub(super) grpc: Code,
-    /// The reason of a refusal.
+    /// The reason of an error.
     pub(super) reason: Option<&'static str>,
     pub(super) body: String,
 }
@@ -30,7 +30,7 @@ pub(super) fn text(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// 200 with a body of its own.
+/// 200 with this body.
 pub(super) fn ok(body: impl Into<String>) -> Expect {
     good(200, body)
 }
@@ -114,17 +114,17 @@ pub(super) fn updated_one(id: &str) -> Expect {
     good(200, updated_item(id))
 }
 
-/// A batch create of which every item succeeded.
+/// A batch create in which every item succeeded.
 pub(super) fn batch_created(items: &[String]) -> Expect {
     good(201, array(items))
 }
 
-/// A batch update of which every item succeeded.
+/// A batch update in which every item succeeded.
 pub(super) fn batch_updated(items: &[String]) -> Expect {
     good(200, array(items))
 }
 
-/// A batch of which some or all items failed.
+/// A batch in which some or all items failed.
 pub(super) fn mixed(items: &[String]) -> Expect {
     good(207, array(items))
 }
@@ -180,7 +180,7 @@ pub(super) fn name_exists(client_id: &str) -> Expect {
     }
 }
 
-/// 422 of a single update that would take another's name.
+/// 422 of a single update with the name of another affiliate.
 pub(super) fn name_taken() -> Expect {
     invalid_one("affiliate_name", TAKEN)
 }
@@ -191,7 +191,7 @@ pub(super) fn affiliate_unknown(id: &str) -> Expect {
     refused(404, Code::NotFound, "AFFILIATE_NOT_FOUND", "1025", &msg)
 }
 
-/// 410 of a record as it was when changes were made that are no longer kept.
+/// 410 of a record at a time whose changes are deleted.
 pub(super) fn gone() -> Expect {
     let msg = "The record cannot be read as it was then: later changes are no longer kept.";
     refused(410, Code::OutOfRange, "POSITION_GONE", "410", msg)
@@ -210,7 +210,7 @@ pub(super) fn url_unknown() -> Expect {
     refused(404, Code::NotFound, "URL_NOT_FOUND", "1025", "URL not found.")
 }
 
-/// A write that succeeded, with what it returns.
+/// A write that succeeded, with its response.
 pub(super) fn saved(http: u16, msg: &str, data: Option<&str>) -> Expect {
     let data = data.map(|data| format!(r#","data":{data}"#)).unwrap_or_default();
     good(http, format!(r#"{{"code":"1020","status":"ok","detail":{{"msg":"{msg}"}}{data}}}"#))

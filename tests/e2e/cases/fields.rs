@@ -1,4 +1,4 @@
-//! Every field of an affiliate × every rule, on create, update and in both batches, generated from the documented
+//! Every field of an affiliate × every rule, in creations, updates and both batches, generated from the documented
 //! table.
 
 use serde_json::{Value, json};
@@ -10,14 +10,14 @@ use super::{
     run_table,
 };
 
-/// A good affiliate, with one field of its own.
+/// A valid affiliate with one given field.
 fn body(field: &str, value: &Value) -> Value {
     let mut body = json!({"client_affiliate_id": "C", "affiliate_name": "N"});
     body[field] = value.clone();
     body
 }
 
-/// The affiliate of [`body`] as it is read.
+/// The affiliate of [`body`] in a response.
 fn read(field: &str, value: String) -> String {
     let mut values = vec![("client_affiliate_id", r#""C""#.to_owned()), ("affiliate_name", r#""N""#.to_owned())];
     values.retain(|(name, _)| *name != field);
@@ -29,7 +29,7 @@ fn client_id(body: &Value) -> String {
     body["client_affiliate_id"].as_str().unwrap().to_owned()
 }
 
-/// The one refusal of a value, wherever it is sent: alone, in an update, in either batch. The message is given for a
+/// The error for a value in a creation, an update and both batches. The message has a placeholder for the
 /// label.
 fn refused_everywhere(
     name: &str,
@@ -67,7 +67,7 @@ fn refused_everywhere(
     ]
 }
 
-/// A value that is taken by every write, and read back.
+/// A value that every write accepts, and reads return.
 fn taken_everywhere(name: &str, field: &Field, written: &Value, read_back: &str) -> Vec<Case> {
     let body = body(field.0, written);
     let client_id = client_id(&body);
@@ -206,8 +206,8 @@ async fn forms() {
     run_table(cases).await;
 }
 
-/// Only a string is a string, and only an integer an integer. The gateway reports what gRPC cannot express. Every field is sent every type once,
-/// and one of them everywhere.
+/// Strings and integers accept no other JSON types. The gateway reports these errors, which gRPC cannot express. Each field gets each type once,
+/// and one type in every write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn types() {
     let mut cases = Vec::new();
@@ -217,7 +217,7 @@ async fn types() {
             let name = format!("{}: {value}", field.0);
             let message = |label: &str| format!("The {label} field must be {}.", field.expected_type());
             let mut everywhere = refused_everywhere(&name, field, value, true, &message);
-            // The first is the creation of one.
+            // The first step creates an affiliate.
             everywhere.truncate(if number % wrong.len() == index { 4 } else { 1 });
             cases.extend(everywhere);
         }
@@ -225,7 +225,7 @@ async fn types() {
     run_table(cases).await;
 }
 
-/// Null, empty and absent, on create and on update.
+/// Null, empty and absent values, in creations and updates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absence() {
     let mut cases = Vec::new();
@@ -285,7 +285,7 @@ async fn absence() {
     run_table(cases).await;
 }
 
-/// U+0000 is nothing that a text can hold.
+/// Texts cannot contain U+0000.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nul() {
     let texts = FIELDS.iter().filter(|field| !matches!(field.2, Form::Integer | Form::YesNo));

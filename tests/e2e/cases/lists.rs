@@ -41,7 +41,7 @@ fn given_urls(name: String) -> Case {
     case
 }
 
-/// The URL of a number from 1, as it is read.
+/// The URL with this number, from 1, in a response.
 fn url(number: usize) -> String {
     let (status, disabled, discovery, review, seen, affiliate) = URLS[number - 1];
     let affiliate = |value: &str| if affiliate { text(value) } else { "null".to_owned() };
@@ -58,7 +58,7 @@ fn url(number: usize) -> String {
     ])
 }
 
-/// A query that is not paged, and what it finds.
+/// A query without pages, and its results.
 type Query = (&'static str, &'static [usize]);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -218,7 +218,7 @@ async fn cases() {
     run_table(cases).await;
 }
 
-/// What REST passes over: empty and unknown parameters, and all but the last of several.
+/// REST ignores empty and unknown parameters, and all but the last repeated one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lenient_parameters() {
     let all = || page("URLs found", &[5, 4, 3, 2, 1].map(url), 5, 100, 1, 1);

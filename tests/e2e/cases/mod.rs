@@ -1,6 +1,6 @@
-//! The table of cases: what is asked, and what both layers must answer.
+//! The table of cases: requests, and the responses of both layers.
 //!
-//! A case is written once, in the words of the REST interface, and runs three times: over REST with the core in
+//! A case is written once, in terms of REST, and runs three times: over REST with the core in
 //! process, over REST with the core across the network, and over gRPC. Each run has a company of its own.
 
 mod affiliates;
@@ -45,7 +45,7 @@ pub(crate) struct Case {
 
 #[derive(Clone)]
 enum Step {
-    /// Statements for the database, one after the other; the IDs that they return are kept.
+    /// SQL statements that run one after another. The case stores the IDs that they return.
     Sql(String),
     Call(Call),
 }
@@ -67,7 +67,7 @@ impl Case {
         Self { name: name.into(), steps: Vec::new() }
     }
 
-    /// Records that the interface itself cannot make.
+    /// Adds records that the interface cannot create.
     fn sql(mut self, statement: &str) -> Self {
         self.steps.push(Step::Sql(statement.to_owned()));
         self
@@ -98,24 +98,24 @@ impl Case {
         self.call("DELETE", path, None, expect)
     }
 
-    /// An affiliate to begin with; it has the next ID of the case, and the case's own company.
+    /// Adds an affiliate with the next ID of the case.
     fn given_affiliate(self, client_id: &str, name: &str) -> Self {
         let body = serde_json::json!({"client_affiliate_id": client_id, "affiliate_name": name});
         self.post("/affiliates", body, expect::created_one(client_id))
     }
 
-    /// URLs to begin with; they have the next IDs of the case.
+    /// Adds URLs with the next IDs of the case.
     fn given_urls(self, urls: &[&str]) -> Self {
         let body =
             serde_json::json!({"urls": urls.iter().map(|url| serde_json::json!({"url": url})).collect::<Vec<_>>()});
         self.post("/urls", body, expect::urls_added(&vec![true; urls.len()]))
     }
 
-    /// gRPC cannot express the last request, or it means something else there.
+    /// Marks the last request as REST only: gRPC cannot express it.
     fn only_rest(mut self) -> Self {
         match self.steps.last_mut() {
             Some(Step::Call(call)) => call.only_rest = true,
-            _ => panic!("{}: the last step is no request", self.name),
+            _ => panic!("{}: the last step is not a request", self.name),
         }
         self
     }

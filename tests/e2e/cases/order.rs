@@ -1,4 +1,4 @@
-//! What comes first of several things that are wrong, and bodies that are no JSON.
+//! The order of checks, and bodies that are not JSON.
 
 use super::{
     Case,
@@ -6,7 +6,7 @@ use super::{
     run_table,
 };
 
-/// 422 before 404 before 409. What comes before those is in `access.rs`.
+/// 422 before 404 before 409.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn order_of_checks() {
     let bad = r#"{"id":9007199254740991,"affiliate_name":"N","email_one":"x"}"#;
@@ -17,13 +17,13 @@ async fn order_of_checks() {
             bad,
             violation(),
         ),
-        Case::new("a violation is reported before a path that is no ID")
+        Case::new("a violation is reported before an invalid ID in the path")
             .put("/affiliates/abc", r#"{"id":5,"email_one":"x"}"#, violation())
             .only_rest(),
-        Case::new("a missing body ID comes before a path that is no ID")
+        Case::new("a missing ID in the body is reported before an invalid ID in the path")
             .put("/affiliates/abc", r#"{"city":"X"}"#, invalid_one("id", "The id field is required."))
             .only_rest(),
-        Case::new("a path that is no ID, and a good body")
+        Case::new("an invalid ID in the path, and a valid body")
             .put("/affiliates/abc", r#"{"id":5}"#, affiliate_unknown("abc"))
             .only_rest(),
         Case::new("a violation is reported before an unknown affiliate, in a batch").given_affiliate("C", "N").put(
@@ -45,7 +45,7 @@ async fn order_of_checks() {
     .await;
 }
 
-/// Bodies that are no JSON, or no object.
+/// Bodies that are not JSON, or not an object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies() {
     let mut cases = Vec::new();

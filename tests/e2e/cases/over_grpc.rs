@@ -1,4 +1,4 @@
-//! The requests of the REST interface as gRPC calls, and the messages of gRPC in the form that REST documents.
+//! REST requests as gRPC calls, and gRPC messages as REST responses.
 //!
 //! This is the test's own idea of what belongs together. It knows nothing of the gateway, except which paths are documented as reads
 //! of one record.
@@ -35,7 +35,7 @@ use tonic_types::StatusExt as _;
 use super::over_case_work;
 use crate::described::messages::contract;
 
-/// Asks over gRPC what a REST request asks; the answer in REST's form.
+/// Sends a REST request as a gRPC call. Returns the response in the form of REST.
 pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {
     let mut grpc = grpc.clone();
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -114,7 +114,7 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
     }
 }
 
-/// An operation on webhooks: `path` is what follows `/webhooks`.
+/// An operation on webhooks. `path` is the part after `/webhooks`.
 async fn over_webhooks(
     grpc: &mut GrpcClients,
     method: &str,
@@ -167,13 +167,12 @@ async fn over_webhooks(
     })
 }
 
-/// What a write returns, as the envelope has it.
+/// The response of a write, in the envelope.
 fn saved<T: Serialize>(msg: &str, data: &T) -> String {
     found(msg, data, None).replacen("1026", "1020", 1)
 }
 
-/// A read of one record: the operation of the contract that has the document's ID, without what its service is called. Its
-/// request has what is in the path.
+/// Reads one record with the gRPC operation of the same ID. The path has the fields of its request.
 async fn read_one(
     grpc: &GrpcClients,
     id: &str,
@@ -258,7 +257,7 @@ fn elements<T>(body: &Value, name: &str, element: impl Fn(&Value) -> T) -> Vec<T
     body[name].as_array().into_iter().flatten().map(element).collect()
 }
 
-/// The fields of an affiliate; null is absent.
+/// The fields of an affiliate. Null means absent.
 fn input(object: &Value) -> AffiliateInput {
     let mut input = AffiliateInput::default();
     for (name, value) in object.as_object().unwrap() {
@@ -277,7 +276,7 @@ fn input(object: &Value) -> AffiliateInput {
     input
 }
 
-/// A change: what is there is in the mask.
+/// A change. The mask has the present fields.
 fn change(object: &Value) -> AffiliateUpdate {
     let fields = object.as_object().unwrap().keys().filter(|name| AffiliateInput::field(name).is_some());
     AffiliateUpdate {
@@ -288,7 +287,7 @@ fn change(object: &Value) -> AffiliateUpdate {
     }
 }
 
-/// A request for a page. Its fields have the names of the parameters, and its enums those of the values.
+/// A request for a page. Its fields have the names of the parameters, and its enums the names of the values.
 fn list_request<M: prost::Message + Default + Check>(query: &str) -> M {
     let descriptor = contract().get_message_by_name(&format!("compliance.v1.{}", M::MESSAGE.name)).unwrap();
     let mut request = DynamicMessage::new(descriptor.clone());
@@ -318,7 +317,7 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap())
 }
 
-/// Records as the envelope has them.
+/// Records in the envelope.
 fn found<T: Serialize>(msg: &str, data: &T, meta: Option<&PageMeta>) -> String {
     let data = serde_json::to_string(data).unwrap();
     let meta = meta.map(|meta| {
@@ -342,7 +341,7 @@ fn results(results: &[AffiliateResult]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// The result of a write, as REST reports it.
+/// The result of a write, in the form of REST.
 pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url_id: Option<i64>, msg: &str) -> String {
     let status = if code == 1020 { "ok" } else { "error" };
     let mut detail = Vec::new();
@@ -353,7 +352,7 @@ pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url
     format!(r#"{{"code":"{code}","status":"{status}","detail":{{{}}}}}"#, detail.join(","))
 }
 
-/// An error as REST reports it. The result code of an error is REST's own, so it is taken from what is expected.
+/// An error in the form of REST. Only REST has result codes, so the code comes from the expectation.
 pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     let details = status.get_error_details();
     let text = |text: &str| serde_json::to_string(text).unwrap();
@@ -375,7 +374,7 @@ pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     let client_id = value("client_affiliate_id");
     let form = rest_form(code, None, client_id, None, status.message());
     let Some(fields) = value("fields").or_else(|| value("field")) else { return form };
-    // Only a request ID that has opened a case names several.
+    // Only a request ID that opened a case is in several of these.
     let case =
         value("fields").and_then(|_| value("case_id")).map(|id| format!(r#""case_id":{id},"#)).unwrap_or_default();
     let fields: Vec<&str> = fields.split(',').collect();

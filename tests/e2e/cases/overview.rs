@@ -1,4 +1,4 @@
-//! The overview: its figures on both sides of every boundary.
+//! The overview, with figures on both sides of every boundary.
 
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -7,7 +7,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::ask_over_grpc;
 
-/// The response to each layer, and the day of all of them. A day that ends meanwhile is not compared.
+/// The responses of all layers on one day. It repeats if the day ends between them.
 async fn overview(service: &TestService, company: i64, fill: impl Fn(i64) -> String) -> (Value, time::Date) {
     loop {
         let day = OffsetDateTime::now_utc().date();
@@ -32,14 +32,14 @@ async fn overview(service: &TestService, company: i64, fill: impl Fn(i64) -> Str
     }
 }
 
-/// Removes what the company has, so that it can be filled again.
+/// Removes the records of the company.
 fn without_records(company: i64) -> String {
     let tables =
         ["infractions", "incidents", "compliance_urls", "compliance_cases", "affiliates", "vocabulary_entries"];
     tables.map(|table| format!("delete from {table} where company_id = {company};")).concat()
 }
 
-/// How many of these days ago are in each of the twelve weeks.
+/// The number of these days in each of the twelve weeks.
 fn weekly(days_ago: &[i64]) -> [i64; 12] {
     let mut weeks = [0; 12];
     for days in days_ago.iter().filter(|days| (0..84).contains(*days)) {
@@ -52,7 +52,7 @@ fn weekly(days_ago: &[i64]) -> [i64; 12] {
 type Row = (i64, i32, Option<i32>, i64, Option<i64>, Option<i64>);
 
 const CASES: &[Row] = &[
-    // Open, of every age.
+    // Open cases of every age.
     (9001, 1, Some(4), 0, Some(-1), None),
     (9002, 2, None, 7, Some(1), None),
     (9003, 3, Some(2), 8, None, None),
@@ -61,7 +61,7 @@ const CASES: &[Row] = &[
     (9006, 2, None, 90, None, None),
     (9007, 2, Some(1), 91, None, None),
     (9008, 2, Some(1), -2, Some(-200), None),
-    // Ended, and overdue otherwise.
+    // Closed cases that would be overdue.
     (9010, 5, Some(3), 3, Some(-5), None),
     (9011, 6, Some(3), 200, Some(-5), Some(0)),
     (9012, 9, None, 83, None, Some(83)),
@@ -74,7 +74,7 @@ async fn figures() {
     let service = TestService::start().await;
     let fill = |company: i64| {
         let midnight = "date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'";
-        // The first and the last second of the days in turn.
+        // Alternates between the first and the last second of a day.
         let day = |days: i64| {
             let second = if days % 2 == 0 { 0 } else { 86_399 };
             format!("{midnight} - interval '{days} days' + interval '{second} seconds'")

@@ -1,4 +1,4 @@
-//! Parameters of `GET /urls` and `GET /cases` that are wrong.
+//! Invalid parameters of `GET /urls` and `GET /cases`.
 
 use compliance_api::{
     description::Kind,
@@ -37,7 +37,7 @@ async fn wrong_parameters() {
         add(path, "per_page=99999999999999999999", invalid_one("per_page", per_page), true);
         for name in of_kind(Kind::Integer(64)).filter(|name| *name != "per_page") {
             let label = name.replace('_', " ");
-            // These take 0 for cases without one.
+            // For these, 0 selects cases without a value.
             let least = i32::from(!["risk_level_id", "sub_status_id"].contains(&name));
             let between = format!("The {label} field must be between {least} and 9007199254740991.");
             for value in [&*(least - 1).to_string(), "-2", "9007199254740992", "9223372036854775807"] {

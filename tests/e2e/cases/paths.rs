@@ -1,4 +1,4 @@
-//! IDs in paths that no record can have.
+//! Invalid IDs in paths.
 
 use super::{
     Case,

@@ -1,12 +1,12 @@
-//! Texts with placeholders: `<id>` is any ID, which is kept; `<now>` is the current time, `<tomorrow>` a day later; `<number>` is any
-//! number and `<secret>` any secret; all else is literal.
+//! Texts with placeholders: `<id>` is any ID, which the case stores; `<now>` is the current time, `<tomorrow>` a day later; `<number>` is any
+//! number and `<secret>` any secret. Other text is literal.
 
 use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
-/// How old the current time may be when it is compared.
+/// Maximum age of the current time in a comparison.
 const PRESENT: time::Duration = time::Duration::minutes(5);
 
-/// Puts the company and the IDs that are known so far into a text.
+/// Replaces the company and known IDs in a text.
 pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
     let mut text = text.replace("<company>", &company.to_string());
     for (index, id) in ids.iter().enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
     text
 }
 
-/// Compares a text with a pattern and keeps the IDs that stand at its `<id>`s.
+/// Compares a text with a pattern, and stores the IDs at each `<id>`.
 pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(), String> {
     let (mut pattern, mut rest) = (pattern, text);
     loop {
@@ -28,7 +28,7 @@ pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(
         };
         if pattern[next..].starts_with("<id>") {
             let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            let id = after[..digits].parse().map_err(|_| format!("no ID here: {after}"))?;
+            let id = after[..digits].parse().map_err(|_| format!("missing ID: {after}"))?;
             if id < 1 || ids.contains(&id) {
                 return Err(format!("the ID {id} is not new"));
             }
@@ -52,7 +52,7 @@ pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(
     }
 }
 
-/// Whether it is the current time, so much later.
+/// Whether a text is the current time plus this duration.
 fn is_present(timestamp: &str, later: time::Duration) -> Result<(), String> {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     let timestamp = PrimitiveDateTime::parse(timestamp, format).map_err(|error| format!("{timestamp}: {error}"))?;

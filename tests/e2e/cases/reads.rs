@@ -1,4 +1,4 @@
-//! Every field of a URL and of a case with data in it.
+//! Every field of a URL and a case, with data.
 
 use serde_json::json;
 
@@ -211,7 +211,7 @@ async fn cases() {
                 ("case_id", "<2>".into()), ("created_date", r#""2024-01-01 00:00:00""#.into()),
                 ("affiliate_name", r#""Ann""#.into()), ("affiliate_id", r#""C-1""#.into()),
             ]))),
-        Case::new("an upline that is no affiliate has no name")
+        Case::new("an unknown upline has no name")
             .post("/affiliates", json!({"client_affiliate_id": "C-1", "affiliate_name": "Ann", "upline": "C-7"}), super::expect::created_one("C-1"))
             .sql("insert into compliance_cases (company_id, affiliate_id, created_date) values (<company>, <1>, '2024-01-01Z') returning id")
             .get("/cases/<2>", found("Case found.", &records::case(&[

@@ -1,4 +1,4 @@
-//! Affiliates as they are documented: fields, limits, and the form in which they are read.
+//! The documented fields of affiliates, with limits and the form in responses.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::expect::text;
 
-/// What the text of a field must be the written form of.
+/// The required form of a text field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Any,
@@ -22,12 +22,12 @@ pub(super) enum Form {
     YesNo,
 }
 
-/// A field: its write name, its longest text in characters, and its form.
+/// A field: its name in requests, its maximum length in characters, and its form.
 pub(super) struct Field(pub(super) &'static str, pub(super) usize, pub(super) Form);
 
 use Form::{Any, Country, Email, Integer, StartDate, Status, Url, YesNo};
 
-/// The specification's table of fields, line by line. (A status has no length of its own.)
+/// The table of fields in the specification. A status has no maximum length.
 pub(super) const FIELDS: &[Field] = &[
     Field("client_affiliate_id", 64, Any),
     Field("affiliate_name", 128, Any),
@@ -73,12 +73,12 @@ pub(super) const FIELDS: &[Field] = &[
 ];
 
 impl Field {
-    /// Whether a creation must have it.
+    /// Whether a creation requires the field.
     pub(super) fn required(&self) -> bool {
         matches!(self.0, "client_affiliate_id" | "affiliate_name")
     }
 
-    /// The name under which it is read.
+    /// The name of the field in responses.
     pub(super) fn read_name(&self) -> &'static str {
         match self.0 {
             "affiliate_name" => "distributor_name",
@@ -88,12 +88,12 @@ impl Field {
         }
     }
 
-    /// As it is called in a message.
+    /// The name of the field in error messages.
     pub(super) fn label(&self) -> String {
         self.0.replace('_', " ")
     }
 
-    /// A good text of exactly `chars` characters, of more than one byte each where the form allows it.
+    /// A valid text of exactly `chars` characters, multi-byte if the form allows it.
     pub(super) fn of_length(&self, chars: usize) -> String {
         match self.2 {
             Any => "é".repeat(chars),
@@ -112,7 +112,7 @@ impl Field {
         }
     }
 
-    /// A good value as it is written, and its JSON as it is read.
+    /// A valid value in a request, and its JSON in a response.
     pub(super) fn sample(&self) -> (Value, String) {
         let (written, read) = match self.2 {
             Any => (json!(format!("{} «x»", self.0)), None),
@@ -128,7 +128,7 @@ impl Field {
         (written, read)
     }
 
-    /// What a value of another type is reported to be no such thing as.
+    /// The expected type in an error message.
     pub(super) fn expected_type(&self) -> &'static str {
         match self.2 {
             Integer => "an integer of 32 bits",
@@ -148,7 +148,7 @@ impl Field {
     }
 }
 
-/// An affiliate as it is read, with the values (as JSON) of the fields (by their write names) that are not null.
+/// An affiliate in a response. The arguments are the fields that are not null, by their names in requests.
 pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     let mut record = format!(r#"{{"id":{id},"client_id":<company>"#);
     for field in FIELDS {
@@ -159,7 +159,7 @@ pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     record
 }
 
-/// The specification's fields of a compliance URL, in order, with their values by default.
+/// The specification's fields of a compliance URL, in order, with default values.
 const URL: &[(&str, &str)] = &[
     ("id", ""),
     ("url", ""),
@@ -244,19 +244,19 @@ const CASE: &[(&str, &str)] = &[
     ("note", "null"),
 ];
 
-/// A URL as it is read, with the values (as JSON) of what is not as usual.
+/// A URL in a response, with JSON values of the fields that differ from the default.
 pub(crate) fn url(values: &[(&str, String)]) -> String {
     object(URL, values)
 }
 
-/// A case as it is read.
+/// A case in a response.
 pub(crate) fn case(values: &[(&str, String)]) -> String {
     object(CASE, values)
 }
 
 fn object(fields: &[(&str, &str)], values: &[(&str, String)]) -> String {
     for (name, _) in values {
-        assert!(fields.iter().any(|(field, _)| field == name), "{name} is no field");
+        assert!(fields.iter().any(|(field, _)| field == name), "{name} is not a field");
     }
     let fields = fields.iter().map(|(name, usual)| {
         let value = values.iter().find(|(field, _)| field == name).map_or(*usual, |(_, value)| value);

@@ -6,7 +6,7 @@ use test_support::{GrpcClients, Layer, RestClient, RestResponse, TestService, ne
 
 use super::{Call, Case, Expect, Step, over_grpc, pattern};
 
-/// Cases that run at the same time.
+/// Cases in flight.
 const AT_ONCE: usize = 12;
 
 /// Runs a table over one service; fails with every difference.
@@ -57,7 +57,7 @@ async fn run(service: &TestService, case: &Case, layer: Layer) -> Result<(), Str
                 }
                 Ok(())
             }
-            // A request that gRPC cannot express ends the case there: later steps would depend on it.
+            // A case ends at a request that gRPC cannot express, because later steps depend on it.
             Step::Call(call) if call.only_rest && layer == Layer::Grpc => return Ok(()),
             Step::Call(call) => ask(&client, call, company, &mut ids).await,
         };

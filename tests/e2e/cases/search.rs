@@ -1,4 +1,4 @@
-//! Searches for affiliates and URLs by a part of their texts.
+//! Searches for affiliates and URLs by part of a text.
 
 use compliance_api::v1::SearchComplianceUrlsRequest;
 use sqlx::AssertSqlSafe;
@@ -43,7 +43,7 @@ async fn affiliates() {
         ("q=*", &[]),
         ("q=nobody", &[]),
     ];
-    // The same, as only a query string has them.
+    // The same, in forms that only a query string has.
     let encoded: &[(&str, &[usize])] = &[
         ("q=%25", &[2]),
         ("q=100%25+_", &[2]),
@@ -207,7 +207,7 @@ async fn wrong_parameters() {
     run_table(table).await;
 }
 
-/// Three records, of which a message holds one.
+/// Three records, with one record per message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_that_are_too_large() {
     let options = Options { message_limit: 1 << 20, ..Options::default() };

@@ -1,4 +1,4 @@
-//! Cases of any number of items or bytes: what they expect does not depend on the way that the operation takes.
+//! Cases of any number of items or bytes. The expected results do not depend on the strategy of the operation.
 
 use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
 use core_server::limits::{MANY_AFFILIATES, MESSAGE_RECORDS};
@@ -16,11 +16,11 @@ use super::{
     urls::{body, new_url},
 };
 
-/// An affiliate that a case writes, and how it is read.
+/// An affiliate that a case writes and reads.
 #[derive(Clone, Default)]
 struct Record {
     written: Map<String, Value>,
-    /// The fields that are not null, by their write names.
+    /// The fields that are not null, by their names in requests.
     read: Vec<(&'static str, String)>,
 }
 
@@ -47,18 +47,18 @@ impl Record {
         self.written["client_affiliate_id"].as_str().unwrap()
     }
 
-    /// As it is read, of the ID that the case received as this one, from 1.
+    /// The affiliate in a response, with the ID that the case received at this index, from 1.
     fn read(&self, number: usize) -> String {
         affiliate(&format!("<{number}>"), &self.read)
     }
 }
 
-/// The fields that an affiliate may lack.
+/// The optional fields of an affiliate.
 fn optional() -> Vec<&'static Field> {
     FIELDS.iter().filter(|field| !field.required()).collect()
 }
 
-/// The records of a list, which are the IDs of a case from the first one on.
+/// The records of a list, with all IDs of the case.
 fn listed_records<'r>(records: impl IntoIterator<Item = &'r Record>) -> super::Expect {
     let records = records.into_iter().enumerate().map(|(index, record)| record.read(index + 1));
     list(&records.collect::<Vec<_>>())
@@ -69,15 +69,15 @@ fn batch<'r>(records: impl IntoIterator<Item = &'r Record>) -> Value {
 }
 
 impl Case {
-    /// Affiliates to begin with, which are created as a batch.
+    /// Creates affiliates as a batch.
     fn given_batch(self, records: &[Record]) -> Self {
         let results: Vec<String> = records.iter().map(|record| created_item(record.client_id())).collect();
         self.post("/affiliates", batch(records), batch_created(&results))
     }
 }
 
-/// So many URLs in a request: some are present, some are equal to each other. Each position has its own result, and each
-/// ID is that of the URL at its position.
+/// This number of URLs in a request: some exist, and some are equal. Each position has its own result, and each
+/// ID belongs to the URL at its position.
 pub(super) fn urls(count: usize) -> Vec<Case> {
     let present = ["https://example.org/present", "https://example.org/other"];
     let mut urls: Vec<(String, bool)> =
@@ -89,7 +89,7 @@ pub(super) fn urls(count: usize) -> Vec<Case> {
     urls[count - 1] = ("https://example.org:443/0".to_owned(), false);
     let texts: Vec<&str> = urls.iter().map(|(url, _)| url.as_str()).collect();
     let are_new: Vec<bool> = urls.iter().map(|(_, is_new)| *is_new).collect();
-    let mut case = Case::new(format!("{count} URLs, of which some are present or equal")).given_urls(&present).post(
+    let mut case = Case::new(format!("{count} URLs, some existing or equal")).given_urls(&present).post(
         "/urls",
         body(&texts),
         urls_added(&are_new),
@@ -102,9 +102,10 @@ pub(super) fn urls(count: usize) -> Vec<Case> {
     vec![case.post("/urls", body(&texts), urls_added(&vec![false; count]))]
 }
 
-/// So many affiliates reach the store in a batch, whose names are in another order. Each optional field is given by one of
-/// them only: the first or the last one, in the order of the request or of the names. The name of one is taken, another one
-/// has the name of an earlier one, and two more fail for their country.
+/// A batch of this number of affiliates, whose names are in another order.
+///
+/// Only one affiliate has each optional field: the first or the last one, in the order of the request or of the names. One name is
+/// taken, one repeats an earlier name, and two more items fail for their country.
 pub(super) fn creates(count: usize) -> Vec<Case> {
     let name = |item: usize| format!("N {:05}", (item * 7919 + 5000) % 10_007);
     let mut records: Vec<Record> = (0..count).map(|item| Record::new(format!("C{item}"), name(item))).collect();
@@ -139,7 +140,7 @@ pub(super) fn creates(count: usize) -> Vec<Case> {
     ]
 }
 
-/// So many changes in a batch: of different affiliates, and of half as many, each of which is changed twice.
+/// This number of changes in a batch: of different affiliates, and of half as many, each changed twice.
 pub(super) fn updates(count: usize) -> Vec<Case> {
     let reserved = ["city", "zip", "notes", "state"];
     let fields: Vec<_> = optional().into_iter().filter(|field| !reserved.contains(&field.0)).collect();
@@ -189,12 +190,12 @@ pub(super) fn updates(count: usize) -> Vec<Case> {
     ]
 }
 
-/// A batch of so many new affiliates, and one of so many changes.
+/// A batch with this number of new affiliates, and a batch with this number of changes.
 pub(super) fn batches(count: usize) -> Vec<Case> {
     [creates(count), updates(count)].concat()
 }
 
-/// A list of so many affiliates.
+/// A list of this number of affiliates.
 pub(super) fn listed(count: usize) -> Vec<Case> {
     let fields = optional();
     let records: Vec<Record> = (0..count)
@@ -207,7 +208,7 @@ pub(super) fn listed(count: usize) -> Vec<Case> {
     vec![Case::new(format!("a list of {count}")).given_batch(&records).get("/affiliates", listed_records(&records))]
 }
 
-/// Affiliates whose rows, and whose messages, take about so many bytes together.
+/// Affiliates whose rows and messages have about this size together.
 fn records_of(count: usize, bytes: usize) -> Vec<Record> {
     let notes = "0123456789é".repeat(bytes / count / 10 + 1);
     let mut records: Vec<Record> =
@@ -218,7 +219,7 @@ fn records_of(count: usize, bytes: usize) -> Vec<Record> {
     records
 }
 
-/// Lists whose messages take about so many bytes.
+/// Lists whose messages have about this size.
 pub(super) fn long_records(bytes: usize) -> Vec<Case> {
     let case = |step: usize| {
         let records = records_of(2 * MESSAGE_RECORDS + 1, 2 * (bytes - 200 * step));
@@ -228,7 +229,7 @@ pub(super) fn long_records(bytes: usize) -> Vec<Case> {
     (0..8).map(case).collect()
 }
 
-/// Batches that are copied, of about so many bytes, of half of them and of three times as many.
+/// Batches for `COPY` of about this size, half of it, and three times of it.
 pub(super) fn copied(bytes: usize) -> Vec<Case> {
     let case = |bytes: usize| {
         let records = records_of(MANY_AFFILIATES, bytes);
@@ -238,7 +239,7 @@ pub(super) fn copied(bytes: usize) -> Vec<Case> {
     [bytes / 2, bytes, 3 * bytes].map(case).to_vec()
 }
 
-/// Bodies of exactly so many bytes.
+/// Bodies of exactly this size.
 pub(super) fn bodies(bytes: usize) -> Vec<Case> {
     let count = bytes / 2400 + 1;
     let records = records_of(count, count * 1500);
@@ -250,7 +251,7 @@ pub(super) fn bodies(bytes: usize) -> Vec<Case> {
     vec![case.get("/affiliates", listed_records(&records))]
 }
 
-/// Adds a URL whose transcript has so many bytes to a case, and to what its list has.
+/// Adds a URL with a transcript of this size to a case and to its expected list.
 fn with_transcript(case: Case, records: &mut Vec<String>, bytes: usize) -> Case {
     let number = records.len() + 1;
     let transcript: String = ('a'..='z').cycle().skip(number).take(bytes).collect();
@@ -266,7 +267,7 @@ fn with_transcript(case: Case, records: &mut Vec<String>, bytes: usize) -> Case 
     ))
 }
 
-/// A URL whose transcript has so many bytes, read alone and on a page.
+/// A URL with a transcript of this size, read alone and on a page.
 pub(super) fn transcripts(bytes: usize) -> Vec<Case> {
     let mut records = Vec::new();
     let case = with_transcript(Case::new(format!("a transcript of {bytes} bytes")), &mut records, bytes);
@@ -274,17 +275,17 @@ pub(super) fn transcripts(bytes: usize) -> Vec<Case> {
     vec![case.get("/urls", page("URLs found", &records, 1, 100, 1, 1))]
 }
 
-/// Bodies and transcripts of so many bytes.
+/// Bodies and transcripts of this size.
 pub(super) fn bodies_and_transcripts(bytes: usize) -> Vec<Case> {
     bodies(bytes).into_iter().chain(transcripts(bytes)).collect()
 }
 
-/// URLs that are held as so many bytes: as rows, as records and as parts of the response.
+/// URLs that have this size as rows, as records and in the response.
 pub(super) fn held(bytes: usize) -> Vec<Case> {
     [bytes / COPIES, bytes / COPIES + 1].into_iter().flat_map(transcripts).collect()
 }
 
-/// Pages of somewhat fewer bytes, and of somewhat more.
+/// Pages slightly below and above this size.
 pub(super) fn large_pages(bytes: usize) -> Vec<Case> {
     let case = |bytes: usize| {
         let (mut records, count) = (Vec::new(), 8);
@@ -297,7 +298,7 @@ pub(super) fn large_pages(bytes: usize) -> Vec<Case> {
     [bytes / 10 * 9, bytes / 10 * 11].map(case).to_vec()
 }
 
-/// Pages that begin after so many records, after one less, and after one more.
+/// Pages that begin after this number of records, one less, and one more.
 pub(super) fn late_pages(offset: usize) -> Vec<Case> {
     let count = offset + 4;
     let url = |number: usize| {
@@ -326,9 +327,9 @@ fn no_url(index: usize) -> (String, String) {
     (format!("urls.{index}"), format!("The urls.{index} field must contain entries for: url."))
 }
 
-/// As many violations as take about so many bytes, and a few less and more. All of them are reported over REST.
+/// Violations of about this size, and slightly fewer and more. REST reports all of them.
 pub(super) fn violations(bytes: usize) -> Vec<Case> {
-    // As a status counts them, which is about what JSON takes.
+    // The size in a status is about the size of the JSON.
     let sizes = (0..).map(no_url).scan(0, |sum, (path, message)| {
         *sum += path.len() + message.len() + 8;
         Some(*sum)
@@ -340,13 +341,13 @@ pub(super) fn violations(bytes: usize) -> Vec<Case> {
             let violations: Vec<_> = (0..count).map(no_url).collect();
             let case = Case::new(format!("{count} violations are all reported"));
             let case = case.post("/urls", json!({"urls": vec![json!({}); count]}), invalid(&violations));
-            // A status names the first ones only.
+            // A status names only the first violations.
             if sizes[count - 1] > MAX_VIOLATION_BYTES { case.only_rest() } else { case }
         })
         .collect()
 }
 
-/// So many violations, of which the first ones are reported and all are counted.
+/// This number of violations. The error reports the first ones, and counts all.
 pub(super) fn many_violations(count: usize) -> Vec<Case> {
     let reported: Vec<_> = (0..count.min(MAX_VIOLATIONS)).map(no_url).collect();
     let mut expected = invalid(&reported);
@@ -355,6 +356,6 @@ pub(super) fn many_violations(count: usize) -> Vec<Case> {
         &format!("(and {} more errors)", count - 1),
         1,
     );
-    let case = Case::new(format!("{count} violations, of which the first are reported"));
+    let case = Case::new(format!("{count} violations, with a report of the first ones"));
     vec![case.post("/urls", json!({"urls": vec![json!({}); count]}), expected).only_rest()]
 }

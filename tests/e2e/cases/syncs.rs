@@ -1,4 +1,4 @@
-//! Syncs of affiliates with a roster, over every layer.
+//! Syncs of affiliates with a full list, over every layer.
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateSync, BatchSyncAffiliatesRequest, SyncAffiliatesRequest, SyncAffiliatesResponse,
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use test_support::{Layer, RestClient, TestService, new_company};
 
-/// What all rows of a company are, in a text. A row that was written has another version.
+/// All rows of a company as text, with their versions.
 async fn rows(service: &TestService, company: i64) -> String {
     let rows = "select coalesce(string_agg(a::text || a.xmin::text, '|' order by id), '') from affiliates a where company_id = $1";
     sqlx::query_scalar(rows).bind(company).fetch_one(&service.pool).await.unwrap()
@@ -31,7 +31,7 @@ async fn names(service: &TestService, company: i64) -> Vec<(i64, String)> {
 
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
 
-/// The request as a message: what is there is in the mask.
+/// The request as a message. The mask has the present fields.
 fn message(body: &Value) -> BatchSyncAffiliatesRequest {
     let items = body["affiliates"].as_array().unwrap();
     BatchSyncAffiliatesRequest {
@@ -53,7 +53,7 @@ fn item(item: &Value) -> AffiliateSync {
     AffiliateSync { affiliate: Some(affiliate), update_mask: Some(FieldMask { paths }) }
 }
 
-/// The data of the response to a sync over a layer. Over REST, its status and envelope are checked.
+/// The data of a sync response over a layer. Over REST, this checks the status and the envelope.
 async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -> Value {
     let over = async |rest: RestClient| {
         let response = rest.post("/affiliates:sync", body.to_string()).await;
@@ -89,7 +89,7 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
     }
 }
 
-/// The parts of results that are given, such as `{"outcome": "created"}`.
+/// Keeps only the given members of results, such as `{"outcome": "created"}`.
 fn expect(results: &Value, expected: &[Value]) {
     let results = results.as_array().unwrap();
     assert_eq!(results.len(), expected.len(), "{results:#?}");
@@ -135,7 +135,7 @@ async fn items_are_created_updated_and_unchanged() {
             (&json!("Bea"), &Value::Null, &Value::Null)
         );
 
-        // Once more, nothing is written.
+        // A repetition writes nothing.
         let before = rows(&service, company).await;
         let data = sync(&service, company, layer, &body).await;
         expect(&data["results"], &vec![json!({"outcome": "unchanged"}); 4]);
@@ -238,7 +238,7 @@ async fn names_change_at_once() {
         let found: Vec<String> = names(&service, company).await.into_iter().map(|(_, name)| name).collect();
         // The new affiliate has the first ID of the sequence.
         assert_eq!(found, ["c", "b", "a", "e", "d"]);
-        // D keeps its name, so C keeps its own, and so does N.
+        // D keeps its name, so C and N keep theirs.
         let body = json!({"affiliates": [
             {"client_affiliate_id": "C", "affiliate_name": "d"},
             {"client_affiliate_id": "N", "affiliate_name": "e"},
@@ -262,7 +262,7 @@ async fn absent_affiliates() {
         let affiliates = json!([{"client_affiliate_id": "A"}, {"client_affiliate_id": "C", "email_one": "nobody"}]);
         let mut body = json!({"affiliates": affiliates, "report_absent": true});
         let data = sync(&service, company, layer, &body).await;
-        // An item that is refused is there, too.
+        // Also includes a refused item.
         assert_eq!((&data["absent"], &data["absent_total"]), (&absent("no", "active"), &json!(1)));
         body["absent_status"] = json!("terminated");
         body["validate_only"] = json!(true);
@@ -276,7 +276,7 @@ async fn absent_affiliates() {
         let data = sync(&service, company, layer, &body).await;
         assert_eq!(data["absent"], absent("no", "terminated"));
         assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(1), &json!(0)));
-        // An item without an identifier may be the absent one.
+        // An item without an identifier may be the missing affiliate.
         body["affiliates"].as_array_mut().unwrap().push(json!({"affiliate_name": "b"}));
         body["absent_status"] = json!("suspended");
         assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("no", "terminated"));
@@ -303,7 +303,7 @@ async fn a_dry_run_returns_the_result_and_writes_nothing() {
         let mut dry = sync(&service, company, layer, &json!({"affiliates": affiliates, "validate_only": true})).await;
         assert_eq!(rows(&service, company).await, before);
         let done = sync(&service, company, layer, &json!({"affiliates": affiliates})).await;
-        // A new affiliate has no ID before.
+        // A new affiliate has no ID yet.
         assert_eq!(dry["results"][2]["affiliate_id"], Value::Null);
         dry["results"][2]["affiliate_id"] = done["results"][2]["affiliate_id"].clone();
         assert_eq!(dry, done);
@@ -341,7 +341,7 @@ async fn bodies_that_are_refused() {
     assert_eq!(rows(&service, company).await, "");
 }
 
-/// The responses to a roster in chunks, each of which has the options.
+/// The responses to a full list in chunks, each with the options.
 async fn stream(
     service: &TestService,
     company: i64,
@@ -391,14 +391,14 @@ async fn a_roster_in_chunks() {
         [(101, true), (102, true)]
     );
 
-    // Once more, nothing is written.
+    // A repetition writes nothing.
     let before = rows(&service, company).await;
     let again = stream(&service, company, chunks).await;
     assert!(again[0].results.iter().chain(&again[3].results).all(|result| result.outcome == 3), "{again:?}");
     assert_eq!(rows(&service, company).await, before);
 }
 
-/// What is asked for in the last message counts: a sender that fails before has asked for nothing.
+/// The options in the last message count, so a sender that fails earlier changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absent_affiliates_need_a_whole_roster() {
     let service = TestService::start().await;
@@ -419,7 +419,7 @@ async fn absent_affiliates_need_a_whole_roster() {
     assert_eq!(changed(vec![without(&[a]), with(&[])]).await, [(102, true)]);
 }
 
-/// What the items of a chunk would have done counts for those of later ones.
+/// A dry run applies the items of earlier chunks to later ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_roster_in_chunks_without_writing() {
     let service = TestService::start().await;
@@ -453,7 +453,7 @@ async fn given_many(service: &TestService, company: i64, count: i64) {
     sqlx::query(insert).bind(company).bind(count).execute(&service.pool).await.unwrap();
 }
 
-/// The reason why a roster is refused, if it is.
+/// The reason of a refused list, if any.
 async fn refusal(service: &TestService, company: i64, layer: Layer, body: &Value) -> Option<String> {
     let rest = match layer {
         Layer::Rest => service.rest(company),
@@ -500,7 +500,7 @@ async fn a_cut_roster_is_refused_as_a_whole() {
                 assert_eq!(rows(&service, company).await, before);
             }
         }
-        // To be told of them needs no limit.
+        // Reporting absent affiliates needs no limit.
         let reported = json!({"affiliates": new(0..3), "report_absent": true, "max_absent": 0});
         assert_eq!(sync(&service, company, layer, &reported).await["absent_total"], 197);
         body["max_absent"] = json!(197);
@@ -508,11 +508,11 @@ async fn a_cut_roster_is_refused_as_a_whole() {
             let data = sync(&service, company, layer, &body).await;
             assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(197), &json!(changed)));
         }
-        // What has the status already does not count.
+        // Affiliates with this status do not count.
         body["max_absent"] = Value::Null;
         assert_eq!(refusal(&service, company, layer, &body).await, None);
     }
-    // Of a stream, the chunks are saved, and no absent affiliate is changed.
+    // A stream saves its chunks, and changes no absent affiliate.
     for validate_only in [true, false] {
         let company = new_company();
         given_many(&service, company, 200).await;

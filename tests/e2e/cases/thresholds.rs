@@ -1,4 +1,4 @@
-//! The thresholds at which an operation changes its way, with cases on both sides. Their results do not depend on the way.
+//! Cases on both sides of each threshold at which an operation changes its strategy. The results do not depend on it.
 
 use std::collections::BTreeMap;
 
@@ -15,38 +15,38 @@ use super::{Case, run_table, sides};
 /// Makes cases for a number of items or bytes.
 type Make = fn(usize) -> Vec<Case>;
 
-/// Cases of one less than the threshold, the same, and one more.
+/// Cases with one item less than the threshold, the threshold, and one more.
 const EACH: &[(usize, Make)] = &[
     // Several statements for one operation.
     (FEW_URLS, sides::urls),
     (MANY_AFFILIATES, sides::creates),
-    // Items and bytes that are processed otherwise when they are many.
+    // Items and bytes with another strategy for large numbers.
     (HEAVY_ITEMS, sides::batches),
     (SAMPLE, sides::batches),
     (SMALL, sides::bodies_and_transcripts),
     (BODY_IN_HEAP, sides::bodies),
     (LARGE_REQUEST, sides::bodies),
-    // Records that are many.
+    // Large numbers of records.
     (PAGE_RECORDS as usize, sides::listed),
     (MESSAGE_RECORDS, sides::listed),
-    // Violations that do not fit into a response.
+    // More violations than fit into a response.
     (MAX_VIOLATIONS, sides::many_violations),
 ];
 
-/// Cases around the threshold, where what is compared with it is not known exactly.
+/// Cases around the threshold, if the compared size is not known exactly.
 const AROUND: &[(usize, Make)] = &[
     (NEAR as usize, sides::late_pages),
     (COPY_PART, sides::copied),
     (LONG_COMPUTATION, sides::held),
     (MESSAGE_BYTES, sides::long_records),
     (PART, sides::large_pages),
-    // Violations that do not fit into one status.
+    // More violations than fit into one status.
     (MAX_VIOLATION_BYTES, sides::violations),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operations_are_the_same_on_both_sides() {
-    // Thresholds of one value have the same cases.
+    // Thresholds with the same value have the same cases.
     let mut cases = BTreeMap::new();
     for (at, make) in EACH {
         cases.extend((at - 1..=at + 1).flat_map(make).map(|case| (case.name.clone(), case)));

@@ -1,4 +1,4 @@
-//! Affiliates that are changed, one or many.
+//! Changes of affiliates, one or many.
 
 use serde_json::{Map, Value, json};
 
@@ -85,7 +85,7 @@ async fn update() {
             r#"{"city":"X"}"#,
             invalid_one("id", "The id field is required."),
         ),
-        Case::new("null is no ID").given_affiliate("C", "N").put(
+        Case::new("null is not an ID").given_affiliate("C", "N").put(
             "/affiliates/<1>",
             r#"{"id":null,"city":"X"}"#,
             invalid_one("id", "The id field is required."),
@@ -221,8 +221,7 @@ async fn batch_update() {
     .await;
 }
 
-/// Several changes of one affiliate in a batch come to what they would as requests of their own, whatever fields they set and
-/// clear.
+/// Several changes of one affiliate in a batch have the same result as separate requests, for all fields that they set or clear.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn repeated_changes() {
     let optional = || FIELDS.iter().filter(|field| !field.required());

@@ -12,7 +12,7 @@ pub(super) fn body(urls: &[&str]) -> Value {
     json!({"urls": urls.iter().map(|url| json!({"url": url})).collect::<Vec<_>>()})
 }
 
-/// A URL that was just added, as it is read.
+/// A new URL in a response.
 pub(super) fn new_url(id: &str, url: &str, domain: &str) -> String {
     let url = json!(url);
     format!(
@@ -67,7 +67,7 @@ async fn adding() {
                 .get("/urls/<1>", found("URL found.", &new_url("<1>", url, domain))),
         );
     }
-    // Longer than an index row can hold, whatever compresses it: no two characters alike for long.
+    // Longer than an index row, even compressed.
     let long = |last: &str, chars: usize| {
         let mut url = String::from("https://example.org/");
         let mut state = 7_u64;
@@ -96,7 +96,7 @@ async fn adding() {
     run_table(cases).await;
 }
 
-/// What normalises to the same URL is the same, and nothing else is.
+/// URLs are equal if they normalise to the same URL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn same_and_different() {
     let same = [

@@ -1,4 +1,4 @@
-//! The vocabularies: the names that every company has, and the company's own.
+//! The vocabularies: default names, and names of the company.
 
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -6,7 +6,7 @@ use test_support::{TestService, new_company};
 
 use super::ask_over_grpc;
 
-/// The response to each layer, which is the same.
+/// The response, which is the same over each layer.
 async fn vocabularies(service: &TestService, company: i64) -> Value {
     let responses = [
         service.rest(company).get("/vocabularies").await.text,
@@ -54,7 +54,7 @@ async fn names_and_ids() {
         entries(7).last(),
         Some(&json!({"id": 1002, "name": "evasion", "infraction_type": "Tax", "own": "yes"}))
     );
-    // Another company has the default names alone.
+    // Another company has only the default names.
     let other = vocabularies(&service, new_company()).await;
     assert!(!other.to_string().contains(r#""own":"yes""#));
 }

@@ -1,4 +1,4 @@
-//! Webhooks, as callers of either layer manage them.
+//! Management of webhooks, over both layers.
 
 use super::{
     Case, Expect,
@@ -81,7 +81,7 @@ async fn webhooks() {
             .call("DELETE", "/webhooks/<1>", None, deleted())
             .get("/webhooks", none())
             .call("DELETE", "/webhooks/<1>", None, webhook_unknown()),
-        given("only what is sent is changed")
+        given("only sent fields change")
             .put("/webhooks/<1>", r#"{"types":["url","case"],"description":"Ours"}"#, described.updated())
             .put("/webhooks/<1>", r#"{"url":"","types":[],"position":null,"status":null}"#, described.updated())
             .put("/webhooks/<1>", r#"{"description":""}"#, Webhook { description: "null", ..described }.updated()),
@@ -93,7 +93,7 @@ async fn webhooks() {
             .sql(CHANGES)
             .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
             .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
-            // Its creation and its move are changes.
+            // The creation and the move are changes.
             .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 4, ..NEW }.updated())
             .post(
                 "/webhooks",
@@ -124,7 +124,7 @@ async fn wrong_webhooks() {
         Case::new("a webhook without a URL")
             .post("/webhooks", "{}", invalid(&[("url", "The url field is required.")]))
             .post("/webhooks", r#"{"url":""}"#, invalid(&[("url", "The url field is required.")])),
-        Case::new("what is no URL").post(
+        Case::new("an invalid URL").post(
             "/webhooks",
             r#"{"url":"x"}"#,
             invalid(&[("url", "The url field must be a valid URL.")]),
@@ -251,7 +251,7 @@ async fn a_webhook_that_exists() {
         "The webhook <1> has this URL and these types. Update it, or rotate its secret.",
     );
     let typed = format!(r#"{{"url":"{URL}","types":["url","case"]}}"#);
-    // It begins after the creation of the first one.
+    // It begins after the creation of the first webhook.
     let other = Webhook { types: r#"["case"]"#, position: 1, ..NEW };
     run_table(vec![
         given("another request for the same webhook").post(

@@ -1,4 +1,4 @@
-//! `GET /cases` by what officers work with: open cases, risk, worker, follow-up, infraction.
+//! `GET /cases` by open cases, risk, worker, follow-up and infraction.
 
 use compliance_api::catalogue::Vocabulary;
 
@@ -96,7 +96,7 @@ fn given(name: String) -> Case {
     case
 }
 
-/// The case of a number from 1, as it is read.
+/// The case with this number, from 1, in a response.
 fn case(number: usize) -> String {
     let worked = &WORKED[number - 1];
     let or_null = |value: &str| if value.is_empty() { "null".to_owned() } else { text(value) };
@@ -122,7 +122,7 @@ fn case(number: usize) -> String {
     ])
 }
 
-/// A query, and the numbers of the cases that it finds.
+/// A query, and the numbers of the matching cases.
 const FOUND: &[(&str, &[usize])] = &[
     ("open=yes", &[5, 2, 1]),
     ("open=no", &[4, 3]),

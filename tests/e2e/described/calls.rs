@@ -1,4 +1,4 @@
-//! Calls of any operation, with messages as bytes.
+//! Calls of any operation with encoded messages.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -9,7 +9,7 @@ use tonic::{Request, Status, client::Grpc, transport::Channel};
 
 use crate::isolation::WATCH;
 
-/// What an operation returned: its messages, and the error that ended them, if any.
+/// The response of an operation: its messages, and its error, if any.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) messages: Vec<Vec<u8>>,

@@ -1,5 +1,4 @@
-//! What the core refuses before it looks at the message: two tokens in one call, of which nobody can say which one counts, and
-//! operations that do not exist.
+//! Calls that the core refuses before it reads the message: two tokens in one call, and unknown operations.
 
 use test_support::{TestService, new_company, reason_of, token};
 use tonic::Code;
@@ -15,7 +14,7 @@ async fn two_tokens_are_refused() {
     let core = Core::connect(service.grpc).await;
     let [one, other] = [new_company(), new_company()].map(|company| format!("Bearer {}", token(company)));
     for (operation, _) in operations(&contract()) {
-        // Each of its reads has a token of its own, in the message.
+        // Each read has its own token in the message.
         if operation == "ReadService/BatchRead" {
             continue;
         }
@@ -30,7 +29,7 @@ async fn two_tokens_are_refused() {
             );
             assert!(answer.messages.is_empty());
         }
-        // One of them alone is accepted.
+        // One token alone is accepted.
         let answer = core.call(&operation, &[&one], Vec::new()).await;
         assert!(answer.error.is_none_or(|status| status.code() != Code::Unauthenticated), "{operation}");
     }
@@ -48,7 +47,7 @@ async fn unknown_operations_are_refused() {
         };
         let known = core.call(operation, &[&token], Vec::new()).await;
         assert_eq!(refused(known), (Code::Unimplemented, "UNKNOWN_PATH".to_owned()), "{operation}");
-        // Without a token nobody learns what there is.
+        // Without a token, callers do not learn which operations exist.
         if operation != "ReadService/NoSuch" {
             let unknown = core.call(operation, &[], Vec::new()).await;
             assert_eq!(refused(unknown), (Code::Unauthenticated, "TOKEN_MISSING".to_owned()), "{operation}");

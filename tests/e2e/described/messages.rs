@@ -20,10 +20,10 @@ pub(crate) fn operations(contract: &DescriptorPool) -> Vec<(String, MethodDescri
     methods.map(|method| (format!("{}/{}", method.parent_service().name(), method.name()), method)).collect()
 }
 
-/// A field within a message, through the messages that hold it.
+/// A field within a message, with the path of messages to it.
 pub(crate) type Path = Vec<FieldDescriptor>;
 
-/// Every field of a message and of the messages within.
+/// Every field of a message and its nested messages.
 pub(crate) fn paths(message: &MessageDescriptor) -> Vec<Path> {
     let mut paths = Vec::new();
     for field in message.fields() {
@@ -42,7 +42,7 @@ pub(crate) fn name(path: &Path) -> String {
     path.iter().map(FieldDescriptor::name).collect::<Vec<_>>().join(".")
 }
 
-/// Sets the field at a path; of a list on the way, in its first element. A list gets the value as its only element.
+/// Sets the field at a path, in the first element of each list. A list gets the value as its only element.
 pub(crate) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     let (field, rest) = path.split_first().unwrap();
     let is_list = field.cardinality() == Cardinality::Repeated;
@@ -63,7 +63,7 @@ pub(crate) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value:
     }
 }
 
-/// What a message holds: names and values.
+/// The names and values in a message.
 pub(crate) fn shown(message: &DynamicMessage) -> String {
     let fields: Vec<String> =
         message.fields().map(|(field, value)| format!("{}: {}", field.name(), shown_value(value))).collect();
@@ -78,7 +78,7 @@ fn shown_value(value: &Value) -> String {
     }
 }
 
-/// Removes the field at a path; the messages on the way are there.
+/// Removes the field at a path of existing messages.
 pub(crate) fn clear(message: &mut DynamicMessage, path: &[FieldDescriptor]) {
     let field = path.last().unwrap();
     let default = match field.kind() {

@@ -1,4 +1,4 @@
-//! Calls that gRPC does not allow, or whose messages cannot be read: the error has a reason, also where a library refuses.
+//! Invalid gRPC calls and unreadable messages: the error has a reason, even if a library refuses the call.
 
 use std::net::SocketAddr;
 
@@ -25,7 +25,7 @@ const REFLECTION: [&str; 2] = [
     "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// What a call returned: the HTTP status, the headers, and the status of the call.
+/// The result of a call: HTTP status, headers and gRPC status.
 type Answer = (u16, HeaderMap, Status);
 
 /// A connection to the core with the token of a company. Clones share it.
@@ -80,7 +80,7 @@ fn assert_refused((_, _, status): &Answer, code: Code, reason: &str, call: &str)
     assert!(!status.message().is_empty(), "{call}");
 }
 
-/// Every path, those of standard services included, and one where nothing is.
+/// Every path, including standard services, and a path without a service.
 fn every_path() -> Vec<String> {
     let contract = contract();
     let own = operations(&contract).into_iter().map(|(operation, _)| format!("compliance.v1.{operation}"));
@@ -88,7 +88,7 @@ fn every_path() -> Vec<String> {
     own.chain(other.map(str::to_owned)).collect()
 }
 
-/// Calls every path with a head that must be refused.
+/// Calls every path with an invalid head.
 async fn refuse_everywhere(
     connection: &Connection,
     change: impl Fn(&mut Request<()>) + Copy,
@@ -144,7 +144,7 @@ async fn heads() {
         let expected = (200, Code::InvalidArgument, "INVALID_FIELDS");
         refuse_everywhere(connection, with("grpc-timeout", timeout), expected, |_| {}).await;
     }
-    // The same calls are taken with a head that is right.
+    // The same calls with a valid head are accepted.
     for (name, value) in [
         ("grpc-timeout", "5S"),
         ("grpc-encoding", "identity"),
@@ -167,7 +167,7 @@ async fn bodies() {
     let (invalid, large) = ((Code::InvalidArgument, "INVALID_FIELDS"), (Code::OutOfRange, "BODY_TOO_LARGE"));
     for (operation, method) in operations(&contract) {
         let path = &format!("compliance.v1.{operation}");
-        // A tag of the wire type 7, which does not exist.
+        // A tag of the unknown wire type 7.
         let malformed = &message(&[0x0f]);
         let mut requests: Vec<(&str, Vec<&[u8]>, (Code, &str))> = vec![
             ("incomplete message", vec![&[0, 0, 0, 0, 9, 1]], invalid),
@@ -192,7 +192,7 @@ async fn bodies() {
             assert_refused(&answer, code, reason, &format!("{path}: {name}"));
         }
     }
-    // After a message that was saved.
+    // After a saved message.
     let answer = connection.send(STREAM, &[&message(&[]), &[1, 0, 0, 0, 0]]).await;
     assert_refused(&answer, invalid.0, invalid.1, "a stream");
 }
@@ -233,7 +233,7 @@ async fn standard_services() {
     }
 }
 
-/// The library refuses to encode them, where the service does not know before.
+/// The library refuses to encode them after the service accepted them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn responses_that_are_too_large() {
     let database = fresh_database().await.options;
@@ -265,6 +265,6 @@ async fn responses_that_are_too_large() {
     ] {
         assert_refused(&answer, Code::OutOfRange, "BODY_TOO_LARGE", name);
     }
-    // A batch of reads is as large as its limit allows, whatever the limit of others is.
+    // Batched reads have their own limit.
     assert_eq!(connection.send(BATCH_READ, &[&message(&[])]).await.2.code(), Code::Ok);
 }

@@ -1,4 +1,4 @@
-//! Every rule of every field, called past the gateway: the core itself refuses what violates it, and names the field.
+//! Every rule of every field, without the gateway: the core refuses each violation, and names the field.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use super::{
     messages::{Path, clear, contract, name, operations, paths, set},
 };
 
-/// Operations whose reads report violations of their own, and which has no rules next to them.
+/// The operation whose reads report their own violations, and that has no rules.
 const WITHOUT_RULES: [&str; 1] = ["ReadService/BatchRead"];
 
-/// One violation: of which field, in which message, and under which paths it may be reported.
+/// One violation: the field, the message, and the possible paths in the error.
 struct Violation {
     rule: String,
     message: DynamicMessage,
@@ -66,7 +66,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             }
         };
         let value = match rule.name() {
-            // An update or a sync leaves out what it does not change, and must not send a blank.
+            // An update or a sync omits unchanged fields, and must not send blank ones.
             "required"
                 if path.len() > 1
                     && ["Update", "Sync"].iter().any(|change| method.name().contains(change))
@@ -75,9 +75,9 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             {
                 text(" ".to_owned())
             }
-            // Fails its item alone, with a code of its own: the table of cases has it.
+            // Fails only its item, with its own code. The table of cases tests it.
             "format" if rules.has_field_by_name("item_codes") && path[0].is_list() => continue,
-            // Not given at all, or, of a list of texts, an empty one.
+            // Missing, or an empty text in a list.
             "required" if field.is_list() && !matches!(field.kind(), Kind::Message(_)) && path.len() > 1 => {
                 Some(Value::List(vec![element()]))
             }
@@ -108,7 +108,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
         match value {
             Some(value) => {
                 if value.as_i64().is_some() && !matches!(field.kind(), Kind::Int64) {
-                    // A number of another type has the same bounds.
+                    // Numbers of other types have the same bounds.
                     let number = value.as_i64().unwrap() as i32;
                     set(&mut message, path, Value::I32(number));
                 } else {
@@ -138,7 +138,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
     violations
 }
 
-/// Every path that an answer reports, in the error or in the results of items.
+/// Every path in a response, from the error or the results of items.
 fn paths_in(method: &MethodDescriptor, answer: &Answer) -> BTreeSet<String> {
     let mut reported = BTreeSet::new();
     if let Some(status) = &answer.error {
@@ -194,7 +194,7 @@ async fn every_rule_is_checked_by_the_core() {
                 }
                 let answer = core.call(&operation, &[&bearer], message.encode_to_vec()).await;
                 let reported = paths_in(&method, &answer);
-                // So many elements may exceed the memory of a request before they are counted.
+                // This number of elements may exceed the memory of a request first.
                 let is_too_large = rule.ends_with("max_items") && answer.error.as_ref().is_some_and(is_too_large);
                 if !is_too_large && !paths.iter().any(|path| reported.contains(path)) {
                     let error = answer.error.map(|status| status.message().to_owned());

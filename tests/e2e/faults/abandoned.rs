@@ -1,4 +1,4 @@
-//! Callers that go away in the middle of a call: their statements are cancelled, and their connections are lent again clean.
+//! Callers that leave during a call: their statements are cancelled, and their connections are clean for the next caller.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -18,12 +18,12 @@ use tonic::Code;
 
 use super::{PATIENCE, until};
 
-/// Statements of the service that run, or whose transaction is open.
+/// Running statements and open transactions of the service.
 const RUNNING: &str = "select count(*) from pg_stat_activity
     where datname = current_database() and application_name = 'affiliate-compliance' and state <> 'idle'
         and query not like '%pg_is_in_recovery%'";
 
-/// A core with a connection of the test's own to its database, and the connection's process.
+/// A core, a connection of the test to its database, and the process of this connection.
 async fn core(connections: u32) -> (TestCore, PgConnection) {
     let database = fresh_database().await;
     let observer = database.options.clone().connect().await.unwrap();
@@ -53,9 +53,9 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
     sqlx::query("lock table affiliates in share row exclusive mode").execute(&mut *locked).await.unwrap();
 
     let callers = join_all((0..4).map(|number| {
-        // A company has a share of the connections only.
+        // A company uses only a part of the connections.
         let mut clients = service.company(new_company());
-        // A batch is a statement of its own; single records share one with those of other callers.
+        // A batch has its own statement. Single records share a statement with other callers.
         let affiliates = vec![input(&format!("Abandoned {number}")), input(&format!("Also abandoned {number}"))];
         let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
         async move { clients.affiliates.batch_create_affiliates(request).await }
@@ -77,7 +77,7 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
     .await;
     println!("4 abandoned statements were cancelled within {took:?}");
 
-    // Other calls find connections although the lock is still held.
+    // Other calls get connections while the lock exists.
     let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap_err();
     assert_eq!(missing.code(), Code::NotFound);
     locked.rollback().await.unwrap();
@@ -101,7 +101,7 @@ async fn abandoned_connections_are_not_lent_before_they_are_clean() {
             let affiliate = AffiliateInput { affiliate_name: Some(name), ..AffiliateInput::default() };
             AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
         };
-        // One statement, and a transaction of several.
+        // A single statement, and a transaction of several.
         let mut updates = vec![rename(first, format!("Lost {round}"))];
         if round % 2 == 1 {
             updates.push(rename(first, format!("Lost again {round}")));
@@ -112,13 +112,13 @@ async fn abandoned_connections_are_not_lent_before_they_are_clean() {
         let abandoned = timeout(Duration::from_millis(50), caller.affiliates.batch_update_affiliates(request));
         assert!(abandoned.await.is_err(), "the lock was not waited for");
         if round % 2 == 1 {
-            // It runs in a task of its own, to its end.
+            // It runs to its end in its own task.
             locked.rollback().await.unwrap();
         }
         let read =
             timeout(PATIENCE, clients.affiliates.get_affiliate(GetAffiliateRequest { id: second, as_of: None })).await;
         assert_eq!(read.expect("the call hangs").unwrap().into_inner().distributor_name(), "Second");
-        // Written within somebody else's transaction, this would be lost.
+        // In an open transaction of another caller, this write would be lost.
         clients.affiliate(&format!("Kept {round}")).await;
     }
     quiet(&mut observer).await;
@@ -134,7 +134,7 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
         let affiliate = AffiliateInput { city: Some(name), ..AffiliateInput::default() };
         AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
     };
-    // The answers are those of callers that leave.
+    // The callers leave, so nobody reads these responses.
     let _ = match number % 5 {
         0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.map(drop),
         1 => {

@@ -1,4 +1,4 @@
-//! Processes of the database are stopped (SIGSTOP): their connections stay open and answer nothing.
+//! Stopped database processes (SIGSTOP): their connections stay open without a response.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use test_support::{RestClient, TestCluster, TestCore, TestDatabase, TestService,
 
 use super::{NOTICED, PATIENCE, ROUNDS, SERVED, create, create_all, hold, service_of_its_own, status, until};
 
-/// Processes that are stopped until this is dropped.
+/// Stops processes until it is dropped.
 struct Stopped(Vec<i32>);
 
 impl Stopped {
@@ -46,7 +46,7 @@ async fn service() -> (TestService, TestCluster, TestDatabase, PgConnection, Res
     (service, cluster, database, observer, rest)
 }
 
-/// The only connection that can be lent hangs: a read is answered all the same, and the connection is replaced.
+/// If the only connection hangs, a read still succeeds, and the connection is replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_backend() {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
@@ -55,7 +55,7 @@ async fn one_backend() {
     let service = TestCore::over(database.options, 3).await;
     let mut clients = service.company(new_company());
     let id = clients.affiliate("Kept").await;
-    // The connection in reserve is the one whose last statement was a check.
+    // The last statement of the reserved connection was a check.
     let sql = "select pid from pg_stat_activity
         where datname = current_database() and application_name = 'affiliate-compliance'
             and query not like '%pg_is_in_recovery%'";
@@ -76,8 +76,8 @@ async fn every_backend() {
     let (_service, _cluster, _database, mut observer, rest) = service().await;
     let stopped = Stopped::new(backends(&mut observer).await);
     assert!(stopped.0.len() > 2, "{:?}", stopped.0);
-    // The server accepts new connections, so the service gets by without the old ones. Reads and writes have their own, as
-    // they wait for locks for different times.
+    // The server accepts new connections, so the service continues without the old ones. Reads and writes have separate
+    // connections, because they wait for locks for different times.
     let mut attempts = 0..;
     let served = until("calls are served on new connections", async || {
         let number = attempts.next().unwrap_or_default();
@@ -136,6 +136,6 @@ async fn the_whole_server() {
     hold("noticed that the server hangs", NOTICED, &noticed);
     hold("served after its return", SERVED, &served);
     let list = rest.get("/affiliates").await.with_status(200);
-    // What was sent to the server before it was stopped may have been executed afterwards.
+    // The server may execute statements that it received before it stopped.
     assert!((40 + ROUNDS..=40 + ROUNDS * 11).contains(&list["data"].as_array().unwrap().len()));
 }

@@ -1,4 +1,4 @@
-//! Processes of the database are killed (SIGKILL) under load.
+//! Killed database processes (SIGKILL) under load.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use test_support::{RestClient, kill_process, new_company};
 
 use super::{NOTICED, ROUNDS, SERVED, create, hold, service_of_its_own, status, until};
 
-/// Creates affiliates until `over`; returns the names that were acknowledged. No answer is anything but 201 or 503.
+/// Creates affiliates until `over`, and returns the acknowledged names. Every status is 201 or 503.
 async fn write(rest: &RestClient, writer: usize, over: &AtomicBool) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
@@ -32,7 +32,7 @@ async fn write(rest: &RestClient, writer: usize, over: &AtomicBool) -> Vec<Strin
     acknowledged
 }
 
-/// Everything that was acknowledged is there, once.
+/// Every acknowledged record exists exactly once.
 async fn check(rest: &RestClient, acknowledged: &[String]) {
     let list = rest.get("/affiliates").await.with_status(200);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -45,7 +45,7 @@ async fn check(rest: &RestClient, acknowledged: &[String]) {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// PostgreSQL restarts all of its processes when one of them is killed.
+/// PostgreSQL restarts all processes after a kill.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_backend() {
     let (service, _cluster, database) = service_of_its_own(true).await;

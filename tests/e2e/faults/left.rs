@@ -1,5 +1,4 @@
-//! Writes whose callers leave, or are refused for their deadline, before their statement begins: nothing of them is written,
-//! on whichever way they came.
+//! Callers that leave, or reach their deadline, before the statement of their write begins: nothing is written.
 
 use std::time::Duration;
 
@@ -15,12 +14,12 @@ use tonic::{Code, Request, Status};
 
 use super::{PATIENCE, until};
 
-/// How long a call gets to come to its wait. If it is too short, the caller leaves earlier, which must not be written either.
+/// Time for a call to begin to wait. If it is too short, the caller leaves earlier, which must not write either.
 const A_WHILE: Duration = Duration::from_millis(300);
 /// The deadline of requests at gateways.
 const GATEWAY: Duration = Duration::from_secs(1);
 
-/// How a write comes, and how its caller leaves.
+/// How a write is sent, and how its caller leaves.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Reset,
@@ -93,7 +92,7 @@ async fn until_a_statement_waits(service: &TestService) {
     .await;
 }
 
-/// The affiliates with a text, once the service runs no statement.
+/// The affiliates with a text, after all statements of the service ended.
 async fn written(service: &TestService, city: &str) -> i64 {
     let active = "select count(*) from pg_stat_activity
         where datname = current_database() and usename <> current_user and state <> 'idle'";
@@ -105,7 +104,7 @@ async fn written(service: &TestService, city: &str) -> i64 {
     sqlx::query_scalar(written).bind(city).fetch_one(&service.pool).await.unwrap()
 }
 
-/// Two batches of the company wait for a lock, and behind them two updates, one of whose callers leaves.
+/// Two batches wait for a lock, and two updates wait for the batches. The caller of one update leaves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_begins_for_callers_that_left() {
     let database = fresh_database().await;
@@ -146,17 +145,17 @@ async fn nothing_begins_for_callers_that_left() {
                     }
                     Way::GrpcDeadline => {
                         let left = update(&leaves, ids[2], "left", Some(A_WHILE)).await;
-                        // The client's transport has the same deadline, and may notice it first.
+                        // The client has the same deadline, and may notice it first.
                         let code = left.unwrap_err().code();
                         assert!(matches!(code, Code::DeadlineExceeded | Code::Cancelled), "{code}");
                     }
                     Way::Rest(layer, Leaves::Disconnects) => {
-                        // On a busy machine it gets 504 before it can leave, which comes to the same.
+                        // On a busy machine, it may get 504 before it leaves, which is equivalent.
                         let _ = timeout(A_WHILE, rest(layer)).await;
                     }
                     Way::Rest(layer, Leaves::Gets504) => rest(layer).await,
                 }
-                // What the client has sent arrives before what others send later.
+                // The bytes of this client arrive before later ones of others.
                 for _ in 0..3 {
                     let get = GetAffiliateRequest { id: ids[2], as_of: None };
                     stays.affiliates.clone().get_affiliate(get).await.unwrap();

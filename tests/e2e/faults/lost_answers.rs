@@ -1,4 +1,4 @@
-//! A connection is cut after a write was committed and before its answer arrives.
+//! Connections that break after a commit and before the response.
 
 use std::{
     collections::BTreeMap,
@@ -24,8 +24,8 @@ async fn service() -> (TestService, Proxy) {
     (service, proxy)
 }
 
-/// Writes of partners are not retried by the service. The partner gets 503, and whatever it does next does not double
-/// anything.
+/// The service does not retry writes of partners. The partner gets 503, and can repeat the write without doubling
+/// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_is_committed_once_though_its_answer_is_lost() {
     let (service, proxy) = service().await;
@@ -74,7 +74,7 @@ async fn no_way_of_a_write_repeats_it() {
     let company = new_company();
     for (layer, rest) in [service.rest(company), service.rest_remote(company)].iter().enumerate() {
         let insert = "insert into affiliates";
-        // A copy is a transaction.
+        // `COPY` runs in a transaction.
         for (count, statement) in [(2, insert), (many - 1, insert), (many, "COMMIT"), (many + 1, "COMMIT")] {
             let name = |number| format!("{layer} {count} {number}");
             let items = (0..count).map(|number| json!({"client_affiliate_id": "C", "affiliate_name": name(number)}));
@@ -132,7 +132,7 @@ async fn an_internal_write_is_retried_and_has_one_effect() {
     assert!(proxy.has_lost_answer());
     assert_eq!(grpc.open(opening.clone()).await, opened.case_id);
 
-    // So are those of many records, all of which are there already when they are written again.
+    // The same holds for many records, which all exist in the second attempt.
     let heavy = core_server::limits::HEAVY_ITEMS;
     let mut expected = 1;
     for count in [heavy, heavy + 1] {
@@ -159,10 +159,10 @@ async fn an_internal_write_is_retried_and_has_one_effect() {
     }
 }
 
-/// Each writer goes on until so many of its writes are acknowledged.
+/// Number of acknowledged writes of each writer.
 const ENOUGH: usize = 10;
 
-/// Every connection is cut again and again while clients write.
+/// Connections break repeatedly while clients write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_connections_lose_no_acknowledged_write() {
     let (service, proxy) = service().await;
@@ -187,7 +187,7 @@ async fn cut_connections_lose_no_acknowledged_write() {
             acknowledged
         }
     }));
-    // After every few writes, however long those take, and in the middle of others.
+    // After every few writes, and in the middle of others.
     let cuts = async {
         for next in (0..).step_by(4) {
             while done.load(Ordering::Relaxed) < next {
@@ -213,8 +213,8 @@ async fn cut_connections_lose_no_acknowledged_write() {
     assert_eq!(acknowledged.iter().filter(|name| !counts.contains_key(*name)).count(), 0);
 }
 
-/// The check's connection is cut, and the new one that it opens then. The service stays ready. A third loss in a row
-/// counts as a database that does not answer.
+/// The connection of the check breaks, and then its new connection. The service stays ready. A third loss in a row
+/// counts as a database that does not respond.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_check_that_is_lost_twice_says_nothing_about_the_database() {
     const CHECK: &str = "_sqlx_migrations";

@@ -1,4 +1,4 @@
-//! Faults of the database and of the way to it: nothing hangs, nothing is answered wrongly, nothing acknowledged is lost.
+//! Faults of the database and its network: nothing hangs, every response is correct, no acknowledged write is lost.
 
 mod abandoned;
 mod frozen;
@@ -13,27 +13,27 @@ use embedded_postgres::ClusterOptions;
 use futures::future::join_all;
 use test_support::{Options, RestClient, RestResponse, TestCluster, TestDatabase, TestService};
 
-/// How long anything may take on a busy machine. What is promised is shorter; see docs/promises/database.md.
+/// Maximum time on a busy machine. docs/promises/database.md promises shorter times.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Rounds in which a promised time is measured.
+/// Number of measurements of a promised time.
 const ROUNDS: usize = 3;
-/// What is promised of an outage and of its end.
+/// The promised times for an outage and its end.
 const NOTICED: Duration = Duration::from_secs(1);
 const SERVED: Duration = Duration::from_secs(2);
-/// How many times as long the fastest round may take as is promised: other tests use the processors.
+/// The fastest round may take this multiple of the promised time, since other tests use the processors.
 const SLACK: u32 = 3;
 
-/// Holds what docs/promises/database.md promises against what was measured.
+/// Compares measured times with the promise in docs/promises/database.md.
 fn hold(what: &str, promised: Duration, measured: &[Duration]) {
     println!("{what}: {measured:?}");
     let fastest = measured.iter().min().expect("it was measured");
     assert!(*fastest < promised * SLACK, "{what}: {measured:?}, and {promised:?} are promised");
 }
 
-/// A service over a database server of its own, whose processes the test may stop and kill.
+/// A service over its own database server, whose processes the test may stop and kill.
 async fn service_of_its_own(supervise: bool) -> (TestService, TestCluster, TestDatabase) {
     let mut options = ClusterOptions { supervise, ..ClusterOptions::temporary() };
-    // What is acknowledged survives the death of the server.
+    // Acknowledged writes survive a killed server.
     options.durable = true;
     let cluster = TestCluster::start(options).await;
     let database = TestDatabase::create(&cluster.endpoint, "faults").await;

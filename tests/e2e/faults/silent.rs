@@ -1,4 +1,4 @@
-//! The way to the database goes silent: packets are lost and no connection is closed.
+//! A silent network: packets to the database are lost, and no connection closes.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ async fn a_silent_database_is_refused_at_once() {
         let early = tokio::spawn({
             let rest = rest.clone();
             proxy.silence(false);
-            // Sent before anybody knows; answered all the same, and not at the deadline.
+            // Sent before the service notices the fault. They succeed before their deadline.
             async move {
                 let start = Instant::now();
                 (create(&rest, "Early").await.status, rest.get("/urls").await.status, start.elapsed())
@@ -48,7 +48,7 @@ async fn a_silent_database_is_refused_at_once() {
         }
         times.sort_unstable();
         println!("two calls were refused in {times:?}");
-        // A call that is sent takes more than a second to be refused. A busy machine delays some of the others as well.
+        // The service needs more than a second to refuse a sent call. A busy machine delays some other calls.
         assert!(times[times.len() / 2] < Duration::from_secs(2), "{times:?}");
         let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
         println!("what was sent before was answered after {took:?}");
@@ -67,7 +67,7 @@ async fn a_silent_database_is_refused_at_once() {
     assert_eq!(list["data"].as_array().unwrap().len(), 40 + ROUNDS);
 }
 
-/// All connections go silent for good, and new ones reach a server that has everything that was committed.
+/// All connections go silent for ever. New ones reach a server with all committed writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_without_a_reset() {
     let (_service, proxy, rest) = service().await;
@@ -75,7 +75,7 @@ async fn a_failover_without_a_reset() {
     served_again(&rest, 20).await;
 }
 
-/// The same while the database is being checked, and another call has just been answered: that says nothing about the
+/// The same during a check of the database, just after another response. It says nothing about the
 /// connections after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_just_after_an_answer() {
@@ -102,7 +102,7 @@ async fn a_failover_just_after_an_answer() {
     served_again(&rest, acknowledged).await;
 }
 
-/// Makes calls until 20 more are acknowledged: each is answered, and what was acknowledged is there.
+/// Makes calls until 20 more succeed. Every call gets a response, and acknowledged writes exist.
 async fn served_again(rest: &RestClient, before: usize) {
     let start = Instant::now();
     let mut acknowledged = before;

@@ -1,8 +1,6 @@
-//! Who may do what: every operation of every service × {no token, forged, expired, wrong audience}, and that no company
-//! notices another one (`twins`).
+//! Permissions: every operation × {no token, forged, expired, wrong audience}, and no company notices another one (`twins`).
 //!
-//! The operations are read from the descriptor set, and the routes from the OpenAPI document: a new one without a case
-//! here fails the suite.
+//! The operations come from the descriptor set, and the routes from the OpenAPI document. A new one without a case fails.
 
 mod repeats;
 mod routes;
@@ -37,7 +35,7 @@ pub(crate) fn operations() -> BTreeSet<String> {
     names.collect()
 }
 
-/// The tables with rows of companies.
+/// Tables with rows of companies.
 async fn tables(pool: &PgPool) -> Vec<String> {
     let tables: Vec<String> = sqlx::query_scalar(
         "select table_name::text from information_schema.columns
@@ -51,7 +49,7 @@ async fn tables(pool: &PgPool) -> Vec<String> {
     tables
 }
 
-/// Every row of a company in every table, one a line, without when it was changed.
+/// Every row of a company in every table, one per line, without timestamps of changes.
 async fn rows_of(pool: &PgPool, company: i64) -> String {
     let mut lines = String::new();
     for table in tables(pool).await {

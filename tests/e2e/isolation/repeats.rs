@@ -1,5 +1,6 @@
-//! Every operation and route can be sent again after a lost response: twice leaves the records of a company as once does. Clients,
-//! proxies (`deploy/nginx`, `deploy/haproxy`) and the guide rely on it for all of them.
+//! Repeating any operation or route after a lost response is safe: the records of the company are the same as after one request.
+//!
+//! Clients, proxies (`deploy/nginx`, `deploy/haproxy`) and the guide rely on this.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::{
     twins::{Side, Step, forget_all, normalized, perform, steps},
 };
 
-/// Operations whose repetition leaves a trace, and why it does no harm.
+/// Operations whose repetition has an effect, and why it is harmless.
 const TRACES: [(&str, &str); 3] = [
     ("/test", "another message of the type `test` arrives, and the audit has both"),
     ("testwebhook", "the same"),
@@ -20,7 +21,7 @@ const TRACES: [(&str, &str); 3] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repeated_request_leaves_what_one_leaves() {
     let service = TestService::start().await;
-    // What is new gets IDs with as many digits.
+    // New records get IDs with the same number of digits.
     let sequences = "select setval(oid::regclass, 103500) from pg_class
         where relkind = 'S' and relnamespace = 'public'::regnamespace";
     sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
@@ -29,7 +30,7 @@ async fn a_repeated_request_leaves_what_one_leaves() {
         let name = step.name();
         let once = state_after(&service, step, 1).await;
         let twice = state_after(&service, step, 2).await;
-        // A review has the date of the last request, so the second may record a change of that date.
+        // A review has the date of the last request, so the second one may record a changed date.
         let is_review = ["reviewurl", "patch /urls/"].iter().any(|review| name.to_lowercase().contains(review));
         let [once, twice] = [once, twice].map(|state| if is_review { without_changes(&state) } else { state });
         let leaves_trace = TRACES.iter().any(|(operation, _)| name.to_lowercase().contains(operation));
@@ -41,7 +42,7 @@ async fn a_repeated_request_leaves_what_one_leaves() {
     assert!(different.is_empty(), "these are not safe to repeat: {different:#?}");
 }
 
-/// The rows of a company that has done a step so many times.
+/// The rows of a company after this number of repetitions of a step.
 async fn state_after(service: &TestService, step: Step, times: usize) -> String {
     forget_all(&service.pool).await;
     let company = 1_000_000 + test_support::new_company();

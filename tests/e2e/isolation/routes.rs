@@ -1,4 +1,4 @@
-//! The routes of REST: each needs a token.
+//! Every REST route needs a token.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ pub(crate) fn filled(text: &str, ids: [&str; 4]) -> String {
     ["<a>", "<s>", "<u>", "<c>"].into_iter().zip(ids).fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
 }
 
-/// Every route is documented where it is declared, and the document says which need a token.
+/// Every route is documented at its declaration, and the document says which routes need a token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_has_a_case() {
     let cases = ROUTES.iter().map(|(method, path, _)| {
@@ -110,7 +110,7 @@ async fn every_route_needs_a_token() {
     }
 }
 
-/// The scopes that the document names are the ones that are needed, and 403 comes before anything about the request.
+/// Each route needs exactly the documented scope, and 403 comes before any check of the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn routes_need_the_scopes_that_are_documented() {
     let service = TestService::start().await;
@@ -126,7 +126,7 @@ async fn routes_need_the_scopes_that_are_documented() {
                     continue;
                 }
                 let rest = RestClient::new(address, Some(token_with_scope(company, others, 60)));
-                // A body that is not valid, since a valid one would change something.
+                // An invalid body, since a valid one would change something.
                 let answer =
                     RestResponse::of(rest.request(method, &path).body(if *method == "GET" { "" } else { "?" })).await;
                 assert_eq!(answer.status == 403, scope.is_some(), "{method} {path} with {others:?}: {}", answer.text);

@@ -1,4 +1,4 @@
-//! On Citus, every operation uses the shards of its company only, which are on one node.
+//! On Citus, every operation uses only the shards of its company, on one node.
 
 use test_support::{Options, TestService, connect_to_citus, new_company, token};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::citus::counted;
 
-/// Operations that use no shard. A case is not closed with a status of the company's own.
+/// Operations that use no shard.
 const WITHOUT_RECORDS: [&str; 2] = ["AccessService/CheckAccess", "MonitoringService/CloseCase"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -19,7 +19,7 @@ async fn every_operation_uses_one_shard() {
     let service = TestService::with(Options { coordinator_only: true, ..Options::default() }).await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
     let mut wrong = Vec::new();
-    // The positions of all watched companies are read by one statement.
+    // One statement reads the positions of all watched companies.
     for (operation, call) in calls().into_iter().filter(|(operation, _)| *operation != WATCH) {
         let company = new_company();
         Side::Left.fill(&service.pool, company).await;

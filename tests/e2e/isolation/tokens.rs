@@ -1,4 +1,4 @@
-//! Every operation of gRPC refuses a caller without a valid token.
+//! Every gRPC operation refuses callers without a valid token.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tonic_prost::ProstCodec;
 use super::operations;
 use crate::batch_read::{Batch, affiliate, case, url};
 
-/// The operation that has a token for each read, and none for itself.
+/// The operation with a token for each read instead of the call.
 const BATCH_READ: &str = "ReadService/BatchRead";
 
-/// The operation whose response has no end.
+/// The operation with an endless response.
 pub(crate) const WATCH: &str = "ChangeService/WatchChanges";
 
 /// Calls an operation with an empty message and ignores its response. A batch holds reads of every kind, which must fail
@@ -58,7 +58,7 @@ async fn every_operation_needs_a_token() {
                 "{operation} with {name}"
             );
         }
-        // The token was refused, not the call.
+        // The error is about the token of the read, not the call.
         if let Err(status) = call(&channel, &operation, Some(&token(company))).await {
             assert_ne!(status.code(), Code::Unauthenticated, "{operation}: {status:?}");
         }

@@ -1,4 +1,4 @@
-//! One call of each operation, by a company whose identifiers another company has too.
+//! One call of each operation, by a company that has the same identifiers as another one.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateSync, AffiliateUpdate,
@@ -25,12 +25,12 @@ use tonic::Status;
 use super::twins::{AFFILIATE, CASE, INCIDENT, OTHER_URL, Side, UPLINE, URL, WEBHOOK};
 use crate::batch_read::{self, Batch};
 
-/// A company whose operations are called.
+/// The company that makes the calls.
 pub(crate) struct Twin {
     pub(crate) grpc: GrpcClients,
     pub(crate) token: String,
     pub(crate) side: Side,
-    /// The messages that were sent.
+    /// The sent messages.
     pub(crate) requests: Vec<Vec<u8>>,
 }
 
@@ -53,7 +53,7 @@ macro_rules! calls {
     };
     (@request chunks $request:ident) => { futures::stream::iter([$request]) };
     (@request $kind:ident $request:ident) => { $request };
-    // Up to the last change: it has no end.
+    // Up to the last change, since it has no end.
     (@watch $response:tt) => {{
         let (mut messages, mut text) = ($response, String::new());
         loop {
@@ -310,7 +310,7 @@ fn synced(client_id: &str, city: &str) -> AffiliateSync {
     AffiliateSync { affiliate: Some(affiliate), update_mask: None }
 }
 
-/// One that both companies have, one whose name only the other has, and one whose name both have.
+/// An affiliate of both companies, one with a name of the other company, and one with a name of both.
 fn roster(side: Side) -> Vec<AffiliateSync> {
     let new = |client_id, name: &str| AffiliateSync { affiliate: Some(affiliate(client_id, name)), update_mask: None };
     vec![synced("A", "Elsewhere"), new("C", &format!("{} upline", side.other())), new("D", "Same")]
@@ -329,7 +329,7 @@ fn renamed(id: i64, name: &str) -> AffiliateUpdate {
     AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
 }
 
-/// A URL that both companies have, and one that only the other has.
+/// A URL of both companies, and a URL of the other company.
 fn observations(side: Side) -> Vec<UrlObservation> {
     let observation = UrlObservation {
         client_affiliate_id: text("A"),
@@ -385,7 +385,7 @@ fn opening(request_id: &str) -> OpenCaseRequest {
     }
 }
 
-/// The same by IDs.
+/// The same infractions by IDs.
 fn opening_by_ids(request_id: &str) -> OpenCaseRequest {
     OpenCaseRequest {
         case: Some(CaseInput { affiliate_id: Some(AFFILIATE), ..CaseInput::default() }),

@@ -1,10 +1,9 @@
-//! No company notices another one: each operation and route responds, and leaves the rows of its company, exactly as it does
-//! for a company that is alone in its database.
+//! No company notices another one: responses and rows are the same as for a company that is alone in its database.
 //!
-//! Once the two companies have the same identifiers throughout: a statement that forgets the company somewhere finds two
-//! records, or the wrong one. IDs, names, URLs and request IDs are the same in both; what they stand for is not. The names
-//! of the vocabulary and the identifiers of the affiliates are swapped, and every other text names its company. Once the
-//! company has no records, so that each identifier is that of the other one, and has to be like one that nobody has.
+//! In one run, both companies have the same identifiers, so a statement without the company finds two records or the wrong one. IDs,
+//! names, URLs and request IDs are the same, but they identify different records. Vocabulary names and affiliate identifiers are
+//! swapped, and every other text names its company. In another run, the company has no records, so every identifier belongs to the
+//! other company and must look unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +20,7 @@ use super::{
 };
 use crate::described::messages::{Path, contract, name, operations as described, paths, shown};
 
-/// Texts that name a record.
+/// Text fields that identify a record.
 const NAMING_TEXTS: [&str; 9] = [
     "affiliate_name",
     "case_status",
@@ -66,7 +65,7 @@ impl Side {
         }
     }
 
-    /// Writes the company's records.
+    /// Writes the records of the company.
     pub(super) async fn fill(self, pool: &PgPool, company: i64) {
         let (name, other) = (self.name(), self.other());
         let [first, second] = if self == Self::Left { ["A", "B"] } else { ["B", "A"] };
@@ -110,7 +109,7 @@ async fn every_operation_has_a_call() {
     assert_eq!(called, operations());
 }
 
-/// What a company does: a call over gRPC, or of a route in one process or two.
+/// A step of a company: a gRPC call, or a route in one process or two.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Grpc(&'static str, Call),
@@ -140,7 +139,7 @@ type Requests = BTreeMap<&'static str, Vec<Vec<u8>>>;
 async fn no_company_notices_another() {
     let (alone, together) = (TestService::start().await, TestService::start().await);
     for service in [&alone, &together] {
-        // What is new gets IDs that no record above has, all in one bucket of the counts.
+        // New records get other IDs than the records above, all in one bucket of the counts.
         let sequences = "select setval(oid::regclass, 103500) from pg_class
             where relkind = 'S' and relnamespace = 'public'::regnamespace";
         sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
@@ -161,14 +160,15 @@ async fn no_company_notices_another() {
         }
     }
     assert!(noticed.is_empty(), "with these, a company notices another one: {noticed:#?}");
-    // Lists, single records, records in bulk and exports, by either company.
+    // Lists, single records, batches and exports, by both companies.
     assert!(with_own_texts >= 2 * 30, "{with_own_texts} responses show a text of their company");
     let unnamed = unnamed(&requests);
     assert!(unnamed.is_empty(), "no call names a record with {unnamed:#?}");
 }
 
-/// Has a company of a side, with records of its own or none, do a step, next to the other side or without it: the response, and the
-/// rows of the company afterwards, without what differs by chance. The other company's rows must not change.
+/// Runs a step of a company, with or without records and with or without the other company.
+///
+/// Returns the response and the rows of the company, without random parts. The rows of the other company must not change.
 async fn outcome(
     service: &TestService,
     (side, has_records): (Side, bool),
@@ -176,7 +176,7 @@ async fn outcome(
     step: Step,
     requests: &mut Requests,
 ) -> (String, String) {
-    // Far from other numbers that occur. A statement without an order may find the lower one first.
+    // Far from other numbers. A statement without an order may find the lower one first.
     let mut companies = [new_company(), new_company()].map(|company| 1_000_000 + company);
     let twin = if side == Side::Left { Side::Right } else { Side::Left };
     if side == Side::Right {
@@ -221,7 +221,7 @@ pub(super) async fn perform(
             let rest = if remote { service.rest_remote(company) } else { service.rest(company) };
             let ids = [AFFILIATE, UPLINE, URL, CASE].map(|id| id.to_string());
             let filled = |text: &str| filled(text, ids.each_ref().map(String::as_str));
-            // Otherwise it is drawn at random.
+            // The default is random.
             let request = rest.request(method, &filled(path)).header("x-request-id", "twin");
             let response = RestResponse::of(request.body(filled(body))).await;
             format!("{} {}", response.status, response.text)
@@ -229,7 +229,7 @@ pub(super) async fn perform(
     }
 }
 
-/// The fields that name a record, and that no request has: a call must try them with the other company's record.
+/// Fields that identify a record but are in no request. A call must use each with a record of the other company.
 fn unnamed(requests: &Requests) -> Vec<String> {
     let mut unnamed = Vec::new();
     for (operation, method) in described(&contract()) {
@@ -246,7 +246,7 @@ fn unnamed(requests: &Requests) -> Vec<String> {
         let sent = sent.into_iter().map(|bytes| shown(&DynamicMessage::decode(method.input(), &bytes[..]).unwrap()));
         let sent: String = sent.collect();
         let missing = paths(&method.input()).into_iter().filter(names_a_record).filter(|path| {
-            // A name within a message that holds it is enough: a message of this kind is in the request.
+            // A name within a nested message counts if the request has this kind of message.
             !path.iter().all(|field| sent.contains(&format!("{}: ", field.name())))
         });
         unnamed.extend(missing.map(|path| format!("{operation} {}", name(&path))));
@@ -260,15 +260,16 @@ pub(super) async fn forget_all(pool: &PgPool) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
-/// A text with `#` in place of every number that may differ from run to run: all but digits, the IDs above, result codes and
-/// statuses. Its lines are sorted.
+/// Sorts the lines of a text, and replaces every number that may differ between runs with `#`.
+///
+/// Single digits, the IDs above, result codes and statuses stay.
 pub(super) fn normalized(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(|line| without_numbers(&without_chance(line))).collect();
     lines.sort();
     lines.join("\n")
 }
 
-/// A line without the secrets of webhooks, which are drawn at random, and without durations.
+/// A line without random webhook secrets and durations.
 fn without_chance(line: &str) -> String {
     let without = |line: &str, before: &str, other: &str| {
         let is_chance = |character: char| character.is_ascii_alphanumeric() || other.contains(character);
@@ -290,7 +291,7 @@ fn without_numbers(line: &str) -> String {
         // IDs above, result codes, statuses.
         let is_known = [["5000", "7999"], ["1000", "1099"], ["200", "599"]].into_iter().any(is_known);
         rest = &rest[digits..];
-        // A part of a second can look like one of them.
+        // A fraction of a second can look like such a number.
         let is_fraction = kept.ends_with('.') && rest.starts_with('+');
         kept.push_str(if !is_fraction && (number.len() == 1 || is_known) { number } else { "#" });
     }

@@ -1,6 +1,6 @@
-//! A made world: companies with affiliates, URLs and cases; in the database, and as the records that are read.
+//! Random companies with affiliates, URLs and cases, in the database and as expected records.
 //!
-//! What a query looks at is made so that it collides: few days, fewer times of day and those at the edges of a day,
+//! The values collide often: few days, fewer times of day, edges of a day,
 //! many nulls, IDs with gaps over many buckets.
 
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(super) struct World {
     pub(super) companies: Vec<Company>,
 }
 
-/// A company; its records are in the order of their IDs.
+/// A company with records in the order of their IDs.
 pub(super) struct Company {
     pub(super) number: i64,
     pub(super) affiliates: Vec<i64>,
@@ -33,7 +33,7 @@ pub(super) struct Company {
     pub(super) cases: Vec<Case>,
 }
 
-/// What it is sorted by, the columns as they are written, and the whole record as it is read.
+/// The sort keys, the columns to write, and the expected record.
 pub(super) struct Url {
     pub(super) id: i64,
     pub(super) discovery: i64,
@@ -50,7 +50,7 @@ pub(super) struct Case {
     pub(super) json: String,
 }
 
-/// A moment as it is read.
+/// A timestamp in a response.
 pub(super) fn moment(seconds: i64) -> String {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     OffsetDateTime::from_unix_timestamp(seconds).unwrap().format(format).unwrap()
@@ -64,7 +64,7 @@ fn sql_moment(seconds: Option<i64>) -> Value {
     seconds.map_or(Value::Null, |seconds| json!(format!("{}Z", moment(seconds))))
 }
 
-/// 1 November 2023 and the days after it, rarely the ends of time, and the edges of the day more often than its middle.
+/// A time from 1 November 2023 on: often at the edge of a day, rarely at the ends of time.
 pub(super) fn random_moment(dice: &mut Dice) -> i64 {
     const FIRST: i64 = 1_698_796_800;
     let day = if dice.once_in(100) {
@@ -107,7 +107,7 @@ impl Company {
         company
     }
 
-    /// Puts infractions on one URL in three, and into its record.
+    /// Adds infractions to one URL in three, and to its expected record.
     async fn add_infractions(&mut self, dice: &mut Dice, pool: &PgPool) {
         for url in &mut self.urls {
             if !dice.once_in(3) {
@@ -115,7 +115,7 @@ impl Company {
             }
             let mut expected_rows = Vec::new();
             for kind in 0..=dice.below(3) {
-                // Of one URL no two have the same type and name.
+                // The infractions of a URL have different types and names.
                 let kind = (kind > 0).then_some(kind);
                 let (name, date) = (dice.unless(2, |dice| 1 + dice.below(21)), random_moment(dice));
                 insert_infraction(pool, self.number, url.id, kind, name, date).await;
@@ -131,7 +131,7 @@ impl Company {
         }
     }
 
-    /// Attaches content to most cases.
+    /// Adds incidents to most cases.
     async fn add_incidents(&mut self, dice: &mut Dice, pool: &PgPool) {
         for case in &mut self.cases {
             if dice.once_in(3) {
@@ -188,7 +188,7 @@ fn name(place: usize) -> String {
     format!("Affiliate {}", place + 1)
 }
 
-/// The next ID: mostly near the last one, sometimes buckets away.
+/// The next ID: mostly near the last one, sometimes several buckets away.
 fn next_id(dice: &mut Dice, last: i64) -> i64 {
     last + if dice.once_in(150) { 30_000 } else { 1 + dice.below(40) as i64 }
 }

@@ -1,4 +1,4 @@
-//! The lists against a model: random records, random queries, and a page that is computed here as well.
+//! Compares lists with a model: random records, random queries, and pages that the test also computes.
 
 mod data;
 mod dice;
@@ -17,7 +17,7 @@ use test_support::{Layer, TestService};
 const QUERIES: usize = 10_800;
 const AT_ONCE: usize = 16;
 
-/// Any seed will do; a failure prints its seed.
+/// Any seed works. A failure prints its seed.
 fn seed() -> u64 {
     let given = std::env::var("COMPLIANCE_MODEL_SEED").ok();
     given.map_or(20_240_229, |seed| seed.parse().unwrap())
@@ -44,10 +44,10 @@ async fn random_queries() {
         let expected = query.expected(&world);
         queries.push((query, expected));
     }
-    // Most of them find something, or there would be nothing to compare.
+    // Most queries must find something, or the comparison is empty.
     let finding = queries.iter().filter(|(_, expected)| expected.contains(r#""id":"#)).count();
     assert!(finding > QUERIES / 4, "only {finding} of {QUERIES} queries find a URL");
-    // Pages that begin far from the first record are read in another way.
+    // Late pages use another strategy.
     let near = core_server::limits::NEAR as usize;
     let far = queries.iter().filter(|(query, expected)| query.offset() > near && expected.contains(r#""id":"#)).count();
     assert!(far > QUERIES / 50 && far < finding / 2, "{far} of {finding} queries find URLs far from the first");
@@ -77,7 +77,7 @@ async fn random_queries() {
     );
 }
 
-/// Where two documents begin to differ.
+/// The first difference of two documents.
 fn difference(query: &Query, expected: &str, got: &str) -> String {
     let at = expected.bytes().zip(got.bytes()).take_while(|(expected, got)| expected == got).count();
     let part = |text: &str| {

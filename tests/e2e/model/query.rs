@@ -1,4 +1,4 @@
-//! A query: as a path, and as the model answers it.
+//! A query as a path, and its result in the model.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use super::{
     data::{Case, Company, DAY, Url, World, moment, random_moment},
 };
 
-/// Makes a value that a query asks for.
+/// Makes a value for a query.
 type Draw = fn(&mut Dice) -> Value;
 
 /// The filters on one column: the list, the column, which the parameter is named for, and its values. Of a name by its ID
@@ -54,7 +54,7 @@ impl Query {
         let records = &world.companies[company];
         let sorts: &[Sort] =
             if of_urls { &[Sort::Id, Sort::Date, Sort::Review, Sort::Seen] } else { &[Sort::Id, Sort::Date] };
-        // Rarely one of another company.
+        // Rarely an ID of another company.
         let affiliates = &world.companies[if dice.once_in(10) { 0 } else { company }].affiliates;
         let mut query = Self {
             company,
@@ -83,7 +83,7 @@ impl Query {
         (self.page - 1) * self.per_page
     }
 
-    /// The path; what is the default is sometimes said and sometimes not.
+    /// The path, sometimes with default values.
     fn written(&self, dice: &mut Dice) -> String {
         let (path, date, sort) =
             if self.of_urls { ("/urls", "discovery", "discovery_dt") } else { ("/cases", "created", "created_dt") };
@@ -116,7 +116,7 @@ impl Query {
         format!("{path}?{}", parameters.join("&"))
     }
 
-    /// The records that match, in order, as they are read.
+    /// The matching records, in order, as expected in the response.
     fn matching<'w>(&self, world: &'w World) -> Vec<&'w str> {
         let company = &world.companies[self.company];
         if self.of_urls {
@@ -153,7 +153,7 @@ impl Query {
         self.after.is_none_or(|day| moment >= day) && self.before.is_none_or(|day| moment < day + DAY)
     }
 
-    /// Nulls last both ways; ties by ID the same way.
+    /// Nulls come last in both directions. Ties are sorted by ID in the same direction.
     fn order(&self, one: (Option<i64>, i64), other: (Option<i64>, i64)) -> Ordering {
         let directed = |ordering: Ordering| if self.ascending { ordering } else { ordering.reverse() };
         match (one.0, other.0) {
@@ -164,7 +164,7 @@ impl Query {
         }
     }
 
-    /// The whole answer.
+    /// The expected response.
     pub(super) fn expected(&self, world: &World) -> String {
         let matching = self.matching(world);
         let (total, per_page, page) = (matching.len(), self.per_page, self.page);
@@ -188,7 +188,7 @@ fn random_filters(dice: &mut Dice, path: &str) -> Vec<(&'static str, Value)> {
     filters
 }
 
-/// The day of a record, or the day before or after it, or any.
+/// The day of a record, the day before or after it, or any day.
 fn random_day(dice: &mut Dice, company: &Company, of_urls: bool) -> i64 {
     let moment = if of_urls && !company.urls.is_empty() {
         dice.pick(&company.urls).discovery

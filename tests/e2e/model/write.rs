@@ -1,6 +1,6 @@
-//! Records on their way into the database.
+//! Writes random records into the database.
 //!
-//! Nothing is written once only: records are inserted as something else and changed, and others are inserted and
+//! Every record is inserted with other values and then changed, and other records are inserted and
 //! deleted, so that counts that only ever grow would be wrong.
 
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: 
                 }
             }
         }
-        // Beyond all that stay, and far before them.
+        // After all lasting records, and far before them.
         let mut gone: Vec<Value> = chunk.iter().step_by(7).copied().cloned().collect();
         for row in &mut gone {
             let id = row["id"].as_i64().unwrap();

@@ -1,4 +1,4 @@
-//! What a version returns: lists, single records, changes, audit, and records of the past.
+//! The responses of a version: lists, single records, changes, audit, and past records.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const LISTS: [&str; 18] = [
 ];
 
 impl Answers {
-    /// Asks for everything, and for single records also at each of the instants.
+    /// Requests everything, and single records also at each instant.
     pub(super) async fn record(service: &TestService, instants: &[String]) -> Self {
         let mut answers = BTreeMap::new();
         for company in COMPANIES {

@@ -29,18 +29,18 @@ pub(super) fn versions() -> Vec<String> {
     versions
 }
 
-/// What the version returned.
+/// The responses of the version.
 pub(super) fn answers(version: &str) -> Answers {
     Answers(serde_json::from_slice(&fs::read(file(version, "json")).unwrap()).unwrap())
 }
 
-/// Loads a dump into a new database, as if that were the dumped one.
+/// Loads a dump into a new database with the identity of the old one.
 pub(super) async fn load(version: &str) -> TestDatabase {
     let database = fresh_database().await;
     let dump = fs::read_to_string(file(version, "sql")).unwrap();
     // `psql` reads these lines, not the server.
     let statements: Vec<&str> = dump.lines().filter(|line| !line.starts_with('\\')).collect();
-    // Otherwise it would be taken for one that was restored, as it is.
+    // Otherwise the service would notice a restore.
     let same = "do $$ begin
         if to_regclass('public.database_identity') is not null then
             update public.database_identity set identity = public.current_identity();
@@ -55,7 +55,7 @@ pub(super) async fn load(version: &str) -> TestDatabase {
     database
 }
 
-/// Stores a dump of a database as that of a version.
+/// Stores a dump of a database for a version.
 pub(super) async fn write(version: &str, database: &TestDatabase, answers: &Answers) {
     let programs = Installation::find(None).await.unwrap();
     let mut dump = Command::new(programs.program("pg_dump"));

@@ -1,4 +1,4 @@
-//! Records of every kind, and changes of every kind.
+//! Creates and changes records of every kind.
 
 use compliance_api::{
     catalogue::Vocabulary,
@@ -48,7 +48,7 @@ pub(super) async fn fill(service: &TestService) -> Vec<String> {
     instants
 }
 
-/// The second after the changes so far, once it has ended, so that no later change is in it.
+/// The current second, after it ended, so that no later change is in it.
 async fn next_second(pool: &PgPool) -> String {
     let second =
         "select to_char((clock_timestamp() + interval '1 s') at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
@@ -57,7 +57,7 @@ async fn next_second(pool: &PgPool) -> String {
     begun
 }
 
-/// Rows as other programs write them.
+/// Writes rows as other programs do.
 async fn by_hand(pool: &PgPool) {
     let statements = "
         insert into affiliates (company_id, client_affiliate_id, affiliate_name, start_date, notes)

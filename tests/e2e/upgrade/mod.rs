@@ -1,4 +1,4 @@
-//! Databases of released versions are upgraded: everything that they returned is still returned, and new writes work.
+//! Upgrades of released versions: all old responses stay the same, and new writes work.
 
 mod answers;
 mod dump;
@@ -15,7 +15,7 @@ use self::answers::Answers;
 /// The companies of a dump. The second one has fewer records.
 const COMPANIES: [i64; 2] = [101, 102];
 
-/// Checks the dumps of `released/`. With `COMPLIANCE_RELEASE=0.2.0` it first adds that of this version.
+/// Checks the dumps of `released/`. With `COMPLIANCE_RELEASE=0.2.0`, it first adds a dump of this version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_each_release_is_upgraded() {
     if let Ok(version) = std::env::var("COMPLIANCE_RELEASE") {
@@ -28,7 +28,7 @@ async fn a_database_of_each_release_is_upgraded() {
     }
 }
 
-/// Fills a database through this version, and stores its dump with what it returns.
+/// Fills a database with this version, and stores its dump and its responses.
 async fn make(version: &str) {
     let database = fresh_database().await;
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -55,7 +55,7 @@ async fn upgrade(version: &str) {
     is_whole(&pool).await;
 }
 
-/// Such a column broke everything that reads changes, from the first change of its table on. Some are dropped again.
+/// Additional columns once broke all reads of changes. Some of them are dropped again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_with_columns_of_its_own_is_upgraded() {
     let database = dump::load("0.1.0").await;
@@ -107,7 +107,7 @@ async fn is_whole(pool: &PgPool) {
     assert_eq!(found, []);
 }
 
-/// Old records are changed and erased, and new ones made. The record of changes goes on.
+/// Changes and erases old records, and creates new ones. The record of changes continues.
 async fn write(service: &TestService, company: i64) {
     let rest = service.rest(company);
     let last = async || rest.get("/changes").await.with_status(200)["data"]["position"].as_i64().unwrap();
@@ -129,7 +129,7 @@ async fn write(service: &TestService, company: i64) {
     assert!(last().await > start + 10);
 }
 
-/// Whether a value has all that another one has: arrays are equally long, objects may have more fields.
+/// Whether a value contains another one: arrays have equal lengths, objects may have more fields.
 fn contains(value: &Value, other: &Value) -> bool {
     match (value, other) {
         (Value::Object(value), Value::Object(other)) => other.iter().all(|(name, other)| {
@@ -145,7 +145,7 @@ fn contains(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// The version of a record in its tag. Behind the point is a digest of what the response shows, new fields included.
+/// The version of a record in its tag. A digest of the response, with all new fields, follows the point.
 fn version_of(etag: &Value) -> Option<&str> {
     etag.as_str()?.trim_end_matches('"').split('.').next()
 }

@@ -6,49 +6,49 @@ use clap::{Args, ValueEnum};
 
 use crate::dataset::Dataset;
 
-/// What is measured, with how many records, for how long, and where the results go.
+/// Settings of the measurement.
 #[derive(Args, Debug)]
 pub(crate) struct CompareArgs {
-    /// Rounds. The median of them counts.
+    /// Number of rounds. The median counts.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
     rounds: u64,
-    /// Seconds that each contender is under load in each round.
+    /// Seconds of load for each contender in each round.
     #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Affiliates. Half of them belong to the company that is measured.
+    /// Number of affiliates. Half of them belong to the measured company.
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
     affiliates: u64,
-    /// URLs, likewise.
+    /// Number of URLs. Half of them belong to the measured company.
     #[arg(long, default_value_t = 2_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
     urls: u64,
-    /// Cases, likewise.
+    /// Number of cases. Half of them belong to the measured company.
     #[arg(long, default_value_t = 500_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
     cases: u64,
     /// Seed of the made data.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 20))]
     seed: u64,
-    /// Connections at which point reads are measured.
+    /// Numbers of connections for point reads.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 32, 64], value_name = "N,…")]
     pub(crate) connections: Vec<u32>,
     /// Measure these parts only.
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
-    /// See quickly whether everything works: one round of a second with few records. The figures mean nothing.
+    /// Check that everything works: one round of a second with few records. Its figures are meaningless.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Folder for the databases, kept and used again; by default one that is removed at the end.
+    /// Folder for the databases, to use them again [default: a temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Folder for the peers that come from package indexes.
+    /// Folder for peers from package indexes.
     #[arg(long, value_name = "DIR")]
     pub(crate) peers_dir: Option<PathBuf>,
-    /// Folder for the report; by default docs/, and target/bench/ for a quick or partial run.
+    /// Folder for the report [default: docs/, or target/bench/ for a quick or partial run].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The program `compliance` to measure [default: the one next to this program, which cargo brings up to date].
+    /// The program `compliance` to measure [default: the current build, next to this program].
     #[arg(long, value_name = "PATH")]
     pub(crate) ours: Option<PathBuf>,
-    /// The program `compliance` of an earlier build, to be measured in the same run over a database of its own.
+    /// The program `compliance` of an earlier build, to measure in the same run over its own database.
     #[arg(long, value_name = "PATH")]
     pub(crate) before_build: Option<PathBuf>,
 }
@@ -70,11 +70,11 @@ pub(crate) enum Part {
     Listing,
     /// Many affiliates in one request.
     Batch,
-    /// Watches and the feed of changes, syncs, and what the record of changes costs each kind of write.
+    /// Watches and the feed of changes, syncs, and the cost of the record of changes for writes.
     Changes,
     /// Demo data while a service runs.
     DemoData,
-    /// Reads and single writes by 64 companies, compared with those by one, with bytes from memory, and with bare inserts.
+    /// Reads and single writes by 64 companies, compared with one company, bytes from memory, and bare inserts.
     Companies,
     /// One company's floods during another company's calls, and ten times the connections of the peak.
     Experiments,
@@ -88,7 +88,7 @@ pub(crate) struct Effort {
 }
 
 impl CompareArgs {
-    /// Whether a part is to be measured.
+    /// Whether to measure a part.
     pub(crate) fn wants(&self, part: Part) -> bool {
         self.only.is_empty() || self.only.contains(&part)
     }
@@ -103,7 +103,7 @@ impl CompareArgs {
 
     pub(crate) fn dataset(&self) -> Dataset {
         let Self { seed, affiliates, urls, cases, .. } = *self;
-        // Each company of the crowd takes a while to make.
+        // Creating each company of the crowd takes a while.
         let crowd = if self.wants(Part::Companies) || self.wants(Part::Experiments) { 1_000 } else { 0 };
         if self.quick {
             return Dataset {

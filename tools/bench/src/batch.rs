@@ -17,15 +17,15 @@ use crate::{caller::Caller, lists::ours, results::Results, service::Database, st
 
 /// Affiliates of a batch.
 const SIZE: u64 = 10_000;
-/// The companies that get them: by request, and by `\copy`. Both are empty before and after.
+/// The companies for requests and for `\copy`. Both are empty before and after.
 const BY_REQUEST: i64 = 5;
 const BY_COPY: i64 = 6;
-/// At least this many batches of each kind: each takes little time, and single ones differ by a factor of two.
+/// Minimum number of batches of each kind, because single times differ by a factor of two.
 const LEAST: u64 = 20;
 /// Bound of one `\copy`.
 const COPY_TIME: Duration = Duration::from_mins(5);
 
-/// Measures all rounds, and the first of each kind once more without counting it.
+/// Measures all rounds, after a first round that does not count.
 pub(crate) async fn run(stage: &Stage<'_>, rounds: u64, results: &mut Results) -> anyhow::Result<()> {
     let database = stage.database;
     let mut caller = Caller::of(&ours(stage)?, BY_REQUEST).await?;

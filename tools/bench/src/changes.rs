@@ -1,4 +1,4 @@
-//! The record of changes: from a commit to those who watch, the feed, syncs, and what recording costs each kind of write.
+//! The record of changes: watches, the feed, syncs, and the cost of recording for each kind of write.
 
 use std::{
     collections::HashMap,
@@ -32,14 +32,14 @@ use crate::{
     tables::Table,
 };
 
-/// Watches that are open together.
+/// Concurrent watches.
 const WATCHES: i64 = 1_000;
-/// The first of the companies that are watched, and the one that writes. They are empty before and after.
+/// The first watched company, and the company that writes. They are empty before and after.
 const FIRST_WATCHED: i64 = 3_001;
 const WRITER: i64 = 8;
-/// The pauses between commits, if one company is watched by all and if each has a company of its own.
+/// Pauses between commits, if all watches share a company and if each has its own.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(20)];
-/// How long a change may be on its way before the run ends.
+/// Maximum delay of a change.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Affiliates of a sync and of a batch.
 const SIZE: u64 = 10_000;
@@ -74,7 +74,7 @@ pub(crate) async fn round(stage: &Stage<'_>, round: u64, seconds: f64, results: 
     costs(stage, round, seconds, results).await
 }
 
-/// Commits changes for some seconds while so many companies are watched. Returns the milliseconds from the beginning of a commit until
+/// Commits changes for some seconds while this number of companies is watched. Returns the milliseconds from the beginning of a commit until
 /// each watch has its change, in order.
 async fn watch(
     stage: &Stage<'_>,
@@ -121,7 +121,7 @@ async fn watch(
     Ok(latencies)
 }
 
-/// What a watch of a company has received: the position of each event with another one.
+/// The received events of a watch.
 type Received = (i64, i64, Instant);
 
 async fn next(received: &mut mpsc::UnboundedReceiver<Received>) -> anyhow::Result<Received> {
@@ -152,7 +152,7 @@ async fn events(target: Target, company: i64, received: mpsc::UnboundedSender<Re
     }
 }
 
-/// Of sorted values; NaN of none.
+/// The quantile of sorted values. NaN without values.
 fn percentile(sorted: &[f64], part: f64) -> f64 {
     sorted.get(((sorted.len() as f64 * part) as usize).min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }
@@ -179,7 +179,7 @@ async fn feed(stage: &Stage<'_>, results: &mut Results) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A roster of new affiliates, and the same once more.
+/// A sync of new affiliates, and the same sync again.
 async fn sync(stage: &Stage<'_>, round: u64, results: &mut Results) -> anyhow::Result<()> {
     stage.database.clear(WRITER).await?;
     let mut caller = Caller::of(&ours(stage)?, WRITER).await?;
@@ -199,7 +199,7 @@ async fn sync(stage: &Stage<'_>, round: u64, results: &mut Results) -> anyhow::R
     stage.database.clear(WRITER).await
 }
 
-/// Each kind of write without the record, and with it.
+/// Each kind of write with and without the record.
 async fn costs(stage: &Stage<'_>, round: u64, seconds: f64, results: &mut Results) -> anyhow::Result<()> {
     let contender = stage.contender('a').context("it runs")?;
     let mut caller = Caller::of(&ours(stage)?, WRITER).await?;

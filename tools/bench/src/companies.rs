@@ -24,7 +24,7 @@ const FIRST_WRITER: i64 = 2001;
 /// The companies of the two kinds of load.
 const COMPANIES: [u32; 2] = [1, CROWD];
 
-/// Writes that are measured: their names in results, their scenarios and their tables.
+/// The measured writes: names in results, scenarios and tables.
 const WRITTEN: [(&str, Scenario, &str); 2] = [
     ("one new URL a request", Scenario::UrlAddOne, "compliance_urls"),
     ("one new affiliate a request", Scenario::Create, "affiliates"),
@@ -38,7 +38,7 @@ const BARE: (char, &str) = ('j', "bare inserts");
 /// A contender with its number of companies.
 type Load = (char, u32);
 
-/// The goals: the work with its connections, two loads, and the least ratio of their rates.
+/// The goals: the work with its connections, two loads, and the minimum ratio of their rates.
 pub(crate) fn goals() -> Vec<((&'static str, u32), Load, Load, f64)> {
     let mut goals = vec![
         ((READ, READS), ('a', 1), (LIMIT, 1), 0.6),

@@ -23,14 +23,14 @@ use crate::{
     url_page,
 };
 
-/// Parts whose rounds take minutes have at most this many.
+/// Maximum number of rounds of a part whose rounds take minutes.
 const FEW_ROUNDS: u64 = 3;
 
-/// One build of the service with its database and what was measured of it.
+/// One build of the service with its database and results.
 struct Subject<'a> {
     build: &'a Build,
     database: &'a Database,
-    /// Dropped before the whole lists, which start processes of their own.
+    /// Dropped before the whole lists, which start their own processes.
     stage: Option<Stage<'a>>,
     results: Results,
 }
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let data_dir = args.data_dir.as_deref().unwrap_or(&folder.0);
     let (records, seed) = (args.dataset().records(), args.dataset().seed);
     let database = Database::open(data_dir, &build, &records, seed).await?;
-    // Databases are stopped in order even after an error, since they may be used again.
+    // Even after an error, databases stop in order, since later runs may use them.
     let measured = match &before_build {
         None => measure(args, &folder.0, &[(&build, &database)]).await,
         Some(before) => match Database::open(&data_dir.join("before"), before, &records, seed).await {
@@ -66,7 +66,7 @@ pub(crate) async fn run(args: &CompareArgs) -> anyhow::Result<()> {
     report::write(&results, measured.next().as_ref(), &args.out())
 }
 
-/// Measures each build over its database. The first is ours: only it is compared with the peers.
+/// Measures each build over its database. Only the first one is compared with the peers.
 async fn measure(args: &CompareArgs, folder: &Path, builds: &[(&Build, &Database)]) -> anyhow::Result<Vec<Results>> {
     let (effort, dataset) = (args.effort(), args.dataset());
     let peers = args.peers_dir.clone().unwrap_or_else(install::default_folder);
@@ -112,7 +112,7 @@ async fn all_rounds(args: &CompareArgs, folder: &Path, subjects: &mut [Subject<'
         }
         for round in 0..count {
             eprintln!("{what}, round {} of {count}", round + 1);
-            // In another order every round.
+            // The order changes every round.
             for turn in 0..subjects.len() {
                 let index = (turn + round as usize) % subjects.len();
                 subjects[index].measure(part, round, args, folder).await?;
@@ -147,13 +147,13 @@ impl Subject<'_> {
             Part::Totals => lists::round(stage, lists::totals(stage).await?, results).await,
             Part::Batch => batch::run(stage, rounds, results).await,
             Part::Changes => changes::round(stage, round, seconds, results).await,
-            // They have no stage.
+            // These parts have no stage.
             Part::Listing | Part::DemoData => Ok(()),
         }
     }
 }
 
-/// One affiliate by ID, from every contender. Each round begins with another one.
+/// One affiliate by ID, from every contender. Each round begins with another contender.
 async fn point_reads(
     stage: &Stage<'_>,
     connections: &[u32],

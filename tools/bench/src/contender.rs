@@ -1,4 +1,4 @@
-//! The contenders, and how each is called.
+//! The contenders and their protocols.
 
 use anyhow::{Context as _, bail, ensure};
 use load_test::{
@@ -18,11 +18,11 @@ pub(crate) struct Contender {
     pub(crate) key: char,
     pub(crate) name: &'static str,
     pub(crate) way: Way,
-    /// Its own processes. Those of the database are counted apart.
+    /// Its own processes, without the database.
     pub(crate) processes: Vec<i32>,
 }
 
-/// How a contender is called.
+/// The protocol of a contender.
 #[derive(Clone, Debug)]
 pub(crate) enum Way {
     /// The documented paths and envelope.
@@ -50,7 +50,7 @@ impl Contender {
         }
     }
 
-    /// A client of a company, if the contender speaks HTTP and JSON. `read` is what it will ask.
+    /// A client of a company for `read`, if the contender speaks HTTP and JSON.
     pub(crate) async fn caller(&self, company: i64, read: &LoadRequest) -> anyhow::Result<Option<Caller>> {
         let (Way::Rest { target, .. } | Way::Tables { target }) = &self.way else {
             return Ok(None);
@@ -81,7 +81,7 @@ impl Contender {
     }
 }
 
-/// Reads from a contender in a form of its own.
+/// Reads from a contender with its own paths.
 pub(crate) struct PeerWorker {
     contender: Contender,
     caller: Caller,

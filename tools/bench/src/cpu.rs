@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use procfs::process::{Process, Stat, all_processes};
 
-/// CPU seconds of some processes and their descendants so far, including children that have ended and were waited for.
+/// CPU seconds of processes and their current and former descendants.
 /// The backends of `PostgreSQL` are descendants of its server.
 pub(crate) fn cpu_seconds(roots: &[i32]) -> f64 {
     let all: Vec<Stat> =
@@ -17,7 +17,7 @@ pub(crate) fn cpu_seconds(roots: &[i32]) -> f64 {
     ticks as f64 / procfs::ticks_per_second() as f64
 }
 
-/// The most memory that a process has ever had resident, in bytes.
+/// The peak of resident memory of a process, in bytes.
 pub(crate) fn peak_memory(pid: i32) -> anyhow::Result<u64> {
     let peak = Process::new(pid)?.status()?.vmhwm.context("the kernel reports no peak")?;
     Ok(peak * 1024)

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::service::Records;
 
-/// The company that is measured. It has half of all records.
+/// The measured company. It has half of all records.
 pub(crate) const MANY: i64 = 1;
-/// The company with the other half. It is never read.
+/// The company with the other half, which is never read.
 const OTHER: i64 = 2;
 /// The company with a thousand records of each kind.
 pub(crate) const SMALL: i64 = 3;
@@ -15,11 +15,11 @@ pub(crate) const SMALL: i64 = 3;
 pub(crate) const LISTED: i64 = 4;
 /// The company with lists of medium length.
 pub(crate) const MIDDLE: i64 = 7;
-/// Companies that are measured together, each with a token and a thousand affiliates.
+/// Companies that share a load, each with a token and a thousand affiliates.
 pub(crate) const CROWD: u32 = 64;
-/// The first of them.
+/// The first of these companies.
 const FIRST_OF_CROWD: i64 = 1001;
-/// Affiliates of each company that the limit holds in memory, the first ones.
+/// Number of first affiliates of each company that the memory contender serves.
 pub(crate) const IN_MEMORY: i64 = 1_000;
 /// Records of each kind of the small company.
 const FEW: u64 = 1_000;
@@ -60,12 +60,12 @@ impl Dataset {
     }
 }
 
-/// The companies that are measured together.
+/// The companies that share a load.
 pub(crate) fn crowd() -> impl Iterator<Item = i64> {
     (FIRST_OF_CROWD..).take(CROWD as usize)
 }
 
-/// The records of a company that the limit holds in memory.
+/// The records of a company that the memory contender serves.
 pub(crate) fn in_memory(universe: &Universe) -> Universe {
     let affiliates = match &universe.affiliates {
         Ids::Range(ids) => Ids::Range(*ids.start()..=(*ids.end()).min(ids.start() + IN_MEMORY - 1)),

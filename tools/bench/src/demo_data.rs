@@ -12,7 +12,7 @@ use crate::{
 
 const NAME: &str = "demo_data";
 
-/// Measures one round, each way in a database of its own.
+/// Measures one round, each way in its own database.
 pub(crate) async fn round(
     database: &Database,
     build: &Build,

@@ -1,4 +1,4 @@
-//! What load does to others: one company's floods during another company's calls, and ten times the connections of the peak
+//! Effects of load on others: one company's floods during another company's calls, and ten times the connections of the peak
 //! for clients that give up.
 
 use std::{
@@ -23,7 +23,7 @@ use crate::{
     contender::Contender, dataset, lists::ours, measure::Sample, results::Results, stage::Stage, tables::Table,
 };
 
-/// What one company sends: operations, items of a batch, and connections.
+/// A flood: operations, items of a batch, and connections.
 const FLOODS: [(&str, Scenario, u64, u32); 8] = [
     ("single reads", Scenario::PointRead, 1, 64),
     ("pages of URLs", Scenario::UrlPage, 1, 64),
@@ -36,7 +36,7 @@ const FLOODS: [(&str, Scenario, u64, u32); 8] = [
 ];
 /// Requests a second of the other company, and its connections.
 const CALM: (f64, u32) = (200.0, 16);
-/// How long a flood runs before the other company is measured.
+/// Time of a flood before the measurement of the other company.
 const WARM_UP: Duration = Duration::from_secs(1);
 
 /// Operations under overload, and the connections of the peak and beyond.
@@ -47,10 +47,10 @@ const OVERLOADED: [(&str, Scenario); 4] = [
     ("mixed requests in a second", Scenario::Mixed),
 ];
 const CONNECTIONS: [u32; 2] = [64, 640];
-/// How long a client waits for a response.
+/// Timeout of a client.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Of the peak, how much must be left at ten times its connections.
+/// Minimum fraction of the peak rate at ten times its connections.
 pub(crate) fn goals() -> impl Iterator<Item = (&'static str, [u32; 2], f64)> {
     OVERLOADED.into_iter().map(|(work, _)| (work, CONNECTIONS, 0.8))
 }
@@ -96,8 +96,8 @@ async fn calm(target: &Target, contender: &Contender, company: &[Universe], seco
     Ok(measure(workers, seconds, Some(rate), || ()).await?.milliseconds(0.99))
 }
 
-/// Requests of one company without a pause, until it is dropped. Its thread runs after all others, so that it takes little of
-/// what the service could use.
+/// Requests of one company without pauses, until it is dropped. Its thread runs after all others, so that it takes little from
+/// the service.
 struct Flood {
     is_over: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
@@ -116,7 +116,7 @@ impl Flood {
                     let target = target.clone();
                     tokio::spawn(async move {
                         loop {
-                            // It may be refused.
+                            // The service may refuse it.
                             if worker.once().await.is_err() {
                                 tokio::time::sleep(Duration::from_millis(20)).await;
                                 let _ = worker.reconnect(&target).await;
@@ -143,7 +143,7 @@ impl Drop for Flood {
     }
 }
 
-/// Repeats a request, on another connection, until there is a right response in time. Only that counts.
+/// Repeats a request on other connections until a correct response arrives in time. Only that response counts.
 struct Impatient {
     worker: LoadWorker,
     target: Target,

@@ -14,7 +14,7 @@ use crate::{
 /// The work of point reads in results.
 pub(crate) const POINT_READS: &str = "point reads";
 
-/// The goals whose figures were measured.
+/// The measured goals.
 pub(crate) fn of(results: &Results) -> Vec<Goal> {
     let mut goals = Goals(Vec::new());
     let point_reads = |over, under, connections| {

@@ -1,5 +1,5 @@
-//! Two pages that are compared, read one at a time: page 1 with filters and the plain page, a late page and page 1, and the
-//! exact totals of many records and of few.
+//! Compares two pages, read one at a time: page 1 with filters and the plain page, a late page and page 1, and the
+//! exact totals of many and few records.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -17,7 +17,7 @@ use crate::{
     tables::Table,
 };
 
-/// The late page, or the last full one of a shorter list.
+/// The number of the late page, or the last full page of a shorter list.
 const LATE: u64 = 5_000;
 
 /// The sorts of a list.
@@ -55,7 +55,7 @@ pub(crate) fn ours(stage: &Stage<'_>) -> anyhow::Result<Target> {
     }
 }
 
-/// Measures one round. The two pages take turns.
+/// Measures one round, alternating between the two pages.
 pub(crate) async fn round(stage: &Stage<'_>, questions: Vec<Question>, results: &mut Results) -> anyhow::Result<()> {
     let mut callers = Callers(ours(stage)?, HashMap::new());
     for Question { table, number, under, over, repeats } in questions {
@@ -220,7 +220,7 @@ async fn affiliates(stage: &Stage<'_>, company: i64, table: &str) -> anyhow::Res
     Ok(filters)
 }
 
-/// The days by which these fractions of a company's URLs were discovered.
+/// The days on which these fractions of a company's URLs were discovered.
 async fn days(stage: &Stage<'_>, company: i64, fractions: &[f64]) -> anyhow::Result<Vec<String>> {
     let query = "select percentile_disc($2::float8[]) within group (order by discovery_date)::date[]::text[]
         from compliance_urls where company_id = $1";

@@ -12,7 +12,7 @@ use crate::{
     stage::Stage,
 };
 
-/// Puts one contender under load; the companies take turns.
+/// Puts one contender under load, alternating between companies.
 pub(crate) async fn load(
     stage: &Stage<'_>,
     contender: &Contender,

@@ -1,6 +1,6 @@
 //! Compares the service with peers, bare baselines and, if given, an earlier build, all in one run on one machine.
 //!
-//! What is compared is measured in turns within each round, so that other work of the machine affects all alike. The
+//! Measurements alternate within each round, so that other work of the machine affects all equally. The
 //! result is the median of the rounds' ratios.
 #![allow(clippy::disallowed_methods, reason = "tasks end with the measurement")]
 
@@ -35,7 +35,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Compare the service with what others would use.
+/// Compare the service with its alternatives.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -47,7 +47,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve point reads as one of the plain peers does. Started by the comparison itself.
+    /// Serve point reads as one of the plain peers. The comparison starts this command.
     #[command(hide = true)]
     Peer(peers::PeerArgs),
 }

@@ -1,4 +1,4 @@
-//! What one contender does under load for some seconds.
+//! The result of one contender under load.
 
 use load_test::measure::{Worker, measure};
 use serde::Serialize;

@@ -32,12 +32,12 @@ pub(crate) struct PeerArgs {
     /// Database to read from.
     #[arg(long)]
     database_url: String,
-    /// Company whose records are served, since there are no tokens.
+    /// Company to serve, since there are no tokens.
     #[arg(long)]
     company: i64,
 }
 
-/// The peers that are part of this program.
+/// Peers within this program.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Peer {
     /// An axum handler over sqlx, with the defaults of both.
@@ -46,21 +46,21 @@ pub(crate) enum Peer {
     Memory,
 }
 
-/// Serves until the process is ended.
+/// Serves until the process ends.
 pub(crate) async fn serve(args: PeerArgs) -> anyhow::Result<()> {
     let router: Router = match args.peer {
         Peer::AxumSqlx => axum_sqlx::router(&args.database_url, args.company).await?,
         Peer::Memory => memory::router(&args.database_url, args.company).await?,
     };
     let listener = tokio::net::TcpListener::bind(args.listen).await.context("the peer cannot listen")?;
-    // By default, the system may hold back small responses, which would make the peers slower.
+    // The default would delay small responses, and make the peers slower.
     let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
         let _ = stream.set_nodelay(true);
     });
     axum::serve(listener, router).await.context("the peer has stopped serving")
 }
 
-/// Starts one of the peers that are part of this program.
+/// Starts a peer within this program.
 pub(crate) async fn start(
     peer: Peer,
     database: &Database,

@@ -1,4 +1,4 @@
-//! `pgbench` with the same point select at the same socket, which is the limit of the database alone.
+//! `pgbench` with the same point select: the limit of the database alone.
 
 use std::{path::Path, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     service::{DATABASE_NAME, Database},
 };
 
-/// Time beyond the duration after which it counts as stuck.
+/// Time after the duration at which `pgbench` counts as stuck.
 const EXTRA_TIME: Duration = Duration::from_secs(20);
 
 /// The path of the program.
@@ -55,7 +55,7 @@ pub(crate) async fn measure(
         parse(&text).with_context(|| format!("the output of pgbench has another format: {text}"))?;
     Ok(Sample {
         rate,
-        // It reports the mean only.
+        // pgbench reports only the mean.
         p50: latency,
         p99: f64::NAN,
         own_cpu: 0.0,

@@ -1,4 +1,4 @@
-//! Every measured row of a build next to the same row of an earlier build, from the same run.
+//! Compares every row of a build with an earlier build in the same run.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::{
     tables::Table,
 };
 
-/// A row is worse from this ratio on.
+/// From this ratio on, a row is worse.
 const WORSE: f64 = 1.05;
 
 /// One figure of every round.

@@ -24,7 +24,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// The series of some work by a contender; an empty one is added if it is missing.
+    /// The series of a contender's work, which is added if it is missing.
     pub(crate) fn series(
         &mut self,
         work: &str,
@@ -41,12 +41,12 @@ impl Results {
         &mut self.loads[index]
     }
 
-    /// The series of some work by a contender, if it was measured.
+    /// The series of a contender's work, if it was measured.
     pub(crate) fn find(&self, work: &str, key: char, companies: u32, connections: u32) -> Option<&Series> {
         self.loads.iter().find(|one| one.is(work, key, companies, connections))
     }
 
-    /// Adds the values of one round to a row of a table. There may be nothing to compare with.
+    /// Adds the values of one round to a row of a table, with or without a value to compare.
     pub(crate) fn add(&mut self, table: Table, what: &str, number: u64, under: Option<f64>, over: f64) {
         let found =
             self.pairs.iter().position(|pair| (pair.table, pair.number, pair.what.as_str()) == (table, number, what));
@@ -133,7 +133,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// The ratio of each round, or the value that stands alone.
+    /// The ratio of each round, or the single value.
     pub(crate) fn ratios(&self) -> Vec<f64> {
         if self.under.is_empty() { self.over.clone() } else { ratios(&self.over, &self.under) }
     }

@@ -18,10 +18,10 @@ use crate::{
     service::{Database, OneProcess, TwoProcesses},
 };
 
-/// The contender that is no service: it returns the same bytes from memory.
+/// The contender that returns the same bytes from memory.
 pub(crate) const LIMIT: char = 'k';
 
-/// Records that are compared field by field before anything is measured, and how long they may take.
+/// Number of records to compare before the measurement, and the timeout.
 const COMPARED: usize = 20;
 const RESPONSE_TIME: Duration = Duration::from_secs(20);
 
@@ -41,7 +41,7 @@ pub(crate) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Starts our own contenders and, with a folder for them, the peers: `all`, or only those that serve more than point
+    /// Starts our own contenders and, with a folder, the peers: `all`, or only peers that serve more than point
     /// reads.
     pub(crate) async fn set(
         database: &'a Database,
@@ -150,7 +150,7 @@ async fn records(
     Ok(Some(records))
 }
 
-/// The service itself, reached in three ways.
+/// The service with its three protocols.
 fn ours(one: &OneProcess, two: &TwoProcesses) -> Vec<Contender> {
     let rest = |address| Way::Rest { target: Target::local(address), has_token: true };
     let (all, tiers) = (vec![one.process.pid], vec![two.gateway.pid, two.core.pid]);

@@ -10,7 +10,7 @@ pub(crate) struct Summary {
     pub(crate) max: f64,
 }
 
-/// The middle value, or the mean of the two in the middle. NaN of nothing.
+/// The median. NaN without values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -23,7 +23,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 }
 
 impl Summary {
-    /// The summary of some rounds; `None` of no round.
+    /// The summary of rounds. `None` without rounds.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let min = values.iter().copied().min_by(f64::total_cmp)?;
         let max = values.iter().copied().max_by(f64::total_cmp)?;
@@ -31,7 +31,7 @@ impl Summary {
     }
 }
 
-/// A figure with as many digits as mean something.
+/// A figure with its significant digits.
 pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         _ if value.is_nan() => "–".to_owned(),

@@ -23,14 +23,14 @@ pub(crate) enum Table {
     DemoData,
 }
 
-/// What stands around the rows of a table.
+/// The texts around the rows of a table.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) title: &'static str,
     pub(crate) text: &'static str,
     /// Headings of the number and of the two values.
     pub(crate) columns: [&'static str; 3],
-    /// The goal in words, and the most that the ratio, or the value that stands alone, may be.
+    /// The goal in words, and the maximum of the ratio or the single value.
     pub(crate) goal: Option<(&'static str, f64, &'static str)>,
 }
 
@@ -55,7 +55,7 @@ impl Table {
         Self::DemoData,
     ];
 
-    /// How many of the worst rows of each list are shown; `None` for all rows.
+    /// Number of worst rows to show for each list. `None` for all rows.
     pub(crate) fn shown(self) -> Option<usize> {
         (self == Self::FirstPages).then_some(5)
     }

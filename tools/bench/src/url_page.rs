@@ -1,4 +1,4 @@
-//! A page of a hundred URLs with their infractions, from us and from `PostgREST`, as the same JSON.
+//! A page of a hundred URLs with infractions, as the same JSON from us and from `PostgREST`.
 
 use anyhow::{Context as _, ensure};
 use load_test::workload::{LoadRequest, Scenario};
@@ -31,7 +31,7 @@ async fn check(stage: &Stage<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures one round. Each round begins with another contender.
+/// Measures one round, beginning with another contender each time.
 pub(crate) async fn round(stage: &Stage<'_>, round: u64, seconds: f64, results: &mut Results) -> anyhow::Result<()> {
     if round == 0 {
         check(stage).await?;

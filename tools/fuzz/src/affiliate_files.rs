@@ -1,4 +1,4 @@
-//! Files of affiliates, by the reader of `compliance import`.
+//! Affiliate files, through the reader of `compliance import`.
 
 #[path = "../../../cli/src/import/affiliate.rs"]
 mod affiliate;
@@ -32,17 +32,17 @@ use compliance_api::csv_cell::{Escape, cell};
 
 const OPTIONS: table::Options = table::Options { escape: Escape::Formulas, dates: None };
 
-/// A file of this process.
+/// A temporary file of this process.
 fn path(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("compliance-fuzz-{}-{name}", std::process::id()))
 }
 
-/// The valid affiliates of a file. `None` if it cannot be read as a whole.
+/// The valid affiliates in a file. `None` if the file is unreadable.
 fn read(name: &str, bytes: &[u8]) -> Option<Vec<AffiliateInput>> {
     let path = path(name);
     std::fs::write(&path, bytes).unwrap();
     let source = Source::open(&path, None);
-    // What is open stays readable.
+    // The open file stays readable.
     std::fs::remove_file(&path).unwrap();
     let mut affiliates = Vec::new();
     for row in affiliate::rows(&source.ok()?, &Mapping::new(&[]).unwrap(), OPTIONS).ok()? {
@@ -53,7 +53,7 @@ fn read(name: &str, bytes: &[u8]) -> Option<Vec<AffiliateInput>> {
     Some(affiliates)
 }
 
-/// Every valid row of a file obeys the rules of the service, and is read as it was written.
+/// Every valid row obeys the rules of the service, and reads as it was written.
 pub fn csv(data: &[u8]) {
     let Some(affiliates) = read("in.csv", data) else { return };
     let names = AffiliateInput::names();

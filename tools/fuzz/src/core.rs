@@ -1,4 +1,4 @@
-//! A core that checks requests by the rules and keeps the violations that it found.
+//! A core that only checks requests, and stores the violations.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 /// Path and message of each violation.
 pub(crate) type Violations = Vec<(String, String)>;
 
-/// What the core did with the last request.
+/// The outcome of the last request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Seen {
     /// No operation with rules was called.
@@ -51,7 +51,7 @@ impl Core {
         Ok(Response::new(R::default()))
     }
 
-    /// The clients of a gateway in front of this core.
+    /// Clients of this core for a gateway.
     pub(crate) fn clients(&self) -> Clients {
         let core = Arc::new(self.clone());
         Clients {
@@ -72,7 +72,7 @@ impl Core {
     }
 }
 
-/// Operations that return nothing, after a check or without one, and items of their services.
+/// Implements operations that check their message, or do nothing, and return nothing.
 macro_rules! operations {
     ($($service:ident { $($method:ident($request:ident) -> $response:ident $check:ident;)* $(+ $item:item)* })*) => {
         $(#[async_trait]

@@ -25,7 +25,7 @@ struct Gateway {
     bearer: String,
 }
 
-/// What a partner receives, and what the core saw.
+/// The response to the partner, and the outcome in the core.
 struct Outcome {
     status: StatusCode,
     json: Value,
@@ -80,7 +80,7 @@ fn shown(json: &Value) -> Violations {
     violations
 }
 
-/// The refusal of the gateway is that of the core, when the core was called; and what the core accepts is not refused.
+/// The gateway rejects exactly what the core rejects, if it called the core.
 fn agree(outcome: &Outcome) {
     let Outcome { status, json, seen } = outcome;
     match (status.as_u16(), seen) {
@@ -93,7 +93,7 @@ fn agree(outcome: &Outcome) {
             shown.dedup();
             assert_eq!(shown, found);
         }
-        // What no message can express.
+        // JSON that no message can express.
         (422, Seen::Nothing) => assert!(!shown(json).is_empty()),
         (200 | 201 | 207, Seen::Called(found)) => assert!(found.is_empty(), "{found:?} passed the gateway"),
         // Unknown paths, and IDs that no record can have.
@@ -102,7 +102,7 @@ fn agree(outcome: &Outcome) {
     }
 }
 
-/// The first byte chooses the route, or, from 128 on, that the rest is an encoded affiliate that is sent as JSON.
+/// The first byte chooses the route. From 128 on, the rest is an encoded affiliate to send as JSON.
 pub fn json(data: &[u8]) {
     let Some((choice, body)) = data.split_first() else { return };
     if *choice >= 128 {
@@ -115,7 +115,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// An affiliate as a partner writes it: the gateway refuses it exactly for what the core refuses it.
+/// Sends an affiliate as JSON. The gateway must report exactly the violations of the core.
 fn encoded(body: &[u8]) {
     let Ok(affiliate) = AffiliateInput::decode(body) else { return };
     let mut object = Map::new();
@@ -132,7 +132,7 @@ fn encoded(body: &[u8]) {
     assert_eq!(refused, expected);
 }
 
-/// The first byte chooses the list; the rest is its query string, as it is.
+/// The first byte chooses the list. The rest is its query string.
 pub fn query(data: &[u8]) {
     let Some((choice, query)) = data.split_first() else { return };
     let Ok(query) = std::str::from_utf8(query) else { return };

@@ -1,8 +1,8 @@
-//! What each fuzz target does with its bytes. A target panics when a property does not hold.
+//! The fuzz targets. A target panics if a property does not hold.
 //!
-//! `tools/fuzz/run` runs them under libFuzzer, which bounds time and memory; the test `replay` runs them without it.
+//! `tools/fuzz/run` runs them under libFuzzer, which limits time and memory. The test `replay` runs them without it.
 
-#[allow(dead_code, reason = "the reader has parts for other files")]
+#[allow(dead_code, reason = "other files use the rest of the reader")]
 mod affiliate_files;
 mod core;
 mod gateway;

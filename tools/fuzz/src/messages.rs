@@ -3,8 +3,9 @@
 use compliance_api::{rules, v1, wire};
 use prost::Message;
 
-/// Measures, decodes and checks a message. What the measure accepts, the decoder accepts, and the other way round, apart
-/// from what takes too much memory or has too many elements.
+/// Measures, decodes and checks a message.
+///
+/// The measure and the decoder accept the same messages, except messages with too much memory or too many elements.
 fn request<M: Message + Default + rules::Check>(operation: &str, bytes: &[u8]) {
     const LIMIT: usize = 64 << 20;
     let operation = wire::Operation::at(&format!("/compliance.v1.{operation}")).expect("an operation");

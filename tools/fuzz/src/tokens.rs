@@ -11,7 +11,7 @@ use serde_json::Value;
 const SECRET: [u8; 32] = [1; 32];
 const NOW: i64 = 1_800_000_000;
 
-/// What is asserted of the header. Other members are not read: their numbers may be larger than a `Value` holds.
+/// The checked members of the header. A `Value` cannot represent all numbers in other members.
 #[derive(Debug, Deserialize)]
 struct Header {
     alg: String,
@@ -19,7 +19,7 @@ struct Header {
     b64: Option<bool>,
 }
 
-/// What is asserted of the claims.
+/// The checked claims.
 #[derive(Debug, Deserialize)]
 struct Claims {
     company_id: i64,
@@ -42,11 +42,11 @@ fn verify(header: &[u8]) -> Result<i64, TokenError> {
     })
 }
 
-/// The first byte chooses: the value of a header as it is, or a header and claims, divided by a zero byte, that are signed.
+/// The first byte chooses between a raw header value, and a header and claims to sign, divided by a zero byte.
 pub fn token(data: &[u8]) {
     let Some((choice, text)) = data.split_first() else { return };
     if choice % 2 == 0 {
-        // Nobody guesses a signature.
+        // A valid signature cannot occur by chance.
         assert!(verify(text).is_err(), "a text without a signature was accepted");
         return;
     }

@@ -1,11 +1,10 @@
-//! Runs the targets without libFuzzer: over the files of the corpus, and over random changes of them, as many as
-//! `COMPLIANCE_FUZZ_CHANGES` says.
+//! Runs the targets without libFuzzer, over the corpus and random changes of it.
 
 use std::{env, fs, path::Path};
 
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
-/// How often each target runs on changed bytes, unless another number is asked for.
+/// Number of changes for each target, unless `COMPLIANCE_FUZZ_CHANGES` is set.
 const CHANGES: u64 = 20_000;
 
 fn replay(name: &str) {
@@ -70,7 +69,7 @@ fn protobuf() {
     replay("protobuf");
 }
 
-/// A target without a test would not be noticed otherwise.
+/// Every target has a test.
 #[test]
 fn every_target_is_replayed() {
     assert_eq!(compliance_fuzz::TARGETS.map(|(name, _)| name), ["json", "query", "token", "csv", "protobuf"]);

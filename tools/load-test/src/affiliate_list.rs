@@ -1,4 +1,4 @@
-//! Counts and checks the whole list of affiliates while it is read, without keeping it.
+//! Counts and checks the whole list of affiliates in parts, without storing it.
 
 use anyhow::ensure;
 
@@ -6,27 +6,27 @@ use anyhow::ensure;
 const START: &[u8] = b"{\"code\":\"1026\"";
 /// The end of the list.
 const END: &[u8] = b"]}";
-/// The beginning of a record. No string can contain it, since quotes are escaped in strings.
+/// The beginning of a record. No string contains it, because strings escape quotes.
 const RECORD: &[u8] = b"{\"id\":";
 
-/// The state of a list that is being read.
+/// The state of a partly read list.
 #[derive(Debug, Default)]
 pub struct AffiliateList {
     records: u64,
     start: Vec<u8>,
-    /// The end of the previous piece, shorter than the beginning of a record.
+    /// The end of the previous part, shorter than the beginning of a record.
     tail: Vec<u8>,
 }
 
 impl AffiliateList {
-    /// Reads the next piece.
+    /// Reads the next part.
     pub fn read(&mut self, part: &[u8]) {
         let kept = RECORD.len() - 1;
         if self.start.len() < START.len() {
             let missing = START.len() - self.start.len();
             self.start.extend_from_slice(&part[..part.len().min(missing)]);
         }
-        // Search across the border of the pieces first, then within the piece.
+        // Search across the border of the parts first, then within the part.
         let border = [self.tail.as_slice(), &part[..part.len().min(kept)]].concat();
         self.records += memchr::memmem::find_iter(&border, RECORD).count() as u64;
         if part.len() > kept {
@@ -37,7 +37,7 @@ impl AffiliateList {
         }
     }
 
-    /// Number of records. Fails if the list is not complete.
+    /// Returns the number of records, or fails if the list is incomplete.
     pub fn records(&self) -> anyhow::Result<u64> {
         ensure!(self.start == START, "the list has another beginning: {}", String::from_utf8_lossy(&self.start));
         ensure!(self.tail.ends_with(END), "the list is cut off");

@@ -30,52 +30,47 @@ pub(crate) struct DriveArgs {
     /// Connections. Each has one request in flight. Over gRPC: calls in flight.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Give each company a connection of its own, in place of --connections. The result says how many requests the companies with
-    /// the fewest and the most had.
+    /// Give each company its own connection, instead of --connections. The result has the fewest and the most requests of a company.
     #[arg(long, conflicts_with = "connections")]
     connection_per_company: bool,
-    /// Duration of a run in seconds, without its warm-up.
+    /// Duration of a run in seconds, without the warm-up.
     #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=3600))]
     duration: u64,
-    /// Runs, one after the other. The result is the median of each figure; how far the runs differ is the noise.
+    /// Number of runs. The result is the median of each figure, and the spread of the runs is the noise.
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     runs: u32,
-    /// Seconds of load before each run, which do not count.
+    /// Seconds of load before each run that do not count.
     #[arg(long, default_value_t = 2, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
     warm_up: u64,
-    /// Requests per second over all connections [default: as many as possible].
+    /// Maximum requests per second over all connections [default: as many as possible].
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
-    /// Items of a batch in the scenarios that write batches.
+    /// Items in a batch, for scenarios that write batches.
     #[arg(long, default_value_t = BATCH, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     batch: u64,
-    /// Running service to put under load, such as `http://127.0.0.1:8080` or an `https` URL. Without it, a service with made data is
-    /// started, and removed at the end.
+    /// Running service to put under load, such as `http://127.0.0.1:8080` or an `https` URL [default: a new service with made data].
     #[arg(long, value_name = "URL", requires = "token")]
     target: Option<String>,
     /// PEM file with the authorities to trust, for an `https` target [default: the system's authorities].
     #[arg(long, value_name = "FILE", requires = "target")]
     ca: Option<PathBuf>,
-    /// Token for the running service, or one token of each of several companies, separated by commas. Requests are
-    /// spread evenly over the companies.
+    /// Tokens for the running service, one per company, separated by commas. Requests spread evenly over the companies.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_delimiter = ',', value_name = "T")]
     token: Vec<String>,
-    /// Companies of the service that is started without --target.
+    /// Number of companies of the new service.
     #[arg(long, default_value_t = 64, conflicts_with = "target", value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     companies: u32,
-    /// Allow a target that is not this machine.
+    /// Allow a target on another machine.
     #[arg(long)]
     allow_remote: bool,
-    /// File for the result as JSON. It can be the baseline of a later run. A run with a wrong response, such as one of a limit, has
-    /// no result.
+    /// File for the result as JSON, which can be the baseline of a later run. A run with a wrong response has no result.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Result of an earlier run to compare with.
+    /// File with the result of an earlier run, to compare with.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Fail if the rate or the p99 is worse than that of the baseline by more than the runs of one of them differ. Such a result
-    /// does not replace the file of the baseline.
+    /// Fail if the rate or the p99 is worse than the baseline, beyond noise. The result then does not replace the baseline.
     #[arg(long, requires = "baseline")]
     fail_on_regression: bool,
 }
@@ -99,11 +94,11 @@ pub(crate) async fn drive(args: &DriveArgs, is_grpc: bool) -> anyhow::Result<()>
         let target = Target::local(if is_grpc { demo.grpc } else { demo.rest });
         run(args, connections, is_grpc, &target, &demo.tokens).await
     };
-    let result = result.context("the result is void, and is not saved")?;
+    let result = result.context("the result is void and not saved")?;
     let result = RunResult::new(load, &result, args.connection_per_company);
     print!("{}", result.text(baseline.as_ref()));
     let checked = baseline.filter(|_| args.fail_on_regression).map_or(Ok(()), |baseline| result.check(&baseline));
-    // What is worse must not become what later runs are compared with.
+    // A worse result must not become the baseline.
     if let Some(file) = args.json.as_ref().filter(|file| checked.is_ok() || Some(*file) != args.baseline.as_ref()) {
         result.write(file)?;
     }

@@ -1,4 +1,4 @@
-//! A load, and the workers that make its requests for several companies in turn.
+//! A load, and the workers that make its requests. Each worker alternates between companies.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use crate::{
     workload::{LoadRequest, Plan, Scenario, Universe},
 };
 
-/// Calls in flight on one HTTP/2 connection, as in a service whose tasks share one channel.
+/// Calls in flight on one HTTP/2 connection.
 const CALLS_PER_CONNECTION: u32 = 16;
 
-/// Workers share the headers of companies: each would otherwise read its own copy from memory.
+/// The connection of a worker. Workers share the headers of companies, because copies would not fit in the caches.
 enum Client {
-    /// One connection over HTTP/1.1.
+    /// An HTTP/1.1 connection.
     Rest { connection: Connection, headers: Arc<[String]>, bytes: Vec<u8>, body: Vec<u8> },
-    /// A connection over HTTP/2 that others use as well.
+    /// An HTTP/2 connection that workers share.
     Grpc { connection: grpc::Connection, headers: Arc<[grpc::Headers]> },
 }
 
-/// Makes the requests of a scenario, each for the next company.
+/// Makes the requests of a scenario, one company after another.
 pub struct LoadWorker {
     client: Client,
     plan: Plan,
     companies: Arc<[Universe]>,
     next: usize,
-    /// From the company of a request to that of the next one.
+    /// Added to `next` after each request; zero stays with one company.
     step: usize,
     number: u64,
 }
@@ -36,7 +36,7 @@ pub struct LoadWorker {
 /// A load: a scenario on the records of some companies.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
-    /// Which requests are made.
+    /// The kind of requests.
     pub scenario: Scenario,
     /// Items of a batch.
     pub batch: u64,
@@ -47,7 +47,7 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Workers over REST. `tokens` are those of the companies, in their order.
+    /// Opens workers over REST. `tokens` has a token for each company, in the order of `companies`.
     pub async fn rest(self, target: &Target, tokens: &[Option<String>]) -> anyhow::Result<Vec<LoadWorker>> {
         let headers: Arc<[_]> = tokens.iter().map(|token| http::headers(target, token.as_deref())).collect();
         let mut clients = Vec::new();
@@ -58,7 +58,7 @@ impl Load<'_> {
         Ok(self.workers(clients))
     }
 
-    /// Workers over gRPC, of which several share a connection.
+    /// Opens workers over gRPC. Several share a connection.
     pub async fn grpc(self, target: &Target, tokens: &[String]) -> anyhow::Result<Vec<LoadWorker>> {
         let headers: Arc<[_]> = tokens.iter().map(|token| grpc::headers(token)).collect::<anyhow::Result<_>>()?;
         let mut connections = Vec::new();
@@ -86,12 +86,12 @@ impl Load<'_> {
 }
 
 impl LoadWorker {
-    /// Makes all requests for one company: of as many workers as companies, each has its own.
+    /// Makes all requests for one company. With as many workers as companies, each company has its own.
     pub fn keep_company(&mut self) {
         self.step = 0;
     }
 
-    /// Opens another connection, after a request over REST that had no whole response.
+    /// Opens another REST connection, after a request without a complete response.
     pub async fn reconnect(&mut self, target: &Target) -> anyhow::Result<()> {
         if let Client::Rest { connection, .. } = &mut self.client {
             *connection = Connection::open(target).await?;

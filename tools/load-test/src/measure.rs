@@ -1,5 +1,4 @@
-//! Workers that make requests for some seconds, and what was measured. The loop is lean, since it shares the machine with the
-//! service.
+//! Measures the latencies of workers for some seconds. The loop is lean, since it shares the machine with the service.
 
 use std::time::Duration;
 
@@ -12,25 +11,25 @@ use tokio::{
 
 /// Load before the measurement.
 const WARM_UP: Duration = Duration::from_millis(400);
-/// Bound of the last responses.
+/// Bound of the last responses after the end.
 const LAST_RESPONSES: Duration = Duration::from_mins(1);
 
-/// Makes one request after the other, and checks the responses.
+/// Makes requests one by one, and checks the responses.
 pub trait Worker: Send + 'static {
     /// Makes the next request.
     fn once(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
 }
 
-/// The responses of all workers within a period, and a meter at its start and at its end.
+/// The responses of all workers within a period, with the readings of a meter.
 #[derive(Debug)]
 pub struct Measured<M> {
     /// In nanoseconds.
     pub latencies: Histogram<u64>,
-    /// Requests of the worker with the fewest, and of that with the most.
+    /// The fewest and the most requests of a worker.
     pub of_a_worker: [u64; 2],
     /// Duration of the period.
     pub seconds: f64,
-    /// The values of the meter.
+    /// The readings of the meter at the start and the end.
     pub meter: [M; 2],
 }
 
@@ -40,16 +39,15 @@ impl<M> Measured<M> {
         self.latencies.len() as f64 / self.seconds
     }
 
-    /// The time within which this part of the requests had a response, in milliseconds.
+    /// Latency at this quantile, in milliseconds.
     pub fn milliseconds(&self, quantile: f64) -> f64 {
         self.latencies.value_at_quantile(quantile) as f64 / 1e6
     }
 }
 
-/// Runs all workers at once for some seconds, with at most `rate` requests a second. The first wrong response ends it.
+/// Runs all workers for some seconds, with at most `rate` requests a second. The first wrong response ends it.
 ///
-/// With a rate, a latency begins when the request was due: a service that falls behind does not look fast because few
-/// requests are made meanwhile.
+/// With a rate, a latency counts from the time at which the request is due. So a service that falls behind looks slow.
 pub async fn measure<W: Worker, M>(
     workers: Vec<W>,
     seconds: f64,
@@ -59,7 +57,7 @@ pub async fn measure<W: Worker, M>(
     measure_after(WARM_UP, workers, seconds, rate, meter).await
 }
 
-/// As [`measure`], after this much load that does not count.
+/// Does the same as [`measure`], after a warm-up that does not count.
 pub async fn measure_after<W: Worker, M>(
     warm_up: Duration,
     workers: Vec<W>,
@@ -88,12 +86,12 @@ pub async fn measure_after<W: Worker, M>(
         while let Some(done) = tasks.join_next().await {
             let own = done??;
             of_a_worker = [of_a_worker[0].min(own.len()), of_a_worker[1].max(own.len())];
-            latencies.add(own).context("the latencies cannot be added up")?;
+            latencies.add(own).context("cannot add up the latencies")?;
         }
         Ok::<_, anyhow::Error>((latencies, of_a_worker))
     };
     let working = timeout(warm_up + Duration::from_secs_f64(seconds) + LAST_RESPONSES, working);
-    let working = async { working.await.context("a response does not arrive")? };
+    let working = async { working.await.context("a response did not arrive")? };
     let ((before, seconds, after), (latencies, of_a_worker)) = tokio::try_join!(async { Ok(metered.await) }, working)?;
     ensure!(!latencies.is_empty(), "no response arrived in {seconds:.0} s");
     Ok(Measured { latencies, of_a_worker, seconds, meter: [before, after] })
@@ -116,7 +114,7 @@ async fn work<W: Worker>(
         }
         worker.once().await?;
         let now = Instant::now();
-        // Only responses within the period count, as in what the meter counts.
+        // Only responses within the period count, as for the meter.
         if now >= begin && now <= end {
             latencies.saturating_record((now - start).as_nanos() as u64);
         }
@@ -125,7 +123,7 @@ async fn work<W: Worker>(
 
 /// Nanoseconds, up to a minute, to three digits.
 fn histogram() -> anyhow::Result<Histogram<u64>> {
-    Histogram::new_with_bounds(1, 60_000_000_000, 3).context("the latencies cannot be counted")
+    Histogram::new_with_bounds(1, 60_000_000_000, 3).context("cannot count the latencies")
 }
 
 #[cfg(test)]

@@ -1,23 +1,23 @@
-//! Which threads the system runs first, where those that make load and those that measure share a machine with the service.
+//! Priorities of threads, for programs that share a machine with the service that they measure.
 
 use thread_priority::{
     NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// Lets this thread run as soon as it has something to do, like a client on another machine. Otherwise what keeps the
-/// processors busy delays the measurement by milliseconds, and not only what is measured. Without the right to do so, the
-/// thread is scheduled like any other.
+/// Runs this thread before all others, like a client on another machine.
+///
+/// Otherwise busy processors delay the measuring thread by milliseconds. Without permission, the priority does not change.
 pub fn first() {
     set(ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo));
 }
 
-/// Lets all other threads run before this one: it takes little of what the service could use.
+/// Runs this thread after all others, so that it takes little from the service.
 pub fn last() {
     set(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other));
 }
 
-/// The lowest priority of a class. That of the real-time class is above all that is not of it.
+/// Sets the lowest priority of a class. Any real-time priority is above all normal ones.
 fn set(class: ThreadSchedulePolicy) {
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, class);
 }

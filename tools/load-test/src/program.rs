@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Runs a program until its end or a signal. Dropping it stops the processes that it has started. The generator shares the
-/// machine with the service, so more threads than needed would compete with it.
+/// Runs a program until it ends or receives a signal.
+///
+/// A signal drops the future, which stops its child processes. Use few threads, since the generator shares the machine with the service.
 pub fn run(name: &str, threads: usize, program: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
-    let result = runtime.context("the program cannot start its threads").and_then(|runtime| {
+    let result = runtime.context("cannot start the threads of the program").and_then(|runtime| {
         let result = runtime.block_on(async {
             let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
             tokio::select! {

@@ -1,4 +1,4 @@
-//! The result of several runs, for people and as JSON, next to an earlier result.
+//! The result of several runs, as text and JSON, compared with an earlier result.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
@@ -6,9 +6,9 @@ use anyhow::{Context as _, ensure};
 use load_test::measure::Measured;
 use serde::{Deserialize, Serialize};
 
-/// The noise of a figure between equal results, as a part of it, if one of them has a single run, which shows none.
+/// The assumed noise of a figure, as a fraction, if one of the results has a single run.
 const ASSUMED_NOISE: f64 = 0.1;
-/// Less noise than this is by chance: a few runs may be closer to each other than the next ones.
+/// The minimum noise, because a few runs may be equal by chance.
 const LEAST_NOISE: f64 = 0.03;
 
 const RATE: &str = "requests_per_second";
@@ -17,7 +17,7 @@ const P99: &str = "p99_ms";
 /// The figures of a run, in the order in which they are printed.
 const FIGURES: [&str; 6] = [RATE, "p50_ms", "p90_ms", P99, "p999_ms", "max_ms"];
 
-/// The generator has one thread for its requests. From this part of a processor on, it is what limits the rate.
+/// From this fraction of a processor on, the single thread of the generator limits the rate.
 const FULL: f64 = 0.9;
 
 /// The figures of one run, by name.
@@ -26,16 +26,16 @@ type Figures = BTreeMap<String, f64>;
 /// The result of several runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RunResult {
-    /// Layer, scenario and connections.
+    /// Scenario, layer and connections.
     load: String,
     /// Seconds of all runs.
     seconds: f64,
     /// Requests of all runs.
     requests: u64,
-    /// Requests of the companies with the fewest and the most, of those that have a connection each.
+    /// The fewest and the most requests of a company, with a connection for each company.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of_a_company: Option<[u64; 2]>,
-    /// Processors that the generator itself used, of the one that it can use: the most of all runs.
+    /// Maximum processor use of the generator in all runs, as a fraction of one processor.
     #[serde(default)]
     generator: f64,
     /// The medians of the runs.
@@ -68,7 +68,7 @@ fn sorted(runs: &[Figures], name: &str) -> Vec<f64> {
     values
 }
 
-/// How a figure compares with that of the baseline.
+/// A figure compared with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Better,
@@ -77,7 +77,7 @@ enum Verdict {
 }
 
 impl RunResult {
-    /// The result of runs, of which there is at least one.
+    /// Makes the result of at least one run.
     pub(crate) fn new(load: String, measured: &[Measured<f64>], worker_per_company: bool) -> Self {
         let requests = measured.iter().map(|run| run.latencies.len()).sum();
         let seconds = measured.iter().map(|run| run.seconds).sum();
@@ -97,12 +97,12 @@ impl RunResult {
         Self { load, seconds, requests, of_a_company: None, generator: 0.0, figures, runs }
     }
 
-    /// The result in a file, which must be of the same load.
+    /// Reads a result from a file. It must be of the same load.
     pub(crate) fn read(file: &Path, load: &str) -> anyhow::Result<Self> {
         let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let result: Self =
-            serde_json::from_slice(&text).with_context(|| format!("{} holds no result", file.display()))?;
-        ensure!(!result.runs.is_empty(), "{} holds a result without runs", file.display());
+            serde_json::from_slice(&text).with_context(|| format!("{} is not a result", file.display()))?;
+        ensure!(!result.runs.is_empty(), "{} is a result without runs", file.display());
         ensure!(result.load == load, "{} is of another load: {}; this one is {load}", file.display(), result.load);
         Ok(result)
     }
@@ -112,13 +112,13 @@ impl RunResult {
             .with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// How far the runs are apart, as a part of their median; `None` for a single run.
+    /// The spread of the runs, as a fraction of the median. `None` for a single run.
     fn spread(&self, name: &str) -> Option<f64> {
         let values = sorted(&self.runs, name);
         (values.len() > 1).then(|| (values[values.len() - 1] - values[0]) / figure(&self.figures, name))
     }
 
-    /// Differences up to this part of a figure are noise: as much as the runs of one of the results differ.
+    /// Differences up to this fraction of a figure are noise: the larger spread of both results.
     fn noise(&self, baseline: &Self, name: &str) -> f64 {
         match (self.spread(name), baseline.spread(name)) {
             (Some(own), Some(other)) => own.max(other).max(LEAST_NOISE),
@@ -137,14 +137,14 @@ impl RunResult {
         }
     }
 
-    /// The result as text, next to that of an earlier result.
+    /// The result as text, compared with an earlier result.
     pub(crate) fn text(&self, baseline: Option<&Self>) -> String {
         let runs = self.runs.len();
         let mut text = format!("{}: {} requests in {:.1} s", self.load, self.requests, self.seconds);
-        // A text takes whatever is written to it.
-        let _ = writeln!(text, " ({runs} {}), all of them right", if runs == 1 { "run" } else { "runs" });
+        // Writing to a string does not fail.
+        let _ = writeln!(text, " ({runs} {}), all correct", if runs == 1 { "run" } else { "runs" });
         if let Some([least, most]) = self.of_a_company {
-            let _ = writeln!(text, "requests of a company, in a run: {least} to {most}");
+            let _ = writeln!(text, "requests per company in a run: {least} to {most}");
         }
         for name in FIGURES {
             let (value, values) = (figure(&self.figures, name), sorted(&self.runs, name));
@@ -166,16 +166,16 @@ impl RunResult {
         }
         let _ = writeln!(text, "the generator used {:.0} % of a processor", self.generator * 100.0);
         if self.generator >= FULL {
-            text += "THE GENERATOR WAS THE LIMIT, not the service: run several at a time, with fewer connections each, or h2load\n";
+            text += "THE GENERATOR WAS THE LIMIT, not the service: run several with fewer connections each, or use h2load\n";
         }
         text
     }
 
-    /// Fails if the result is worse than an earlier one, by more than noise.
+    /// Fails if the result is worse than an earlier result, beyond noise.
     pub(crate) fn check(&self, baseline: &Self) -> anyhow::Result<()> {
         let is_worse = |name| self.verdict(baseline, name) == Verdict::Worse;
-        ensure!(!is_worse(RATE), "the rate is lower than that of the baseline");
-        ensure!(!is_worse(P99), "the p99 is higher than that of the baseline");
+        ensure!(!is_worse(RATE), "the rate is lower than in the baseline");
+        ensure!(!is_worse(P99), "the p99 is higher than in the baseline");
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The target of the load: this machine, unless a flag allows others.
+//! The target of the load: this machine, unless a flag allows another one.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs as _},
@@ -25,15 +25,17 @@ pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 pub struct Target {
     /// The address.
     pub address: SocketAddr,
-    /// The host and port as they were given.
+    /// The host and port of the URL.
     pub authority: String,
-    /// The name that the certificate must have, and what is trusted; `None` without TLS.
+    /// The name in the certificate, and the trusted authorities. `None` without TLS.
     tls: Option<(String, ClientTls)>,
 }
 
 impl Target {
-    /// Parses `http://host:port` or `https://host:port`. Unless `allow_remote`, every address of the host must be a loopback address.
-    /// Certificates are verified by the authorities in the file `ca`, or by the system's authorities.
+    /// Parses `http://host:port` or `https://host:port`.
+    ///
+    /// Unless `allow_remote`, every address of the host must be a loopback address. The authorities in the file `ca`, or the system's
+    /// authorities, verify certificates.
     pub fn parse(text: &str, allow_remote: bool, ca: Option<&Path>) -> anyhow::Result<Self> {
         let url = Url::parse(text).with_context(|| format!("{text:?} is not a URL such as http://127.0.0.1:8080"))?;
         let is_secure = match url.scheme() {
@@ -55,7 +57,7 @@ impl Target {
         Ok(Self { address, authority: format!("{host}:{port}"), tls })
     }
 
-    /// Opens a connection for [`HTTP1`] or [`HTTP2`], which sends small requests at once.
+    /// Opens a connection for [`HTTP1`] or [`HTTP2`], without delaying small packets.
     pub async fn connect(&self, protocol: &str) -> anyhow::Result<Stream> {
         let stream = TcpStream::connect(self.address).await;
         let stream = stream.with_context(|| format!("nothing accepts connections at {}", self.authority))?;

@@ -20,9 +20,9 @@ use tokio::{
 
 const COMPANY: i64 = 1;
 
-/// Runs the program against an address; returns the result that it wrote, and how it ended.
+/// Runs the program against a service. Returns the result in its file, and its output.
 async fn load(folder: &Path, service: &TestService, layer: &str, scenario: &str, more: &[&str]) -> (Value, Output) {
-    // On a busy machine a second may be too short for one call.
+    // On a busy machine, one call may take longer than a second.
     for duration in ["1", "10"] {
         let (result, output) = load_for(duration, folder, service, layer, scenario, more).await;
         if requests(&result) > 0 {
@@ -84,9 +84,9 @@ async fn a_rate_limit_makes_a_run_void() {
     let results = DataDir::new();
     fs::create_dir(results.path()).unwrap();
     for layer in ["rest", "grpc"] {
-        // The program finds the records with three requests.
+        // Finding the records takes three requests.
         let service = service(Options { rate_limit: "4/m".parse().unwrap(), ..Options::default() }).await;
-        // A result that is there already stays as it was.
+        // An existing result does not change.
         let file = results.path().join(format!("{layer}-list.json"));
         fs::write(&file, "earlier").unwrap();
         let (_, output) = load_for("1", results.path(), &service, layer, "list", &[]).await;
@@ -112,10 +112,10 @@ async fn both_layers_respond_under_load() {
             assert!(requests(&result) > 0, "{layer} {scenario}");
         }
     }
-    // The one company has the one connection, and so all requests.
+    // The only company has the only connection, so it makes all requests.
     let (result, _) = load(folder, &service, "rest", "update", &["--connection-per-company"]).await;
     assert_eq!(result["of_a_company"], serde_json::json!([requests(&result), requests(&result)]));
-    // A result is a baseline for later runs.
+    // A result can be the baseline of later runs.
     let baseline = folder.join("rest-point-read.json");
     let baseline = baseline.to_str().unwrap();
     let repeated = load(folder, &service, "rest", "point-read", &["--baseline", baseline, "--runs", "2"]).await;
@@ -125,7 +125,7 @@ async fn both_layers_respond_under_load() {
         text.contains("noise") && text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)),
         "{text}"
     );
-    // That of another load is none, and what is worse does not replace it.
+    // A result of another load cannot, and a worse result does not replace it.
     let (_, other) = load_for("1", folder, &service, "grpc", "point-read", &["--baseline", baseline]).await;
     assert!(!other.status.success() && String::from_utf8_lossy(&other.stderr).contains("another load"));
     let mut faster: Value = serde_json::from_slice(&fs::read(baseline).unwrap()).unwrap();
@@ -136,7 +136,7 @@ async fn both_layers_respond_under_load() {
     assert!(!output.status.success() && kept == faster, "{kept}");
 }
 
-/// The address of a port with this certificate in front of a service.
+/// Opens a TLS port in front of a service, and returns its URL.
 async fn secured(service: SocketAddr, identity: &IdentityFiles) -> String {
     let tls = ServerTls::load(identity.clone(), None, &[HTTP2, HTTP1]).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -147,7 +147,7 @@ async fn secured(service: SocketAddr, identity: &IdentityFiles) -> String {
             tokio::spawn(async move {
                 let Ok(mut client) = tls.accept(client).await else { return };
                 let mut service = TcpStream::connect(service).await.unwrap();
-                // Either side may end it.
+                // Either side may close the connection.
                 let _ = copy_bidirectional(&mut client, &mut service).await;
             });
         }
@@ -171,7 +171,7 @@ async fn a_service_with_a_certificate_responds_under_load() {
         let (result, output) = load_at(&target, "10", folder, layer, "point-read", &ca).await;
         assert!(output.status.success() && requests(&result) > 0, "{layer}");
         assert!(result["generator"].as_f64().is_some_and(|used| used > 0.0), "{result}");
-        // Nobody trusts it without the file.
+        // Without the file, the certificate is not trusted.
         let (_, refused) = load_at(&target, "1", folder, layer, "point-read", &[]).await;
         let errors = String::from_utf8_lossy(&refused.stderr);
         assert!(!refused.status.success() && errors.contains("no secure connection to localhost:"), "{errors}");

@@ -1,14 +1,14 @@
-// Drives the console in a headless Chromium: every view, the refusals it has to explain, and records that hold markup. Each view
-// must pass axe in both colour schemes at two widths, and fit into 320 pixels. Nothing may be loaded from elsewhere.
+// Visits the console in a headless Chromium: every view, every error message, and records with markup. Each view must pass axe in both
+// colour schemes at two widths, and fit into 320 pixels. The console must load nothing from elsewhere.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { withPage } = require("./browser.cjs");
 const { base, limited, coreless, WIDE } = require("./console/common.cjs");
 
-// Refusals that are asked for are reported as failed loads.
+// The browser reports expected errors as failed loads.
 const EXPECTED = /status of (401|403|404|409|412|422|429|500|503)|ERR_INTERNET_DISCONNECTED/;
-// In this order: later steps use the records of earlier ones.
+// In this order, because later steps use the records of earlier ones.
 const STEPS = {
   ...require("./console/sign-in.cjs"),
   ...require("./console/overview.cjs"),

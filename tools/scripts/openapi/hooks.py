@@ -1,4 +1,4 @@
-"""What JSON Schema cannot say about valid requests."""
+"""Rules of valid requests that JSON Schema cannot express."""
 
 import re
 from uuid import uuid4
@@ -11,12 +11,12 @@ LABEL = st.from_regex(r"[a-z0-9]{1,12}", fullmatch=True)
 HOST = st.lists(LABEL, min_size=1, max_size=3).map(lambda labels: ".".join([*labels, "example"]))
 PATH = st.from_regex(r"(/[A-Za-z0-9._~-]{0,12}){0,3}", fullmatch=True)
 
-# An http or https address with a host, as WHATWG has it.
+# An http or https address with a host, as in the WHATWG URL standard.
 schemathesis.openapi.format("url", st.builds("{}://{}{}".format, st.sampled_from(["http", "https"]), HOST, PATH))
 
 
 def with_integers(body):
-    """The body with its integers written as integers: `5`, not `5.0`, which JSON Schema takes for the same."""
+    """Writes integers of a body as `5` instead of `5.0`. JSON Schema treats both as equal."""
     for item in objects(body):
         for name in ("id", "max_absent", "position", "affiliate_id", "url_id", "incident_id"):
             if isinstance(item.get(name), float):
@@ -24,7 +24,7 @@ def with_integers(body):
 
 
 def objects(value):
-    """An object and all objects within it."""
+    """An object and all nested objects."""
     if isinstance(value, dict):
         yield value
         for inner in value.values():
@@ -34,7 +34,7 @@ def objects(value):
             yield from objects(inner)
 
 
-# A name that every company has, for each field that is one.
+# A name of every company, for each field with names.
 NAMES = {
     "incident_status": "Open", "case_status": "Open", "sub_status": "Escalated", "notice_status": "Sent", "risk_level": "High",
     "infraction_type": "Trademark",
@@ -42,7 +42,7 @@ NAMES = {
 
 
 def with_case_work(body, is_close):
-    """A body of case work: names that exist, times that exist, one key of the affiliate, and incidents whose content is of their type."""
+    """Fixes a body of case work: existing names and times, one key of the affiliate, and incidents with content of their type."""
     for item in objects(body):
         for name, known in NAMES.items():
             if item.get(name) == "" and name in ("case_status", "incident_status", "infraction_type"):
@@ -74,12 +74,12 @@ def can_be_sent(value):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Of every request: the headers can be sent. Of a valid request: a name is not taken, a position is kept, and a time has passed.
-    Integers are written as integers. Of a valid update: the ID in a single one's body equals the one in the URL, and the record has the tag."""
+    """Fixes requests. Every request has headers that can be sent. A valid request has a free name, a stored position, a past time, and integers
+    written as integers. In a valid update, the ID in the body equals the ID in the URL, and the record has the tag."""
     for name, value in list((case.headers or {}).items()):
         if not can_be_sent(value):
             del case.headers[name]
-    # The header takes precedence over the parameter, so a request has only one of them: the wrong one, if one is wrong.
+    # The header overrides the parameter, so a request has only one of them: the invalid one, if any.
     if "lastEventId" in (case.query or {}) and LAST_EVENT_ID in (case.headers or {}):
         if VALID_POSITION.fullmatch(str(case.query["lastEventId"])):
             del case.query["lastEventId"]
@@ -91,17 +91,17 @@ def before_call(context, case, kwargs):
     if is_valid and case.query:
         for position in {"after", "changed_after", "lastEventId"} & set(case.query):
             case.query[position] = 0
-        # Pages have none.
+        # Pages do not have one.
         if case.operation.path in ("/api/urls", "/api/cases"):
             case.query.pop("changed_after", None)
-        # A time of the future is refused, and so is an ID of no kind.
+        # The service refuses future times, and an ID without a kind.
         case.query.pop("as_of", None)
         if not case.query.get("resource"):
             case.query.pop("id", None)
     if not is_valid or not isinstance(case.body, dict):
         return
     if "/webhooks" in case.operation.path and isinstance(case.body.get("url"), str):
-        # A host has a public address, and the scheme is https.
+        # The URL needs https and a host with a public address.
         case.body["url"] = "https://partner.example/compliance"
     if isinstance(case.body.get("affiliate_name"), str):
         case.body["affiliate_name"] = uuid4().hex
@@ -112,7 +112,7 @@ def before_call(context, case, kwargs):
             case.headers["If-Match"] = "*"
     if case.method.upper() != "PUT":
         return
-    # Which tag a record has is not in the schema, and a batch takes none.
+    # The schema does not know the tag of a record, and a batch accepts none.
     if (case.headers or {}).pop("If-Match", None) is not None and "affiliates" not in case.body:
         case.headers["If-Match"] = "*"
     in_path = str(case.path_parameters.get("id"))
@@ -129,26 +129,24 @@ UNKNOWN = "x-schemathesis-unknown-property"
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Drops two kinds of failures.
+    """Ignores two kinds of failures.
 
-    A request with a header that nobody knows is accepted, as HTTP has it.
+    HTTP accepts unknown headers.
 
-    A request is accepted although its `X-Request-Id` does not match the pattern. The pattern says which IDs the service uses, and the
-    description that any other is replaced. No schema can say both: without the pattern, it would hide which IDs are used. So requests
-    with other IDs are sent, and all other checks apply to their responses. This one passes if nothing else of the request is invalid,
-    and the response has a valid ID in place of the one that was sent."""
+    The service accepts an `X-Request-Id` that does not match the pattern, and replaces it. The pattern documents which IDs it uses, and no schema
+    can say both. So such a request passes if the rest of it is valid and the response has a valid ID. All other checks apply."""
     if not isinstance(failure, AcceptedNegativeData) or case.meta is None:
         return True
     data = case.meta.phase.data
     negated = {data.parameter} if data.parameter else {mutation.parameter for mutation in data.mutations}
     locations = {location.name for location, component in case.meta.components.items() if component.mode.is_negative}
     headers = case.headers or {}
-    # So is a parameter that nobody knows.
+    # The same holds for an unknown parameter.
     known = {parameter.name for parameter in case.operation.query}
     if "QUERY" in locations and not known & set(case.query or {}):
         locations.discard("QUERY")
         negated &= {REQUEST_ID}
-    # A header that nobody knows is ignored, as HTTP has it, if the others are valid.
+    # HTTP ignores unknown headers if the others are valid.
     are_known = set(headers) - {UNKNOWN, "Authorization"} <= {LAST_EVENT_ID, REQUEST_ID}
     are_valid = all(
         valid.fullmatch(headers.get(name, "0")) for name, valid in ((LAST_EVENT_ID, VALID_POSITION), (REQUEST_ID, VALID_REQUEST_ID))

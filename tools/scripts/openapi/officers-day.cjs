@@ -1,5 +1,5 @@
-// A day of an officer in the console, in a headless Chromium: sign in with an account of the company, work, stay signed in, sign out.
-// `BASE` is a service that takes the tokens of the provider of accounts at `PROVIDER` (provider.cjs).
+// An officer's day in the console, in a headless Chromium: sign in with an account of the company, work, stay signed in, sign out.
+// `BASE` is a service that accepts tokens of the provider at `PROVIDER` (provider.cjs).
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -8,7 +8,7 @@ const { withPage, becomes, picture } = require("./browser.cjs");
 const { base, WIDE, api, checked, heading, message, section } = require("./console/common.cjs");
 
 const { PROVIDER: provider } = process.env;
-// Tokens that are refused on purpose, by the service and by the provider.
+// Expected refusals of tokens by the service and the provider.
 const EXPECTED = /status of (400|401)/;
 const MINUTE = 60_000;
 
@@ -41,20 +41,20 @@ async function signingIn(page) {
   await page.getByText("Use a token instead").click();
   await checked(page, "sign-in with a token instead");
 
-  // The officer changes her mind at the provider.
+  // The officer cancels at the provider.
   await withAccount(page);
   await button(page, "Cancel").click();
   await message(page, "The sign-in provider refused: the officer cancelled (access_denied)");
   assert.equal(page.url(), `${base}/console#/cases?open=yes`);
   await checked(page, "a refused sign-in with an account");
 
-  // An answer that this tab did not ask for begins no session.
+  // A response that this tab did not request starts no session.
   await page.goto(`${base}/console?code=stolen&state=unknown#/cases`);
   await message(page, "This tab did not ask for the sign-in that the provider answered.");
   assert.equal(page.url(), `${base}/console#/cases`);
   assert.equal(await tokenOf(page), null);
 
-  // The account of a guest is of no company: the service refuses its token, and the next sign-in asks for an account.
+  // The account of the guest has no company: the service refuses its token, and the next sign-in asks for an account.
   await withAccount(page);
   await typeAccount(page, "guest");
   await message(page, "The service did not accept the token.");
@@ -151,7 +151,7 @@ async function staying(page, id) {
   await button(page, "Save").click();
   await becomes(async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data.note, "A whole sentence.");
 
-  // The service refuses the token while something is typed.
+  // The service refuses the token while the officer types.
   await page.goto(`${base}/console#/affiliates/new`);
   await heading(page, "New affiliate");
   await page.getByLabel("Affiliate name").fill("Typed before the end");
@@ -229,7 +229,7 @@ async function check(page, problems) {
   await exporting(page, id);
   await staying(page, id);
   await signingOut(page);
-  // The provider has forgotten the officer as well.
+  // The provider has also ended its session.
   await pasting(page, await renewing(page));
   assert.deepEqual(problems, []);
   console.log("an officer's day: signed in with an account, worked, stayed signed in, and signed out");

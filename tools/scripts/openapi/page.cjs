@@ -1,6 +1,5 @@
-// Drives the pages at /docs in a headless Chromium: reads each at two widths in both colour schemes, signs in with a token, sends
-// requests. Every page must pass axe, nothing may be loaded from elsewhere or violate the policy of the pages, and every link
-// must lead somewhere.
+// Visits the pages at /docs in a headless Chromium, at two widths in both colour schemes, signs in with a token and sends requests. Every page
+// must pass axe and its content policy, load nothing from elsewhere, and have only working links.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -48,7 +47,7 @@ async function checkPages(page) {
     await page.setViewportSize(viewport);
     for (const path of PAGES) {
       await open(page, path);
-      // The documents name a service of their own.
+      // The documents name another service.
       const text = await page.locator("main").textContent();
       assert.ok(base === DOCUMENTED || !text.includes(DOCUMENTED), `${path} names ${DOCUMENTED}`);
       assert.ok(text.includes(base) || !["", "/clients"].includes(path), `${path} does not name ${base}`);
@@ -62,7 +61,7 @@ async function checkPages(page) {
       }
     }
   }
-  // With everything open.
+  // With all sections open.
   await open(page, "/reference");
   await page.evaluate("for (const box of document.querySelectorAll('main details')) box.open = true");
   await checkAccess(page, "everything open");
@@ -128,14 +127,14 @@ async function form(page, id) {
   await page.locator("html[data-ready]").waitFor();
   const box = page.locator(`#${id} details.try`);
   if (!(await box.evaluate((element) => element.open))) await box.locator("summary").first().click();
-  // It may read an ID that exists.
+  // The form may read an existing ID.
   await page.waitForLoadState("networkidle");
   return box;
 }
 
 /** Sends an operation's request; returns the status and the body of the response, which the page must show. */
 async function send(page, box) {
-  // The form may still read an ID that exists: only the response of this operation counts.
+  // The form may still read an existing ID, so only the response of this operation counts.
   const { method, path } = await box.evaluate((element) => ({ ...element.dataset }));
   const route = new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`);
   const sent = (response) => response.request().method() === method.toUpperCase() && route.test(new URL(response.url()).pathname);
@@ -163,7 +162,7 @@ async function checkForms(page) {
   await becomes(() => page.locator("#token-state").innerText().then((text) => text.startsWith("Company 1, until ")), true);
   await page.keyboard.press("Escape");
 
-  // A parameter, by the keyboard alone.
+  // A parameter, with the keyboard only.
   await box.getByLabel("per_page").focus();
   await page.keyboard.type("2");
   const sent = page.waitForResponse((response) => response.url().includes("per_page=2"));
@@ -175,10 +174,10 @@ async function checkForms(page) {
   assert.ok(command.includes("per_page=2") && command.includes("$TOKEN") && !command.includes(token), command);
   await checkAccess(page, "a response");
 
-  // The token survives a reload, is not in another tab, and is used by the console.
+  // The token survives a reload, is not in other tabs, and serves the console.
   await page.reload();
   box = await form(page, "getCase");
-  // Its form has an ID that exists for the token.
+  // The form has an existing ID for the token.
   await page.route("**/api/cases", (route) => route.fulfill({ contentType: "application/x-ndjson", body: '{"case_id":3}\n{"case_id":4}\n' }));
   await page.reload();
   box = await form(page, "getCase");
@@ -196,13 +195,13 @@ async function checkForms(page) {
   await page.goto(`${base}/console`);
   await page.getByRole("navigation", { name: "Sections" }).waitFor();
 
-  // A body that violates rules, and one that is right.
+  // An invalid body, and a valid one.
   box = await form(page, "createAffiliates");
   const body = box.getByRole("textbox", { name: "Body" });
   await body.fill(JSON.stringify({ client_affiliate_id: "P-1", country: 5 }));
   answer = await send(page, box);
   assert.deepEqual([answer.status, Object.keys(answer.body.errors).sort()], ["422", ["affiliate_name", "country"]]);
-  // Markup in a response is text.
+  // Markup in a response shows as text.
   const name = `<img src=x> ${Date.now()}`;
   await body.fill(JSON.stringify({ client_affiliate_id: "P-1", affiliate_name: name, country: "CH" }));
   answer = await send(page, box);
@@ -218,23 +217,23 @@ async function checkForms(page) {
   // The filter.
   await page.locator("#filter").fill("put affil");
   await becomes(() => page.locator(".contents li:visible").count(), 1);
-  // Another language is shown everywhere, and is still chosen after a reload.
+  // Another language shows everywhere, and stays after a reload.
   await page.locator('#createAffiliates [role="tab"][data-name="TypeScript"]').click();
   await page.reload();
   await page.locator("html[data-ready]").waitFor();
   assert.ok(await page.locator('#listCases .sample[data-name="TypeScript"]').isVisible());
-  // A schema that a link names is opened.
+  // A link opens its schema.
   await page.goto(`${base}/docs/reference#schema-Affiliate`);
   await becomes(() => page.locator("#schema-Affiliate").evaluate((element) => element.open), true);
 
-  // Forgotten.
+  // Signs out.
   await page.locator("#token summary").click();
   await page.getByRole("button", { name: "Forget" }).click();
   await becomes(() => page.locator("#token summary").innerText(), "Set a token");
 }
 
 async function check(page, problems) {
-  // A browser that comes to `/` finds its way to the pages.
+  // `/` leads a browser to the pages.
   await page.goto(`${base}/`);
   await page.getByRole("link", { name: "Documentation" }).click();
   await page.waitForURL(`${base}/docs`);
@@ -248,7 +247,7 @@ async function check(page, problems) {
   const links = await checkLinks(page);
   await checkSearch(page);
   await checkForms(page);
-  // As a reader first sees an operation.
+  // The first view of an operation.
   await page.evaluate("sessionStorage.clear()");
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.emulateMedia({ reducedMotion: "reduce" });

@@ -1,6 +1,5 @@
-// A provider of OpenID Connect with accounts of a company, for the walk of an officer's day: node provider.cjs CONSOLE, where CONSOLE
-// is the address of the console. Prints its issuer. The accounts' names are their passwords; only that of noor gets refresh tokens, and
-// guest is of no company.
+// An OpenID Connect provider with accounts of a company, for an officer's day: node provider.cjs CONSOLE, where CONSOLE is the address of the
+// console. Prints its issuer. The password of each account is its name. Only noor gets refresh tokens, and guest has no company.
 "use strict";
 
 const { generateKeyPairSync } = require("node:crypto");

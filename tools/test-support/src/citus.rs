@@ -1,4 +1,4 @@
-//! Databases of tests on Citus: `TEST_DATABASE_URL` is the URL of a superuser on its coordinator.
+//! Databases of tests on Citus. `TEST_DATABASE_URL` connects a superuser to its coordinator.
 
 use std::{
     cell::RefCell,
@@ -14,12 +14,12 @@ use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::{runtime::Runtime, sync::Mutex};
 
-/// How many shards a table has: enough for companies of several nodes, and few enough to be made in a second.
+/// Shards of a table: enough for companies on several nodes, and few enough to create in a second.
 const SHARDS: u32 = 4;
 const PREFIX: &str = "compliance_test_";
 
 static NODES: OnceLock<Vec<PgConnectOptions>> = OnceLock::new();
-/// The roles, which all databases share. Citus makes them equal on all nodes, which cannot happen twice at the same time.
+/// The roles, which all databases share. Citus cannot synchronise them to all nodes twice at the same time.
 pub(crate) static ROLES: Mutex<()> = Mutex::const_new(());
 
 thread_local! {
@@ -27,13 +27,13 @@ thread_local! {
     static CREATED: RefCell<Created> = const { RefCell::new(Created(Vec::new())) };
 }
 
-/// The URL that the environment gives.
+/// The URL in the environment.
 fn given() -> Option<PgConnectOptions> {
     let url = env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())?;
     Some(url.parse().expect("TEST_DATABASE_URL is the URL of a database"))
 }
 
-/// Finds the nodes and makes the roles, if the environment gives a coordinator. Removes what an earlier run has left.
+/// Finds the nodes and creates the roles, if the environment names a coordinator. Removes the rest of an earlier run.
 pub(crate) async fn prepare() -> bool {
     let Some(coordinator) = given() else { return false };
     let mut connection = PgConnection::connect_with(&coordinator).await.unwrap();
@@ -76,7 +76,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     let nodes = NODES.get().unwrap();
     let made = nodes.iter().map(async |node| {
         let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
-        // As docs/operations/citus.md says.
+        // As docs/operations/citus.md describes.
         let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '50ms'");
         let counters = format!("alter database {name} set citus.enable_stat_counters = on");
         let database = format!("create database {name} owner {OWNER_ROLE}");
@@ -89,7 +89,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     let coordinator = nodes[0].clone().database(&name);
     let mut statements = vec![add("citus_set_coordinator_host", &nodes[0])];
     statements.extend(nodes[1..].iter().map(|node| add("citus_add_node", node)));
-    // The first object of a role in a database makes the role equal on all nodes, which cannot happen twice at the same time.
+    // The first object of a role in a database synchronises the role, which cannot happen twice at the same time.
     statements.push(format!("set role {OWNER_ROLE}"));
     statements.extend(["create type role_is_known as ()", "drop type role_is_known"].map(str::to_owned));
     {
@@ -112,7 +112,7 @@ impl Drop for Created {
     }
 }
 
-/// Drops databases, but those with a transaction that Citus has still to end: the next run drops them.
+/// Drops databases. The next run drops databases with a transaction that Citus has not ended.
 async fn drop_all(databases: Vec<String>) {
     let Some(nodes) = NODES.get().filter(|_| !databases.is_empty()) else { return };
     let dropped = nodes.iter().map(async |node| {
@@ -127,7 +127,7 @@ async fn drop_all(databases: Vec<String>) {
     futures::future::join_all(dropped).await;
 }
 
-/// The sessions of clients as a table: `pg_stat_activity`, or on Citus that of all nodes.
+/// The sessions of clients as a table: `pg_stat_activity`, of all nodes on Citus.
 pub fn activity() -> &'static str {
     if NODES.get().is_some() {
         "(select * from citus_stat_activity where not is_worker_query) activity"
@@ -144,7 +144,7 @@ pub async fn connect_to_citus(pool: &PgPool) -> Option<PgConnection> {
     Some(PgConnection::connect_with(&coordinator).await.unwrap())
 }
 
-/// How to connect to each node that has shards of a table, and these; or to the only server, and the table.
+/// Connection options and shards of each node with shards of a table. On a single server: its options and the table.
 pub(crate) async fn shards(pool: &PgPool, table: &str) -> Vec<(PgConnectOptions, String)> {
     let options = pool.connect_options().as_ref().clone();
     let Some([coordinator, ..]) = NODES.get().map(Vec::as_slice) else { return vec![(options, table.to_owned())] };

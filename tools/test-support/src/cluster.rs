@@ -1,4 +1,4 @@
-//! Temporary database servers that end with the test program, however it ends.
+//! Temporary database servers that always end with the test program.
 
 use std::{
     os::unix::process::CommandExt as _,
@@ -10,7 +10,7 @@ use std::{
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Endpoint};
 use sqlx::{Connection as _, PgConnection};
 
-/// Waits until this program has ended, and then stops the server in a folder and removes it.
+/// Waits until this program ends, then stops the server in a folder and removes the folder.
 const AFTER_THIS_PROGRAM: &str = r#"
     cat >/dev/null
     if server=$(head -n 1 "$0/postgres/postmaster.pid"); then
@@ -23,10 +23,10 @@ const AFTER_THIS_PROGRAM: &str = r#"
 /// A temporary database server.
 #[derive(Debug)]
 pub struct TestCluster {
-    /// Where it is reached.
+    /// The address of the server.
     pub endpoint: Endpoint,
     cluster: Mutex<Option<Cluster>>,
-    /// Closed when this is dropped, or when the program ends.
+    /// Closes when the server is dropped, or when the program ends.
     _end: ChildStdin,
 }
 

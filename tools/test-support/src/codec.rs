@@ -1,4 +1,4 @@
-//! Messages of gRPC as bytes, for calls of operations that are known by their names alone.
+//! gRPC messages as bytes, for calls of operations by name.
 
 use bytes::{Buf as _, BufMut as _};
 use tonic::{
@@ -6,7 +6,7 @@ use tonic::{
     codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
 };
 
-/// Sends and receives messages as they are.
+/// Sends and receives encoded messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bytes;
 

@@ -1,5 +1,5 @@
-//! The OpenAPI document of the REST interface, held against every exchange of the tests: the status, the headers and the body
-//! of a response are what the document says, and a request that was accepted is one that it allows.
+//! Compares every exchange of the tests with the OpenAPI document: the status, headers and body
+//! of each response, and each accepted request.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -10,10 +10,10 @@ use jsonschema::{Draft, Validator};
 use reqwest::{Url, header::HeaderMap};
 use serde_json::{Value, json};
 
-/// What the service serves as `/openapi.json`; a test of the gateway compares them.
+/// The document that the service serves as `/openapi.json`. A gateway test compares them.
 const DOCUMENT: &str = include_str!("../../../docs/openapi.json");
 
-/// Longer bodies are not checked against their schema, which takes a second for some MiB.
+/// Longer bodies are not checked against their schema, which would take a second for some MiB.
 const LONGEST: usize = 4 << 20;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
@@ -21,7 +21,7 @@ static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
 /// The status, the headers and the text of a response.
 pub(crate) type Response<'a> = (u16, &'a HeaderMap, &'a str);
 
-/// Panics unless an exchange is as documented.
+/// Panics unless an exchange matches the document.
 pub(crate) fn check(method: &str, url: &Url, body: Option<&[u8]>, response: Response<'_>) {
     let exchange = Exchange { method: &method.to_lowercase(), url, body, response };
     let problems = CONTRACT.problems(&exchange);
@@ -37,16 +37,16 @@ pub fn documented_routes_with_token() -> BTreeSet<String> {
     operations.filter(|(.., operation)| !is_open(operation)).map(|(route, ..)| route).collect()
 }
 
-/// A documented operation, as a request for it has its path.
+/// A documented operation and the path of a request.
 #[derive(Debug)]
 pub struct DocumentedRoute {
     /// `GET /api/urls/{id}`
     pub route: String,
     /// The ID of the operation.
     pub operation: String,
-    /// The scope that its token needs, if it needs one.
+    /// The required scope, if any.
     pub scope: Option<String>,
-    /// The names and values of what is in the path.
+    /// The parameters in the path.
     pub values: Vec<(&'static str, String)>,
 }
 
@@ -70,7 +70,7 @@ pub fn documented_route(method: &str, path: &str) -> Option<DocumentedRoute> {
         let route = format!("{method} {template}");
         (parts.len() == path.len()).then_some(DocumentedRoute { route, operation, scope, values })
     });
-    // A text of the path goes before a parameter.
+    // Literal text has priority over a parameter.
     routes.min_by_key(|route| route.values.len())
 }
 
@@ -84,7 +84,7 @@ struct Exchange<'a> {
 
 struct Contract {
     document: Value,
-    /// The schemas of the document, without any key that they do not name.
+    /// The schemas of the document, without additional properties.
     closed: Value,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
@@ -97,7 +97,7 @@ impl Contract {
         Self { document, closed, validators: Mutex::default() }
     }
 
-    /// Every operation: its name, its path, its method and what the document says of it.
+    /// Every operation: name, path, method and definition.
     fn operations(&self) -> impl Iterator<Item = (String, &str, &str, &Value)> {
         let paths = self.document["paths"].as_object().unwrap().iter();
         paths.flat_map(|(path, operations)| {
@@ -108,7 +108,7 @@ impl Contract {
         })
     }
 
-    /// The value that a reference names, or the value itself.
+    /// Resolves a reference, or returns the value.
     fn resolve<'v>(&'v self, value: &'v Value) -> &'v Value {
         match value.get("$ref").and_then(Value::as_str) {
             Some(name) => self.document.pointer(name.trim_start_matches('#')).unwrap(),
@@ -133,7 +133,7 @@ impl Contract {
                 }
                 problems
             }
-            // The head is looked at first, whatever the path.
+            // The service checks the head before the path.
             None if [400, 417, 503].contains(&status) => self.problems_of_error(status, exchange),
             None if of_path.is_empty() => self.expect(404, exchange),
             None => {
@@ -158,7 +158,7 @@ impl Contract {
         }
     }
 
-    /// Of a response that belongs to no operation: an envelope with the status as its code.
+    /// Checks a response without an operation: an envelope with the status as its code.
     fn problems_of_error(&self, status: u16, exchange: &Exchange<'_>) -> Vec<String> {
         let schema =
             json!({"$ref": "#/components/schemas/Error", "properties": {"code": {"const": status.to_string()}}});
@@ -194,7 +194,7 @@ impl Contract {
         };
         let media_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let kind = media_type.split(';').next().unwrap_or_default();
-        // What the response holds instead of JSON if the request asks for it.
+        // Another format, if the request asks for it.
         match content.get(kind).or_else(|| response.get("x-other-content")?.get(kind)) {
             Some(media) if media_type == "application/json" => {
                 problems.extend(self.problems_of_body(name, &media["schema"], exchange));
@@ -221,12 +221,12 @@ impl Contract {
         }
     }
 
-    /// What the document does not allow of a request that was accepted.
+    /// The parts of an accepted request that the document does not allow.
     fn problems_of_request(&self, route: &str, operation: &Value, exchange: &Exchange<'_>) -> Vec<String> {
         let mut found = Vec::new();
         let media = &operation["requestBody"]["content"]["application/json"];
         let body = exchange.body.filter(|body| body.len() <= LONGEST);
-        // A few texts that the service reads are none for this parser, such as 1e400 under an unknown key.
+        // This parser refuses a few texts that the service accepts, such as 1e400 under an unknown key.
         if let Some(body) = body.and_then(|body| serde_json::from_slice::<Value>(body).ok())
             && let Some(schema) = media.get("schema")
         {
@@ -257,8 +257,8 @@ impl Contract {
     }
 }
 
-/// The body with null in place of empty texts: of optional fields they are the same, which formats cannot say. A required
-/// field is not accepted either way.
+/// The body with null instead of empty texts, which are equal in optional fields. Formats cannot express this. A required
+/// field accepts neither.
 fn without_empty_texts(body: Value) -> Value {
     match body {
         Value::String(text) if text.is_empty() => Value::Null,
@@ -270,7 +270,7 @@ fn without_empty_texts(body: Value) -> Value {
     }
 }
 
-/// Whether a path is one of a documented path's.
+/// Whether a path matches a documented path.
 fn matches(documented: &str, path: &str) -> bool {
     let (mut documented, mut path) = (documented.split('/'), path.split('/'));
     loop {
@@ -282,7 +282,7 @@ fn matches(documented: &str, path: &str) -> bool {
     }
 }
 
-/// A value of a header or of a query, as its schema types it.
+/// A header or query value, with the type of its schema.
 fn typed(schema: &Value, value: &str) -> Value {
     match value.parse::<i64>() {
         Ok(number) if schema["type"] == "integer" => number.into(),
@@ -296,7 +296,7 @@ fn with_schemas(schema: Value, schemas: &Value) -> Value {
     Value::Object(schema)
 }
 
-/// Closes every object of a schema: the service sends no key that is not documented.
+/// Closes every object of a schema, because the service sends only documented keys.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {

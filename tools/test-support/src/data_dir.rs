@@ -1,4 +1,4 @@
-//! Data folders that are removed at the end of a test, with the database that runs in them.
+//! Data folders, which a test removes at its end together with their database.
 
 use std::{
     fs,
@@ -10,8 +10,8 @@ use nix::sys::signal::Signal;
 
 use crate::process::{command_line, is_running, kill_process, wait_until};
 
-/// A data folder that does not exist yet and that the database's user can reach. When it is dropped, the database in it
-/// is stopped and the folder is removed.
+/// The path of a new data folder that the database's user can reach. When it is dropped, its database
+/// stops and the folder is removed.
 #[derive(Debug)]
 pub struct DataDir(PathBuf);
 
@@ -29,7 +29,7 @@ impl DataDir {
 
     /// A folder whose name ends in `suffix`.
     pub fn ending_in(suffix: &str) -> Self {
-        // The database's user can reach the folder of temporary clusters, even when root has a temporary folder of its own.
+        // The database's user can reach the folder of temporary clusters, even if root has a private temporary folder.
         let temporary = ClusterOptions::temporary().data_dir;
         let name = format!("compliance-test-{:016x}{suffix}", rand::random::<u64>());
         Self(temporary.parent().unwrap().join(name))

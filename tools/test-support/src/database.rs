@@ -1,4 +1,4 @@
-//! Databases: one migrated template, and a copy of it for each test.
+//! Databases: a migrated template, and a copy for each test.
 
 use std::{
     fs::{self, OpenOptions},
@@ -29,13 +29,13 @@ const TEMPLATE: &str = "template_of_tests";
 
 /// The server of this program. `None` if tests have their databases on Citus.
 static SERVER: OnceCell<Option<Endpoint>> = OnceCell::const_new();
-/// In front of the server, if all services of this program connect through it.
+/// The pooler in front of the server, if all services of this program use it.
 static POOLER: Mutex<Option<Pooler>> = Mutex::new(None);
 
 /// A migrated database that no other test uses.
 #[derive(Debug)]
 pub struct TestDatabase {
-    /// How to connect to it as its owner. Services of tests connect as a role that owns nothing.
+    /// Connection options of the owner. Services of tests connect as a role that owns nothing.
     pub options: PgConnectOptions,
     /// Its `postgres://` address.
     pub url: String,
@@ -43,7 +43,7 @@ pub struct TestDatabase {
     pub socket: PathBuf,
 }
 
-/// Few connections to the server, so that transactions often find others than those before them.
+/// Few connections to the server, so that transactions often get another connection than before.
 const POOLER_SETTINGS: &str = "pool_mode = transaction
 max_prepared_statements = 300
 default_pool_size = 12
@@ -51,11 +51,11 @@ server_round_robin = 1
 server_idle_timeout = 10
 max_client_conn = 2000";
 
-/// Starts the pooler that the environment names, if it names one, in front of the server whose folder this is.
+/// Starts the pooler that the environment names, if any, in front of the server in this folder.
 pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     let Some(program) = Pooler::given() else { return };
     let server_folder = folder.join("postgres");
-    // The server knows who connects by the user of the process.
+    // The server identifies clients by the user of their process.
     let user = fs::metadata(&server_folder).unwrap().uid();
     let user = User::from_uid(Uid::from_raw(user)).unwrap().unwrap().name;
     let mut users = OpenOptions::new().append(true).open(folder.join("postgres.ident")).unwrap();
@@ -65,7 +65,7 @@ pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     let server = format!("host={} port=5432", endpoint.socket_dir().display());
     let pooler = Pooler::start(&program, &server, SERVICE_ROLE, POOLER_SETTINGS, &server_folder);
     *POOLER.lock().unwrap() = Some(pooler);
-    // The service names the settings that its role must have. Here they are those of all databases.
+    // The service names the settings that its role needs. Here all databases have them.
     let target = Target::from(behind_pooler(endpoint.options(SERVICE_ROLE, "postgres")));
     match core_server::database::open(target, 1).await {
         Err(DatabaseError::SharedSettings { statements, .. }) => {
@@ -77,7 +77,7 @@ pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     eprintln!("services connect through {}", program.display());
 }
 
-/// How a service connects to a database: through the pooler, if there is one and the database is in its server.
+/// Connection options of a service: through the pooler, if it serves the database.
 pub(crate) fn behind_pooler(options: PgConnectOptions) -> PgConnectOptions {
     let socket = SERVER.get().and_then(Option::as_ref).map(Endpoint::socket_dir);
     match &*POOLER.lock().unwrap() {
@@ -88,7 +88,7 @@ pub(crate) fn behind_pooler(options: PgConnectOptions) -> PgConnectOptions {
     }
 }
 
-/// The server, which the first test that needs it starts with the template. It has a thread of its own, since it outlives that test.
+/// The server. The first test starts it with the template, in its own thread, since it outlives that test.
 async fn server() -> Option<&'static Endpoint> {
     let start = || async {
         let (started, server) = oneshot::channel();
@@ -121,7 +121,7 @@ async fn migrate(options: PgConnectOptions) {
     pool.close().await;
 }
 
-/// Creates a database for a test, in the server of this program, or on Citus.
+/// Creates a database for a test in the server of this program or on Citus.
 pub async fn fresh_database() -> TestDatabase {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let Some(endpoint) = server().await else {
@@ -134,7 +134,7 @@ pub async fn fresh_database() -> TestDatabase {
     let statement = format!("create database {name} owner {OWNER_ROLE} template {TEMPLATE}");
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut admin).await.unwrap();
     admin.close().await.unwrap();
-    // The template was migrated under another identity.
+    // The template has another identity.
     let mut owner = PgConnection::connect_with(&endpoint.options(OWNER_ROLE, &name)).await.unwrap();
     sqlx::raw_sql("update database_identity set identity = current_identity()").execute(&mut owner).await.unwrap();
     owner.close().await.unwrap();
@@ -146,7 +146,7 @@ pub async fn fresh_database() -> TestDatabase {
 }
 
 impl TestDatabase {
-    /// Creates and migrates a database in a server of the test's own.
+    /// Creates and migrates a database in a server of the test.
     pub async fn create(endpoint: &Endpoint, name: &str) -> Self {
         endpoint.create_database(name).await.unwrap();
         migrate(endpoint.options(OWNER_ROLE, name)).await;

@@ -1,4 +1,4 @@
-//! gRPC clients of the core, as the contract crate generates them.
+//! Generated gRPC clients of the core.
 
 use std::{error::Error, net::SocketAddr};
 
@@ -26,7 +26,7 @@ use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 
 use crate::codec::Bytes;
 
-/// Whole batches come in one message.
+/// Large enough for whole batches in one message.
 const MESSAGE_LIMIT: usize = 256 << 20;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -49,7 +49,7 @@ pub struct GrpcClients {
     pub vocabularies: VocabularyServiceClient<Calls>,
     pub changes: ChangeServiceClient<Calls>,
     pub webhooks: WebhookServiceClient<Calls>,
-    /// Searches of that record.
+    /// Searches of the record of changes.
     pub audit: AuditServiceClient<Calls>,
     pub monitoring: MonitoringServiceClient<Calls>,
     pub reads: ReadServiceClient<Calls>,
@@ -68,13 +68,13 @@ impl Interceptor for Bearer {
 }
 
 impl GrpcClients {
-    /// Clients over a connection of their own.
+    /// Clients over their own connection.
     pub async fn connect(address: SocketAddr, token: &str) -> Self {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         Self::over(endpoint.connect().await.unwrap(), token)
     }
 
-    /// Clients over anything that takes gRPC requests, such as a channel or a core in this process.
+    /// Clients over any gRPC service, such as a channel or a core in this process.
     pub fn over<S>(service: S, token: &str) -> Self
     where
         S: Service<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>
@@ -108,7 +108,7 @@ impl GrpcClients {
     ///
     /// # Errors
     ///
-    /// Those of the operation.
+    /// Returns the error of the operation.
     pub async fn call(&self, path: &'static str, message: Vec<u8>) -> Result<Vec<u8>, Status> {
         let mut grpc = Grpc::new(self.calls.clone()).max_decoding_message_size(MESSAGE_LIMIT);
         grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
@@ -117,7 +117,7 @@ impl GrpcClients {
     }
 }
 
-/// The reason in the `google.rpc.ErrorInfo` of an error, whose domain is checked too.
+/// The reason in the `google.rpc.ErrorInfo` of an error. Also checks the domain.
 pub fn reason_of(status: &Status) -> String {
     let details = status.get_error_details();
     let info = details.error_info().unwrap_or_else(|| panic!("a status without ErrorInfo: {status:?}"));

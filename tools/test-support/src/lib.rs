@@ -1,6 +1,6 @@
-//! What the tests of every crate share: databases, tokens, clients, processes and clean-up.
+//! Shared by the tests of every crate: databases, tokens, clients, processes and clean-up.
 //!
-//! Everything here panics when it cannot do its work: that fails the test that asked for it.
+//! Functions panic if they fail, which fails the test.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 
@@ -61,7 +61,7 @@ pub use tokens::{
 #[cfg(feature = "core")]
 pub use webhook_receiver::{Reaction, Received, WebhookReceiver};
 
-/// Whether tests that take longer than a few seconds run in full: `COMPLIANCE_LONG_TESTS=1`.
+/// Whether long tests run in full: `COMPLIANCE_LONG_TESTS=1`.
 pub fn long_tests() -> bool {
     std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1")
 }

@@ -1,4 +1,4 @@
-//! Tables that statements have to wait for.
+//! Locked tables, for which statements wait.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool};
 
 use crate::{citus, process::PATIENCE};
 
-/// A table that is locked until it is released. On Citus, all of its shards are.
+/// A table that is locked until it is released. On Citus, all its shards are locked.
 pub struct LockedTable(Vec<PgConnection>);
 
 impl LockedTable {
@@ -44,7 +44,7 @@ impl LockedTable {
         }
     }
 
-    /// Lets the statements go on that wait for it.
+    /// Releases the lock, so that waiting statements continue.
     pub async fn release(self) {
         for mut connection in self.0 {
             sqlx::raw_sql("rollback").execute(&mut connection).await.unwrap();

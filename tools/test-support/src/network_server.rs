@@ -1,4 +1,4 @@
-//! Database servers that listen on the network, as those of others do: with passwords, replicas and fail-over.
+//! Database servers on the network, with passwords, replicas and fail-over.
 
 use std::{
     fs,
@@ -20,16 +20,16 @@ use crate::{
     process::{kill_process, output, wait_until},
 };
 
-/// Everybody may connect without a password, apart from the role `service`.
+/// All roles except `service` connect without a password.
 const ACCESS: &str = "host all service 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n\
                       host replication all 127.0.0.1/32 trust\n";
 
-/// A server of PostgreSQL at a port of the loopback interface. It is killed, and its data removed, when this is dropped.
+/// A PostgreSQL server at a loopback port. Dropping it kills the server and removes its data.
 #[derive(Debug)]
 pub struct NetworkServer {
     folder: DataDir,
     installation: Installation,
-    /// Where it listens.
+    /// The address.
     pub address: SocketAddr,
     server: Option<Child>,
 }
@@ -44,7 +44,7 @@ impl NetworkServer {
         server
     }
 
-    /// Creates and starts a standby of this server, which follows it.
+    /// Creates and starts a standby of this server.
     pub async fn standby(&self) -> Self {
         let mut standby = Self::new().await;
         let (host, port) = (self.address.ip().to_string(), self.address.port().to_string());
@@ -69,7 +69,7 @@ impl NetworkServer {
         self.folder.cluster()
     }
 
-    /// Runs a program whose last argument is the folder of the data.
+    /// Runs a program with the data folder as its last argument.
     fn run(&self, program: &str, arguments: &[&str]) {
         let (status, _, errors) = output(self.command(program).args(arguments).arg(self.data()));
         assert!(status.success(), "{program}: {errors}");
@@ -85,7 +85,7 @@ impl NetworkServer {
         command
     }
 
-    /// Starts it, at its address.
+    /// Starts the server at its address.
     pub async fn restart(&mut self) {
         let port = self.address.port().to_string();
         let mut command = self.command("postgres");
@@ -114,13 +114,13 @@ impl NetworkServer {
     /// Runs statements as the superuser.
     pub async fn execute(&self, database: &str, statements: &str) {
         let mut connection = PgConnection::connect(&self.url("postgres", database)).await.unwrap();
-        // One by one: some must not be part of a transaction.
+        // One by one, because some cannot run in a transaction.
         for statement in statements.split(';') {
             sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut connection).await.unwrap();
         }
     }
 
-    /// Waits until a question about the server has the answer true.
+    /// Waits until a query returns true.
     pub async fn wait_for(&self, question: &'static str) {
         let mut connection = PgConnection::connect(&self.url("postgres", "postgres")).await.unwrap();
         let start = std::time::Instant::now();
@@ -130,7 +130,7 @@ impl NetworkServer {
         }
     }
 
-    /// Stops all of its processes, so that connections stay open and nothing responds, or lets them go on.
+    /// Stops or continues all its processes. Connections of stopped processes stay open and do not respond.
     pub fn freeze(&self, is_frozen: bool) {
         let server = self.server.as_ref().unwrap().id().cast_signed();
         let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
@@ -140,7 +140,7 @@ impl NetworkServer {
         }
     }
 
-    /// Makes it a standby that follows nobody, when it starts the next time.
+    /// Makes it a standby without a primary after its next start.
     pub fn make_standby(&self) {
         let signal = self.data().join("standby.signal");
         fs::write(&signal, "").unwrap();
@@ -149,7 +149,7 @@ impl NetworkServer {
         }
     }
 
-    /// Kills it with all of its processes.
+    /// Kills all its processes.
     pub fn kill(&mut self) {
         if let Some(mut server) = self.server.take() {
             kill_process(server.id().cast_signed(), Signal::SIGKILL);
@@ -170,7 +170,7 @@ impl Drop for NetworkServer {
     }
 }
 
-/// Whom the server runs as if this is root.
+/// The user that runs the server if this process is root.
 fn unprivileged() -> Option<User> {
     geteuid().is_root().then(|| User::from_name("nobody").unwrap().unwrap())
 }

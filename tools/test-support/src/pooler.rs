@@ -18,20 +18,20 @@ use crate::{
     process::{kill_process, wait_until},
 };
 
-/// Names a `PgBouncer` of version 1.21 or newer. All services of a test program with one database server then connect through it.
+/// Names a `PgBouncer` of version 1.21 or newer, for all services of a test program with one database server.
 const GIVEN: &str = "COMPLIANCE_TEST_PGBOUNCER";
 
-/// A running `PgBouncer` at a port of the loopback interface. It is killed when this is dropped.
+/// A running `PgBouncer` at a loopback port. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Pooler {
     address: SocketAddr,
-    /// Removed with it.
+    /// The folder, removed with the pooler.
     _folder: DataDir,
     process: Child,
 }
 
 impl Pooler {
-    /// The program that the environment names.
+    /// The program in the environment.
     pub(crate) fn given() -> Option<PathBuf> {
         env::var_os(GIVEN).filter(|path| !path.is_empty()).map(PathBuf::from)
     }

@@ -1,4 +1,4 @@
-//! Processes and waiting for them, for tests that are not asynchronous.
+//! Processes, for tests that are not asynchronous.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use nix::{
 };
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 
-/// How long anything may take on a busy machine.
+/// Maximum wait on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Waits until `done` returns true, and panics after three minutes. `what` completes the sentence "waited too long until".
@@ -28,29 +28,29 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Runs a command that ends by itself; returns its status, standard output and standard error.
+/// Runs a command to its end. Returns its status, standard output and standard error.
 pub fn output(command: &mut Command) -> (ExitStatus, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     (status, String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// Whether a process runs. A process that has ended and whose parent has not collected its status does not.
+/// Whether a process runs. A zombie does not.
 pub fn is_running(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// The command line of a process, with spaces between the arguments; empty when there is no such process.
+/// The command line of a process, with spaces between the arguments. Empty if there is no process.
 pub fn command_line(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ")
 }
 
 /// Sends a signal to a process, which may have ended already.
 pub fn kill_process(pid: i32, signal: Signal) {
-    assert!(pid > 1, "{pid} is no process of a test");
+    assert!(pid > 1, "{pid} is not a process of a test");
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
-/// A key that a JSON object has twice. `None` for what is not a JSON object.
+/// A key that a JSON object has twice. `None` for other texts.
 pub(crate) fn doubled_key(line: &str) -> Option<String> {
     struct Keys;
     impl<'de> Visitor<'de> for Keys {
@@ -79,7 +79,7 @@ pub(crate) fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
     lines_with(stream, |_| {})
 }
 
-/// The same. `look_at` sees each line first.
+/// Does the same, and calls `look_at` with each line first.
 pub(crate) fn lines_with(
     stream: impl Read + Send + 'static,
     look_at: impl Fn(&str) + Send + 'static,

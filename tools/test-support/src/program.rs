@@ -1,4 +1,4 @@
-//! The `compliance` program as a process: started, awaited, called, signalled.
+//! The program `compliance` as a process.
 //!
 //! Only tests of the package that builds the program know its path (`env!("CARGO_BIN_EXE_compliance")`), so they
 //! pass it.
@@ -23,7 +23,7 @@ use crate::{
     process::{PATIENCE, doubled_key, kill_process, lines, lines_with, output, wait_until},
 };
 
-/// A command of the program on a data folder, with free ports and none of the caller's settings.
+/// A command of the program on a data folder, with free ports and without settings from the environment.
 pub fn service_command(program: &str, data: &DataDir) -> Command {
     let mut command = Command::new(program);
     command.env_clear().stdin(Stdio::null());
@@ -36,12 +36,12 @@ pub fn service_command(program: &str, data: &DataDir) -> Command {
         .env("COMPLIANCE_DATA_DIR", data.path())
         .env("COMPLIANCE_REST_ADDR", "127.0.0.1:0")
         .env("COMPLIANCE_GRPC_ADDR", "127.0.0.1:0")
-        // What is missing at the start of a test will not come.
+        // A dependency that is missing at the start of a test stays missing.
         .env("COMPLIANCE_START_TIMEOUT", "0");
     command
 }
 
-/// A token of a company, issued by the program with the secret in the data folder.
+/// A token of a company, which the program issues with the secret in the data folder.
 pub fn program_token(program: &str, data: &DataDir, company: i64) -> String {
     let mut command = service_command(program, data);
     let (status, token, errors) = output(command.args(["token", "--init", "--company", &company.to_string()]));
@@ -49,21 +49,21 @@ pub fn program_token(program: &str, data: &DataDir, company: i64) -> String {
     token.trim().to_owned()
 }
 
-/// A running program; it is killed when this is dropped.
+/// A running program. Dropping it kills it.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    /// The addresses that the program logged when it was ready; `0.0.0.0:0` for what it does not serve.
+    /// The addresses in the log line `ready`, or `0.0.0.0:0` for layers that it does not serve.
     pub rest: SocketAddr,
     /// See [`Self::rest`].
     pub grpc: SocketAddr,
     /// See [`Self::rest`].
     pub admin: SocketAddr,
-    /// How long it took to get ready.
+    /// Time until it was ready.
     pub took: Duration,
     output: Receiver<String>,
     log: Receiver<String>,
-    /// What was logged before it was ready.
+    /// Log lines before it was ready.
     seen: Vec<String>,
     /// A line of the log with a key twice: parsers take either value, or refuse the line.
     doubled: Arc<OnceLock<String>>,
@@ -83,7 +83,7 @@ impl Program {
             }
         };
         let (output, log) = (lines(child.stdout.take().unwrap()), lines_with(child.stderr.take().unwrap(), look_at));
-        // From here on the process ends with this value, whatever happens.
+        // From here on, dropping this value ends the process.
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let (rest, grpc, seen) = (unknown, unknown, Vec::new());
         let mut program = Self { child, rest, grpc, admin: unknown, took: Duration::ZERO, output, log, seen, doubled };
@@ -123,12 +123,12 @@ impl Program {
         while !self.log.recv_timeout(PATIENCE).unwrap().contains(text) {}
     }
 
-    /// What was logged before it was ready, and since the last line that was waited for or returned here.
+    /// Log lines since the last line that this or another function returned.
     pub fn logged(&self) -> Vec<String> {
         self.seen.iter().cloned().chain(self.log.try_iter()).collect()
     }
 
-    /// The lines that are logged from now on, up to the end of the process; nothing else here sees them any longer.
+    /// All further log lines, up to the end of the process. Other functions no longer see them.
     pub fn take_log(&mut self) -> impl Iterator<Item = String> + Send + use<> {
         std::mem::replace(&mut self.log, mpsc::channel().1).into_iter()
     }
@@ -138,7 +138,7 @@ impl Program {
         kill_process(self.pid(), signal);
     }
 
-    /// Waits until the process has ended, and returns all that it logged and that was not waited for.
+    /// Waits until the process ends, and returns the remaining log.
     pub fn end_with_log(mut self) -> (ExitStatus, String) {
         let status = self.wait_for_end();
         let mut lines = std::mem::take(&mut self.seen);
@@ -146,7 +146,7 @@ impl Program {
         (status, lines.join("\n"))
     }
 
-    /// Waits until the process has ended.
+    /// Waits until the process ends.
     pub fn end(mut self) -> ExitStatus {
         self.wait_for_end()
     }
@@ -161,7 +161,7 @@ impl Program {
         status.unwrap()
     }
 
-    /// Sends a request and reads the response: its status and its JSON, null when there is none.
+    /// Sends a request. Returns the status and the JSON of the response, or null without JSON.
     pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
         let mut stream = self.send(method, path, token, body);
         let mut response = String::new();

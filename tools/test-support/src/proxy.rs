@@ -1,4 +1,4 @@
-//! A proxy between two parts of the service that can hold, cut and count what passes.
+//! A proxy between two parts of the service that can hold back, cut and count messages.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ use tokio::{
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Parts of the statements by which the service asks for the state of its database, every 250 ms, whatever else it does.
+/// Parts of the statements that check the state of the database every 250 ms.
 const STATE: [&str; 2] = ["pg_is_in_recovery()", "is_database_known()"];
 
 /// A proxy that listens until it is dropped.
@@ -29,39 +29,39 @@ const STATE: [&str; 2] = ["pg_is_in_recovery()", "is_database_known()"];
 pub struct Proxy {
     shared: Arc<Shared>,
     address: SocketAddr,
-    /// The folder of the socket that it listens at, of a database proxy.
+    /// The folder of its socket, for a database proxy.
     folder: Option<PathBuf>,
     accepting: AbortHandle,
 }
 
 #[derive(Debug)]
 struct Shared {
-    /// Held for reading by each message that passes to the server.
+    /// Each message to the server holds a read lock while it passes.
     open: Arc<RwLock<()>>,
     /// The number of cuts so far.
     cuts: watch::Sender<usize>,
-    /// How often everything went silent so far.
+    /// The number of silences so far.
     silences: watch::Sender<usize>,
-    /// Whether new connections are accepted and get no answer.
+    /// Whether new connections get no response.
     mute: AtomicBool,
-    /// So many of the next statements that contain this text are executed, and their connections are cut before the answers pass.
+    /// The number of next statements with this text that lose their response.
     lost_answers: Mutex<Option<(String, usize)>>,
     connections: AtomicUsize,
-    /// So many of the first connections are closed as soon as they are used.
+    /// The number of first connections that close at their first use.
     forgotten: AtomicUsize,
     round_trips: AtomicUsize,
 }
 
-/// Nothing passes from clients to the server until this is dropped.
+/// Holds back all messages to the server until it is dropped.
 #[derive(Debug)]
 pub struct Held(#[expect(dead_code, reason = "held for its drop")] OwnedRwLockWriteGuard<()>);
 
-/// How the bytes of clients are divided into messages.
+/// The protocol that divides the bytes of clients into messages.
 #[derive(Clone, Copy)]
 enum Protocol {
-    /// Not at all.
+    /// No messages.
     Bytes,
-    /// As PostgreSQL's, whose round trips are counted.
+    /// PostgreSQL messages, to count round trips.
     PostgreSql,
 }
 
@@ -74,7 +74,7 @@ impl Proxy {
         let state = Arc::clone(&shared);
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                // A server that is not there is, for the client, a connection that ends at once.
+                // For the client, a missing server is a connection that ends immediately.
                 let Ok(server) = TcpStream::connect(server).await else { continue };
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
@@ -106,7 +106,7 @@ impl Proxy {
         Self { shared, address, folder: Some(folder), accepting: accepting.abort_handle() }
     }
 
-    /// Where a TCP proxy listens.
+    /// The address of a TCP proxy.
     pub fn address(&self) -> SocketAddr {
         assert!(self.folder.is_none(), "a proxy of a database listens at a socket in a folder");
         self.address
@@ -117,7 +117,7 @@ impl Proxy {
         self.folder.as_deref().expect("a TCP proxy has an address")
     }
 
-    /// Holds back whatever clients send until the returned value is dropped.
+    /// Holds back all bytes of clients until the returned value is dropped.
     pub async fn hold(&self) -> Held {
         Held(Arc::clone(&self.shared.open).write_owned().await)
     }
@@ -132,8 +132,8 @@ impl Proxy {
         self.shared.forgotten.store(self.connections(), Ordering::SeqCst);
     }
 
-    /// Lets nothing pass on open connections any longer, in either direction, and does not close them, like a network that
-    /// has lost a host. New connections are accepted: they pass if `failover`, otherwise they stay silent as well.
+    /// Blocks open connections in both directions without closing them, like a network that
+    /// has lost a host. New connections pass if `failover`, and are silent otherwise.
     pub fn silence(&self, failover: bool) {
         self.shared.mute.store(!failover, Ordering::SeqCst);
         self.shared.silences.send_modify(|silences| *silences += 1);
@@ -144,17 +144,17 @@ impl Proxy {
         self.shared.mute.store(false, Ordering::SeqCst);
     }
 
-    /// Executes the next statement whose text contains `statement`, and cuts its connection before its answer passes.
+    /// Executes the next statement that contains `statement`, and cuts its connection before the response passes.
     pub fn lose_answer_to(&self, statement: &str) {
         self.lose_answers_to(statement, 1);
     }
 
-    /// Does so with several statements.
+    /// Does the same with several statements.
     pub fn lose_answers_to(&self, statement: &str, count: usize) {
         *self.shared.lost_answers.lock().unwrap() = Some((statement.to_owned(), count));
     }
 
-    /// Whether every answer that was to be lost is lost.
+    /// Whether all these responses are lost.
     pub fn has_lost_answer(&self) -> bool {
         self.shared.lost_answers.lock().unwrap().is_none()
     }
@@ -194,7 +194,7 @@ impl Shared {
         })
     }
 
-    /// Relays a connection in both directions until one side ends it or it is cut.
+    /// Relays a connection in both directions until a side ends it or it is cut.
     fn connect(self: &Arc<Self>, client: (Reader, Writer), server: (Reader, Writer), protocol: Protocol) {
         let number = self.connections.fetch_add(1, Ordering::SeqCst);
         let ((from_client, to_server), (from_server, to_client)) = ((client.0, server.1), (server.0, client.1));
@@ -208,7 +208,7 @@ impl Shared {
                     Protocol::PostgreSql => state.relay_messages(from_client, to_server, &lost).await,
                 }
             };
-            // The sending side of a connection may end before the other; both end with this task.
+            // The sending side of a connection may end earlier. Both end with this task.
             let relayed = async { tokio::join!(requests, relay_answers(from_server, to_client, &lost)) };
             let silent = async {
                 if !mute {
@@ -217,7 +217,7 @@ impl Shared {
             };
             tokio::pin!(relayed, silent);
             tokio::select! {
-                // A connection that is silent from its beginning relays nothing.
+                // A silent connection relays nothing.
                 biased;
                 _ = cuts.changed() => {}
                 // The connection stays open, and nobody reads from it, until it is cut.
@@ -241,7 +241,7 @@ impl Shared {
         }
     }
 
-    /// Whether the answer to a statement is to be lost.
+    /// Whether to lose the response to a statement.
     fn is_lost(&self, statement: &str) -> bool {
         let mut lost = self.lost_answers.lock().unwrap();
         let Some((_, left)) = lost.as_mut().filter(|(wanted, _)| statement.contains(wanted.as_str())) else {
@@ -256,9 +256,9 @@ impl Shared {
 
     async fn relay_messages(&self, mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
         let mut first = true;
-        // The prepared statements of the connection by name, and the one that is executed next.
+        // The prepared statements of the connection by name, and the next one to execute.
         let (mut statements, mut bound, mut copied) = (HashMap::new(), String::new(), String::new());
-        // A start-up message has no type. Every other message begins with one, and its length includes the length itself.
+        // A start-up message has no type. Every other message begins with a type. The length includes itself.
         loop {
             let kind = if first { None } else { Some(from.read_u8().await?) };
             let length = from.read_u32().await?;
@@ -270,7 +270,7 @@ impl Shared {
                     statements.insert(name, text(rest).0);
                 }
                 Some(b'B') => bound = statements.get(&text(text(&body).1).0).cloned().unwrap_or_default(),
-                // Sync ends a group of requests; a simple query is a request by itself. A COPY is executed when its rows have
+                // Sync ends a group of requests. A simple query is a request of its own. A COPY runs when its rows have
                 // ended.
                 Some(kind @ (b'S' | b'Q' | b'c')) => {
                     let executed = match kind {
@@ -299,8 +299,8 @@ impl Shared {
     }
 }
 
-/// Relays what the server sends. An answer that is to be lost ends the connection once it has begun to arrive: by then the
-/// statement was executed and committed.
+/// Relays messages of the server. A response to lose ends the connection when it begins to arrive: by then, the
+/// statement is committed.
 async fn relay_answers(mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
     let mut buffer = vec![0; 16 << 10];
     loop {
@@ -312,7 +312,7 @@ async fn relay_answers(mut from: Reader, mut to: Writer, lost: &AtomicBool) -> i
     }
 }
 
-/// The text before the first NUL of a message, and what follows it.
+/// The text before the first NUL of a message, and the rest.
 fn text(message: &[u8]) -> (String, &[u8]) {
     let end = message.iter().position(|byte| *byte == 0).unwrap_or(message.len());
     (String::from_utf8_lossy(&message[..end]).into_owned(), message.get(end + 1..).unwrap_or_default())
@@ -326,7 +326,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that returns what it receives.
+    /// A server that returns the bytes that it receives.
     async fn echo() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

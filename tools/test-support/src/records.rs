@@ -1,4 +1,4 @@
-//! The records that many tests need, written and read over gRPC.
+//! Records that many tests need, written and read over gRPC.
 
 use compliance_api::v1::{
     AffiliateInput, ComplianceCase, ComplianceUrl, CreateAffiliateRequest, GetComplianceCaseRequest,
@@ -8,7 +8,7 @@ use compliance_api::v1::{
 use crate::GrpcClients;
 
 impl GrpcClients {
-    /// Creates an affiliate whose identifier and name are the same; returns its ID.
+    /// Creates an affiliate with the same identifier and name, and returns its ID.
     pub async fn affiliate(&mut self, name: &str) -> i64 {
         let affiliate = AffiliateInput {
             client_affiliate_id: Some(name.to_owned()),
@@ -24,24 +24,24 @@ impl GrpcClients {
         self.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner().results
     }
 
-    /// Observes one valid URL; returns its ID.
+    /// Observes one valid URL, and returns its ID.
     pub async fn observe_one(&mut self, observation: UrlObservation) -> i64 {
         let result = self.observe(vec![observation]).await.pop().unwrap();
         assert_eq!(result.code(), ResultCode::Saved, "{result:?}");
         result.url_id.unwrap()
     }
 
-    /// Opens a valid case; returns its ID.
+    /// Opens a valid case, and returns its ID.
     pub async fn open(&mut self, opening: OpenCaseRequest) -> i64 {
         self.monitoring.open_case(opening).await.unwrap().into_inner().case_id
     }
 
-    /// Reads a URL that exists.
+    /// Reads an existing URL.
     pub async fn url(&mut self, id: i64) -> ComplianceUrl {
         self.urls.get_compliance_url(GetComplianceUrlRequest { id, as_of: None }).await.unwrap().into_inner()
     }
 
-    /// Reads a case that exists.
+    /// Reads an existing case.
     pub async fn case(&mut self, case_id: i64) -> ComplianceCase {
         self.cases
             .get_compliance_case(GetComplianceCaseRequest { id: case_id, as_of: None })

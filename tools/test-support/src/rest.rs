@@ -1,5 +1,5 @@
-//! A REST client that returns all of a response: status, headers, and the body as it came. Each exchange is compared with
-//! the interface's OpenAPI document.
+//! A REST client that returns the status, headers and raw body of a response. It compares each exchange with
+//! the OpenAPI document.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::contract;
 
-/// No response takes longer, on however busy a machine.
+/// Maximum time of a response on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// A client with a token, or without one.
@@ -24,16 +24,16 @@ pub struct RestClient {
 pub struct RestResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The headers as they came.
+    /// The headers.
     pub headers: HeaderMap,
     /// The body.
     pub text: String,
 }
 
 impl RestClient {
-    /// A client with connections of its own.
+    /// A client with its own connections.
     pub fn new(address: SocketAddr, token: Option<String>) -> Self {
-        // It makes no secure connections: reading the system's certificates takes long in a development build.
+        // Without TLS, since loading the system's certificates is slow in a development build.
         let client = Client::builder().tls_certs_only([]).no_proxy().redirect(Policy::none()).timeout(TIMEOUT);
         let client = client.build().unwrap();
         Self { base: format!("http://{address}"), client, token }
@@ -45,7 +45,7 @@ impl RestClient {
         Self { token, ..self.clone() }
     }
 
-    /// A request to a path under `/api`, to be completed and sent by the caller.
+    /// A request to a path under `/api`, for the caller to complete and send.
     pub fn request(&self, method: &str, path: &str) -> RequestBuilder {
         self.request_to(method, &format!("/api{path}"))
     }
@@ -77,7 +77,7 @@ impl RestClient {
 }
 
 impl RestResponse {
-    /// Sends a request, reads its response, and checks that both are as documented.
+    /// Sends a request, reads its response, and compares both with the document.
     pub async fn of(request: RequestBuilder) -> Self {
         let (client, request) = request.build_split();
         let request = request.unwrap();
@@ -101,7 +101,7 @@ impl RestResponse {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    /// The paths of fields that a validation failure reports.
+    /// The paths of fields in a validation error.
     pub fn paths(&self) -> Vec<String> {
         self.json()["errors"].as_object().unwrap().keys().cloned().collect()
     }

@@ -1,6 +1,6 @@
-//! The service as a process of its own, so that its memory is measured apart from the test's.
+//! The service as a separate process, to measure its memory.
 //!
-//! It is the test program itself, started with [`URL`]: nothing else has to be built first.
+//! The process is the test program with [`URL`], so the test needs no other build.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 
 use crate::{Options, RestClient, TestService, token};
 
-/// The database of a test program that is a server.
+/// Names the database. A test program with this variable is a server.
 const URL: &str = "COMPLIANCE_SERVE_FOR_A_TEST";
 const SERVING: &str = "serving ";
 
@@ -19,7 +19,7 @@ const SERVING: &str = "serving ";
 #[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
-    /// It stays open, since the test program ends when it cannot write that it has been running for long.
+    /// Stays open, since the test program ends if it cannot write its warnings about long tests.
     _stdout: BufReader<ChildStdout>,
     rest: [SocketAddr; 2],
     grpc: SocketAddr,
@@ -31,12 +31,12 @@ pub async fn serve_for_a_test() {
     let Ok(url) = std::env::var(URL) else { return };
     let service = TestService::over(url.parse().unwrap(), Options::default()).await;
     println!("{SERVING}{} {} {}", service.rest, service.rest_remote, service.grpc);
-    // Whatever ends the test closes this pipe.
+    // The end of the test closes this pipe.
     let _ = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0])).await;
 }
 
 impl ServerProcess {
-    /// Starts it over a database.
+    /// Starts the process over a database.
     pub fn start(database_url: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "serve_for_a_test", "--ignored", "--nocapture"])
@@ -71,7 +71,7 @@ impl ServerProcess {
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
-    /// Makes what is resident now the peak.
+    /// Resets the peak to the current memory.
     pub fn reset_peak(&self) {
         let mut file =
             fs::OpenOptions::new().write(true).open(format!("/proc/{}/clear_refs", self.child.id())).unwrap();

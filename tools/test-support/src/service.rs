@@ -1,4 +1,4 @@
-//! The whole service in this process: the core and a gateway of each topology, each on a port of its own.
+//! The whole service in this process: a core and a gateway of each topology, each on its own port.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ pub enum Layer {
     Grpc,
 }
 
-/// What a test may set.
+/// Options of a test.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The rate limit of each company. Off by default.
@@ -31,21 +31,21 @@ pub struct Options {
     pub company_limits: Vec<CompanyLimit>,
     /// The settings of both gateways.
     pub settings: Settings,
-    /// Whether nodes of Citus are reached through the coordinator only.
+    /// Whether Citus nodes are reached only through the coordinator.
     pub coordinator_only: bool,
-    /// Lists, exports and streams that a company may have open.
+    /// Maximum number of open lists, exports and streams of a company.
     pub company_streams: usize,
-    /// How long a call of the core may take.
+    /// Timeout of a call in the core.
     pub call_timeout: Duration,
-    /// How long a stream of the core's records may take.
+    /// Timeout of a stream of records.
     pub list_timeout: Duration,
-    /// What requests may take in the memory of the core.
+    /// Memory for requests in the core.
     pub request_memory: usize,
-    /// The largest message of the core.
+    /// Maximum message size of the core.
     pub message_limit: usize,
-    /// How long a connection of the core takes new calls.
+    /// Maximum age of a connection to the core.
     pub max_connection_age: Duration,
-    /// The delivery to webhooks. Off by default.
+    /// Webhook delivery. Off by default.
     pub webhooks: WebhookSettings,
 }
 
@@ -71,7 +71,7 @@ impl Default for Options {
 /// A service that runs until it is dropped.
 #[derive(Debug)]
 pub struct TestService {
-    /// The test's own connections to the service's database.
+    /// Connections of the test to the database of the service.
     pub pool: PgPool,
     /// The core.
     pub grpc: SocketAddr,
@@ -79,7 +79,7 @@ pub struct TestService {
     pub rest: SocketAddr,
     /// The gateway with the core across the network.
     pub rest_remote: SocketAddr,
-    /// What requests hold in the memory of the core, which the gateway in its process uses too.
+    /// Memory that requests hold in the core. The gateway in its process also uses it.
     pub memory: Memory,
     _shutdown: DropGuard,
 }
@@ -140,7 +140,7 @@ impl TestService {
         RestClient::new(self.rest, Some(token(company)))
     }
 
-    /// A REST client of a company, through the gateway whose core is across the network.
+    /// A REST client of a company, through the gateway with the core across the network.
     pub fn rest_remote(&self, company: i64) -> RestClient {
         RestClient::new(self.rest_remote, Some(token(company)))
     }

@@ -1,4 +1,4 @@
-//! The core in the process of the test, over a database of its own.
+//! A core in the process of the test, over its own database.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use sqlx::{PgPool, postgres::PgConnectOptions};
 
 use crate::{GrpcClients, citus::ROLES, database::behind_pooler, fresh_database, token, verifier};
 
-/// How long a call may take in tests, on a busy machine. Longer than any test waits for one, so nothing ends at a deadline
+/// Timeout of a call in tests. It is longer than any test waits, so nothing ends at a deadline
 /// that a test does not set.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(10);
 
-/// Webhooks on this machine, with deliveries or without.
+/// Webhooks on this machine, with or without delivery.
 pub fn webhooks(deliver: bool) -> WebhookSettings {
     WebhookSettings { no_delivery: !deliver, networks: vec!["127.0.0.0/8".parse().unwrap()], ca: None }
 }
 
-/// A core that is called within the process.
+/// A core that tests call within the process.
 #[derive(Debug)]
 pub struct TestCore {
-    /// The test's own connections to the core's database, with the settings of the core's, but as the owner.
+    /// Connections of the test to the core's database, with the same settings, as the owner.
     pub pool: PgPool,
     /// The core itself.
     pub core: Core,
@@ -55,7 +55,7 @@ impl TestCore {
         owner.close().await;
         let served = behind_pooler(database.clone().username(SERVICE_ROLE));
         let served = database::open(served.into(), connections).await.unwrap();
-        // The core keeps the connections that it has used, so those of the test are apart.
+        // The core keeps its connections, so the test has its own.
         let pool = (owner.options().clone())
             .max_connections(16)
             .acquire_timeout(Duration::from_mins(1))

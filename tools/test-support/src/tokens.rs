@@ -15,7 +15,7 @@ use compliance_api::{
 };
 use serde_json::json;
 
-/// The secret that the services under test verify tokens with.
+/// The secret with which services under test verify tokens.
 pub fn secret() -> Secret {
     Secret::new([42; 32]).unwrap()
 }
@@ -31,13 +31,13 @@ pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
 }
 
-/// A company that no other test of this program uses.
+/// A company that no other test in this program uses.
 pub fn new_company() -> i64 {
     static NEXT: AtomicI64 = AtomicI64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Every scope that operations need, separated by spaces.
+/// Every scope, separated by spaces.
 pub fn every_scope() -> String {
     let scopes = Operation::ALL.iter().flat_map(|operation| match operation.authorization {
         Authorization::Scope(scopes) => scopes,
@@ -56,18 +56,18 @@ pub fn token_with_scope(company: i64, scope: Option<&str>, seconds: i64) -> Stri
     sign(&Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now(), seconds) })
 }
 
-/// A token of any claims with a valid signature.
+/// A token with these claims and a valid signature.
 pub fn sign(claims: &Claims) -> String {
     issue(&secret(), claims).unwrap()
 }
 
-/// A token of good claims, signed with another secret.
+/// A token with valid claims, signed with another secret.
 pub fn forged_token(company: i64) -> String {
     let claims = Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..Claims::new(company, now(), 3600) };
     issue(&Secret::new([7; 32]).unwrap(), &claims).unwrap()
 }
 
-/// What callers without a valid token present: a name, the token if there is one, and the reason that the core reports.
+/// Invalid tokens: a name, the token, if any, and the reason of the core.
 pub fn invalid_tokens(company: i64) -> Vec<(&'static str, Option<String>, &'static str)> {
     let good = Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..Claims::new(company, now(), 3600) };
     let audience = |audience: serde_json::Value| -> Claims {

@@ -1,5 +1,5 @@
-//! A value for every field that can be written, under the names of the fields: what a test that covers all of them sends.
-//! A field without a value fails such a test.
+//! A value for every writable field, for tests that cover all fields.
+//! A field without a value fails these tests.
 
 use compliance_api::{
     description::Message,
@@ -8,8 +8,8 @@ use compliance_api::{
 };
 use serde_json::{Map, Value, json};
 
-/// The fields of an observation apart from its URL: `client_affiliate_id` stands for `affiliate_id`, and `clear` names
-/// others. The affiliate B and the infraction exist, or are in the catalogue.
+/// The fields of an observation except its URL. `client_affiliate_id` replaces `affiliate_id`, and `clear` names
+/// other fields. The affiliate B exists, and the catalogue has the infraction.
 pub fn of_observation() -> Map<String, Value> {
     let values = json!({
         "incident_status": "In Violation", "disabled": true, "false_positive": true, "country": "DE",

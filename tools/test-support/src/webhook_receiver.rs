@@ -1,4 +1,4 @@
-//! A receiver of webhooks: HTTPS on this machine, with an authority of its own.
+//! A receiver of webhooks: HTTPS on this machine, with its own certificate authority.
 
 use std::{
     collections::HashMap,
@@ -26,13 +26,13 @@ use crate::{DataDir, webhooks};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A message as it arrived.
+/// A received message.
 #[derive(Clone, Debug)]
 pub struct Received {
     /// The path of the request, without a query.
     pub path: String,
     headers: HashMap<String, String>,
-    /// As it came.
+    /// The raw body.
     pub body: String,
 }
 
@@ -47,13 +47,13 @@ impl Received {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// The positions of the changes in it.
+    /// The positions of its changes.
     pub fn positions(&self) -> Vec<i64> {
         let json = self.json();
         json["data"]["changes"].as_array().unwrap().iter().map(|change| change["position"].as_i64().unwrap()).collect()
     }
 
-    /// Whether one of its signatures is that of a secret, by another implementation than the service's.
+    /// Whether a secret made one of its signatures, according to another implementation than the service's.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -65,18 +65,18 @@ impl Received {
     }
 }
 
-/// What the receiver does with the next messages.
+/// The behaviour for the next messages.
 #[derive(Clone, Debug)]
 pub enum Reaction {
-    /// Responds with a head, and goes on with a body that never ends.
+    /// Responds with a head and an endless body.
     Respond(&'static str),
     /// Does not respond before a notification.
     Hang(Arc<Notify>),
     /// Accepts messages of at most this many bytes, and responds 413 to others.
     AtMost(usize),
-    /// Sends a head that never ends, a byte at a time.
+    /// Sends an endless head, a byte at a time.
     Drip,
-    /// Sends a head that never ends, as fast as it can.
+    /// Sends an endless head as fast as possible.
     EndlessHead,
 }
 
@@ -89,22 +89,22 @@ impl Reaction {
 struct State {
     received: Mutex<Vec<Received>>,
     reaction: Mutex<Reaction>,
-    /// By path.
+    /// The behaviour by path.
     reactions: Mutex<HashMap<String, Reaction>>,
     arrived: Notify,
 }
 
-/// See the module.
+/// A receiver of webhooks.
 #[derive(Debug)]
 pub struct WebhookReceiver {
     state: Arc<State>,
-    /// Where it listens.
+    /// The address.
     pub port: u16,
     folder: DataDir,
 }
 
 impl WebhookReceiver {
-    /// Starts it on a free port, with a certificate for `localhost`.
+    /// Starts the receiver on a free port, with a certificate for `localhost`.
     pub async fn start() -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -143,7 +143,7 @@ impl WebhookReceiver {
         self.folder.path().join("ca.pem")
     }
 
-    /// Settings of a core that delivers to it.
+    /// Settings of a core that delivers to this receiver.
     pub fn settings(&self) -> WebhookSettings {
         WebhookSettings { ca: Some(self.ca()), ..webhooks(true) }
     }
@@ -153,23 +153,23 @@ impl WebhookReceiver {
         format!("https://localhost:{}/changes", self.port)
     }
 
-    /// Sets what it does with the next messages.
+    /// Sets the behaviour for the next messages.
     pub fn react(&self, reaction: Reaction) {
         *self.state.reaction.lock().unwrap() = reaction;
     }
 
-    /// Sets what it does with messages to a path, and returns a URL with the path.
+    /// Sets the behaviour for a path, and returns a URL with the path.
     pub fn react_at(&self, path: &str, reaction: Reaction) -> String {
         self.state.reactions.lock().unwrap().insert(path.to_owned(), reaction);
         format!("https://localhost:{}{path}", self.port)
     }
 
-    /// The messages that have arrived.
+    /// The received messages.
     pub fn received(&self) -> Vec<Received> {
         self.state.received.lock().unwrap().clone()
     }
 
-    /// Waits until so many messages have arrived.
+    /// Waits until this number of messages has arrived.
     pub async fn wait_for(&self, messages: usize) -> Vec<Received> {
         let waiting = async {
             loop {
@@ -185,7 +185,7 @@ impl WebhookReceiver {
     }
 }
 
-/// Takes one request of a connection.
+/// Reads one request from a connection.
 async fn serve(acceptor: TlsAcceptor, stream: TcpStream, state: Arc<State>) -> Option<()> {
     let mut stream = acceptor.accept(stream).await.ok()?;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Inserts of single rows, each with a statement prepared once a connection: the least that a write costs.
+//! Inserts of single rows with prepared statements: the minimum cost of a write.
 
 use std::fmt::Write as _;
 
@@ -68,7 +68,7 @@ impl Worker for BareWorker {
     }
 }
 
-/// The statement for an affiliate with the fields that made ones have. Its values are texts.
+/// The statement for an affiliate with all generated fields, as texts.
 fn insert_affiliate() -> anyhow::Result<String> {
     let (mut names, mut values) = ("company_id".to_owned(), "$1".to_owned());
     for (number, field) in (2..).zip(given(&affiliate(0, 0))) {

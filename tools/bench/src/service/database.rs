@@ -14,7 +14,7 @@ use load_test::{
 /// The name of the database.
 pub(crate) const NAME: &str = "compliance";
 
-/// The tables that hold records. A table stands before those that it refers to.
+/// Tables with records, before the tables that they refer to.
 const TABLES: [&str; 5] = ["incidents", "infractions", "compliance_urls", "compliance_cases", "affiliates"];
 
 /// The day on which made data ends. It is fixed, so that every run has the same data.
@@ -60,8 +60,8 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Starts a server in `data_dir` with the settings of the service's own. Its database has the schema of `build` and
-    /// exactly the `records`; it is filled again only if it has others.
+    /// Starts a server in `data_dir` with the settings of the service's own server. Its database has the schema of `build` and
+    /// exactly these `records`. It is filled only if it has other records.
     pub(crate) async fn open(data_dir: &Path, build: &Build, records: &[Records], seed: u64) -> anyhow::Result<Self> {
         let options = ClusterOptions { max_connections: 300, ..ClusterOptions::new(data_dir.join("data")) };
         let cluster = Cluster::start(options).await.context("the database server cannot be started")?;
@@ -147,7 +147,7 @@ impl Database {
         }
     }
 
-    /// Vacuums and writes a checkpoint, so that the server has no maintenance work during a measurement.
+    /// Vacuums and writes a checkpoint, so that measurements run without maintenance.
     pub(crate) async fn tidy(&self) -> anyhow::Result<()> {
         tidy(&self.cluster, &self.pool).await
     }
@@ -167,7 +167,7 @@ impl Database {
         Ok(())
     }
 
-    /// The records that a company has.
+    /// The records of a company.
     pub(crate) async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
         let count = async |table: &str| -> anyhow::Result<u64> {
             let query = format!("select count(*) from {table} where company_id = $1");
@@ -186,12 +186,12 @@ impl Database {
     }
 }
 
-/// Connects with the default settings of a session: the contenders choose their own.
+/// Connects with default session settings. Contenders choose their own.
 async fn connect(cluster: &Cluster) -> anyhow::Result<PgPool> {
     Ok(PgPoolOptions::new().max_connections(4).connect_with(cluster.endpoint().options(OWNER_ROLE, NAME)).await?)
 }
 
-/// The description of the records that the database was filled with.
+/// The description of the records in the database.
 async fn content_of(pool: &PgPool) -> anyhow::Result<Option<String>> {
     let exists: bool = sqlx::query_scalar("select to_regclass('load_test.loaded') is not null").fetch_one(pool).await?;
     if !exists {
@@ -209,7 +209,7 @@ async fn drop_database(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
 }
 
 async fn tidy(cluster: &Cluster, pool: &PgPool) -> anyhow::Result<()> {
-    // System catalogues belong to the administrator. Leaving them out is no error.
+    // The owner cannot vacuum system catalogues, which only causes warnings.
     sqlx::raw_sql("vacuum (analyze)").execute(pool).await?;
     let admin = PgPool::connect_with(cluster.endpoint().options(ADMIN_ROLE, NAME)).await?;
     sqlx::raw_sql("checkpoint").execute(&admin).await?;

@@ -6,7 +6,7 @@ use compliance_api::token::{Claims, Secret, issue};
 
 use load_test::service::{Build, Child, free_address};
 
-/// The secret of tokens. It is public, so it is for measurements only.
+/// The public secret of tokens, for measurements only.
 const SECRET: &str = "a secret of measurements, of no use elsewhere";
 /// Lifetime of a token in seconds.
 const TOKEN_TIME: i64 = 86_400;

@@ -1,4 +1,4 @@
-//! Child processes that are stopped when they are dropped.
+//! Child processes that stop when they are dropped.
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use nix::{
 };
 use tokio::{net::TcpStream, process::Command};
 
-/// Bound of a program's start, until it accepts connections.
+/// Bound of the time until a program accepts connections.
 const START_TIME: Duration = Duration::from_mins(1);
 /// Bound of a graceful stop: a service that runs its own database writes a checkpoint first.
 const END_TIME: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! Affiliates to write, with as many fields as companies usually fill.
+//! Affiliates to write, with the fields that companies usually fill.
 
 use compliance_api::v1::AffiliateInput;
 use serde_json::{Map, Value};

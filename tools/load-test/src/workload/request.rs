@@ -1,4 +1,4 @@
-//! One request, and its form over each layer.
+//! One request, as REST and as gRPC.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use compliance_api::{
@@ -58,7 +58,7 @@ pub enum LoadRequest {
 }
 
 impl LoadRequest {
-    /// Method, path with query, and body (empty for none).
+    /// Method, path with query, and body; empty without a body.
     pub fn rest(&self) -> (&'static str, String, Vec<u8>) {
         let get = |path| ("GET", path, Vec::new());
         let post = |path: &str, body: serde_json::Value| ("POST", path.to_owned(), body.to_string().into_bytes());
@@ -143,7 +143,7 @@ impl LoadRequest {
         }
     }
 
-    /// Number of items that it writes, each with a result of its own.
+    /// Number of items in a write, each with its own result.
     pub fn items(&self) -> u64 {
         match self {
             Self::BatchCreate(inputs) => inputs.len() as u64,
@@ -154,7 +154,7 @@ impl LoadRequest {
     }
 }
 
-/// The path of a request's operation, and the message with its prefix: not compressed, and its length.
+/// The path of the operation, and the message with its prefix: an uncompressed flag and the length.
 fn encoded(operation: &Operation, message: &impl Message) -> (&'static str, Bytes) {
     let length = message.encoded_len();
     let mut out = BytesMut::with_capacity(5 + length);

@@ -1,4 +1,4 @@
-//! Scenarios: which requests are made, on which records, and in which proportion.
+//! Scenarios: the kinds of requests, their records and their proportions.
 
 use clap::ValueEnum;
 use fastrand::Rng;
@@ -35,19 +35,19 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    /// Whether it creates no affiliates.
+    /// Whether the number of affiliates stays the same.
     pub fn keeps_affiliates(self) -> bool {
         !matches!(self, Self::Create | Self::BatchCreate | Self::Mixed)
     }
 }
 
-/// The requests of one worker, one after another, each for the records of some company.
+/// The sequence of requests of one worker.
 #[derive(Clone, Debug)]
 pub struct Plan {
     scenario: Scenario,
     batch: u64,
     random: Rng,
-    /// Makes what different runs and workers write distinct.
+    /// Makes the values of different runs and workers distinct.
     run: u64,
     written: u64,
 }
@@ -56,16 +56,16 @@ pub struct Plan {
 const SMALL_BATCH: u64 = 10;
 
 impl Plan {
-    /// The plan of a worker. `batch` is the number of items of a batch.
+    /// Creates the plan of a worker. `batch` is the number of items in a batch.
     pub fn new(scenario: Scenario, batch: u64, worker: u32) -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let run = (since.as_millis() as u64) << 12 | u64::from(worker);
-        // Reads are the same in every run, writes are not.
+        // Every run makes the same reads. Writes are new.
         let random = Rng::with_seed(u64::from(worker) + 1);
         Self { scenario, batch, random, run, written: 0 }
     }
 
-    /// The next request, on records of this company.
+    /// Makes the next request, for records of this company.
     pub fn step(&mut self, universe: &Universe) -> LoadRequest {
         match self.scenario {
             Scenario::PointRead => self.point_read(universe),

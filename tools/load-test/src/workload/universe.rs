@@ -1,4 +1,4 @@
-//! The records of a company that requests refer to.
+//! The records of a company that requests use.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -8,14 +8,14 @@ use fastrand::Rng;
 /// IDs to draw from.
 #[derive(Clone, Debug)]
 pub enum Ids {
-    /// Every number of the range.
+    /// All numbers of a range.
     Range(RangeInclusive<i64>),
-    /// These only.
+    /// A list with gaps.
     Known(Arc<[i64]>),
 }
 
 impl Ids {
-    /// The IDs of an ascending list, as a range if it has no gaps.
+    /// Makes a range of an ascending list without gaps, or keeps the list.
     pub fn of(known: Vec<i64>) -> anyhow::Result<Self> {
         let (Some(&first), Some(&last)) = (known.first(), known.last()) else {
             bail!("the company has no affiliates");
@@ -47,7 +47,7 @@ pub struct Universe {
     pub company: i64,
     /// IDs of affiliates.
     pub affiliates: Ids,
-    /// Number of affiliates, if it is known and does not change.
+    /// Number of affiliates, unless the load changes it.
     pub affiliates_total: Option<u64>,
     /// Number of URLs at the start.
     pub urls: u64,

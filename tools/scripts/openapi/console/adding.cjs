@@ -1,4 +1,4 @@
-// URLs that are added, and found.
+// Adding and finding URLs.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -24,13 +24,13 @@ async function adding(page) {
   await page.goBack();
   await heading(page, "Add URLs");
 
-  // A line that is no URL: nothing is saved, and the line is named.
+  // An invalid line: nothing is saved, and the console names the line.
   await input.fill("https://added.example/two\n\nno address\n");
   await add.click();
   await message(page, "Nothing was saved.");
   await becomes(() => column(page, 1), ["Line 3"]);
   await checked(page, "URLs with a violation");
-  // Out of a spreadsheet with a header line: the column of URLs counts.
+  // From a spreadsheet with a header line: only the column of URLs counts.
   await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\thttps://added.example/one,two;three\n");
   await add.click();
   await message(page, "2 URLs were added, 1 not.");
@@ -63,21 +63,21 @@ async function searching(page) {
   await search("ADDED.example/t");
   await heading(page, "No affiliates", 2);
   await becomes(async () => (await columnOf(page, "URLs", 2)).sort(), ["https://added.example/three", "https://added.example/two"]);
-  // A number finds the records that have it.
+  // A number finds its records.
   const [{ case_id: id }] = (await api("GET", "cases?per_page=1")).data;
   await search(`#${id}`);
   await page.getByRole("link", { name: `Case ${id}: ` }).waitFor();
   await checked(page, "a search by number");
   await page.getByRole("link", { name: `Case ${id}: ` }).click();
   await heading(page, `Case ${id}`);
-  // So does an affiliate's whole e-mail address.
+  // A whole e-mail address finds its affiliate.
   const { email_one: email, distributor_name: owner } = (await api("GET", "affiliates")).data.find(({ email_one: one }) => one);
   await search(email.toUpperCase());
   await becomes(async () => (await columnOf(page, "Affiliates", 2)).includes(owner), true);
   await search("zz");
   await page.getByText("URLs are searched for 3 characters or more.").waitFor();
   await search("added.example/five");
-  // The way back shows each text with its results.
+  // Going back shows each text with its results.
   await page.goBack();
   await heading(page, "Results for “zz”");
   await becomes(() => page.getByLabel("Search cases, affiliates and URLs").inputValue(), "zz");

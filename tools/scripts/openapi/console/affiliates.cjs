@@ -1,4 +1,4 @@
-// Affiliates: the list, one, new ones, several at once.
+// Affiliates: the list, single records, new ones, and several together.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -32,7 +32,7 @@ async function affiliates(page) {
   const names = (await api("GET", "affiliates")).data.map((record) => record.distributor_name).sort(compare);
   await becomes(() => column(page, 3), names.slice(0, 50));
 
-  // One is opened, edited and saved; only what was changed is sent.
+  // Opens, edits and saves an affiliate. Only changed fields are sent.
   const before = (await api("GET", "affiliates/1")).data;
   await page.goto(`${base}/console#/affiliates/1`);
   await heading(page, "Affiliate 1");
@@ -55,7 +55,7 @@ async function affiliates(page) {
   assert.deepEqual(after, { ...before, city: "Neuchâtel", country: 756, start_date: "2026-02-03", notes: null });
   await becomes(() => fieldOf(page, "Country"), "Switzerland");
 
-  // Somebody else changes it while it is open: nothing of that is lost, and what was typed stays.
+  // Somebody else changes the open affiliate: both changes stay.
   await edit.click();
   await becomes(() => page.getByLabel("Country").inputValue(), "CH");
   await page.getByLabel("City", { exact: true }).fill("Basel");
@@ -76,7 +76,7 @@ async function affiliates(page) {
   }
   assert.deepEqual((await api("GET", "affiliates/1")).data, { ...after, zip: "3000" });
 
-  // An edit that is cancelled changes nothing.
+  // A cancelled edit changes nothing.
   await edit.click();
   await becomes(() => page.evaluate("document.activeElement.id"), "field-affiliate_name");
   await page.getByLabel("City", { exact: true }).fill("Geneva");
@@ -89,7 +89,7 @@ async function affiliates(page) {
   await becomes(() => page.evaluate("document.activeElement.textContent"), "Edit");
   assert.equal((await api("GET", "affiliates/1")).data.city, "Neuchâtel");
 
-  // A record to read has its empty fields on request.
+  // A record shows empty fields on request.
   await becomes(() => page.locator("dt", { hasText: /^Notes$/ }).isVisible(), false);
   await page.getByRole("button", { name: /^Show \d+ empty fields$/ }).click();
   await page.locator("dt", { hasText: /^Notes$/ }).waitFor();
@@ -97,7 +97,7 @@ async function affiliates(page) {
   await page.getByRole("button", { name: "Hide empty fields" }).click();
   await becomes(() => page.locator("dt", { hasText: /^Notes$/ }).isVisible(), false);
 
-  // A refused edit: each violation at its field; what was typed stays.
+  // A refused edit: each violation is at its field, and the typed text stays.
   await edit.click();
   await page.getByLabel("E-mail 1").fill("no address");
   await page.getByLabel("Replicated website").fill("ftp://example.org");
@@ -117,7 +117,7 @@ async function affiliates(page) {
   await message(page, "has already been taken");
   assert.match(await error("Affiliate name"), /has already been taken/);
 
-  // Leaving with changes asks.
+  // Leaving with changes asks first.
   page.once("dialog", (dialog) => dialog.dismiss());
   await section(page, "Cases");
   await page.waitForURL(/#\/affiliates\/1$/);
@@ -144,7 +144,7 @@ async function creating(page) {
   await section(page, "Affiliates");
   await heading(page, `${await total()} affiliates`, 2);
 
-  // Several: some are created, some are not.
+  // Several: some are created, and some fail.
   await page.getByRole("link", { name: "Add several" }).click();
   await heading(page, "Add several affiliates");
   await page.getByLabel("Affiliates", { exact: true }).fill("NEW-2;Console Two;DE\n\nNEW-1\tConsole One\nNEW-3;Console Three;ZZ");
@@ -160,7 +160,7 @@ async function creating(page) {
   await page.getByRole("button", { name: "Add" }).click();
   await message(page, "All 1 affiliate was created.");
 
-  // Out of a spreadsheet: the header line says what the columns are, in any order.
+  // From a spreadsheet: the header line names the columns, in any order.
   await page.getByLabel("Affiliates", { exact: true }).fill('Name\tCity\tShoe size\tYour affiliate ID\n"Console\tFive"\tBern\t42\tNEW-5\nConsole Six\tBasel\t43\tNEW-6');
   await page.getByRole("button", { name: "Add" }).click();
   await message(page, "All 2 affiliates were created.");
@@ -168,7 +168,7 @@ async function creating(page) {
   await becomes(() => column(page, 1), ["Line 2", "Line 3"]);
   const made = (await api("GET", "affiliates")).data.filter(({ client_distributor_id: id }) => ["NEW-5", "NEW-6"].includes(id));
   assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);
-  // The header of what other programs write, with commas; and the three columns without a header.
+  // The headers of other programs, with commas, and three columns without a header.
   await page.getByLabel("Affiliates", { exact: true }).fill("affiliate_name,client_affiliate_id\nConsole Seven,NEW-7\n");
   await page.getByRole("button", { name: "Add" }).click();
   await message(page, "All 1 affiliate was created.");
@@ -190,7 +190,7 @@ async function statuses(page) {
   await page.getByRole("checkbox", { name: "Choose Console One" }).uncheck();
   await page.getByText("6 affiliates chosen").waitFor();
   await checked(page, "affiliates that are chosen");
-  // One of them cannot be changed: it is named.
+  // One of them cannot be changed, and the console names it.
   await page.route("**/api/affiliates/*", async (route) => {
     const body = JSON.parse(route.request().postData());
     body.affiliates.at(-1).id = 999_999;
@@ -210,7 +210,7 @@ async function statuses(page) {
   assert.equal(saved.length, 6);
   assert.ok(saved.every(({ distributor_name: name }) => name !== "Console One"));
 
-  // The filters are chips, and they are kept on the way back from a record.
+  // The filters are chips, and stay after going back from a record.
   await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("suspended");
   await page.getByRole("list", { name: "Filters that apply" }).getByText("Status: suspended").waitFor();
   await page.getByRole("link", { name: "Console Six" }).click();

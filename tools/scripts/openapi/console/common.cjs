@@ -1,12 +1,12 @@
-// What the walks through the console share: requests of their own, and what they look for on the page.
+// Shared by all walks through the console: requests and expectations of the page.
 "use strict";
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { picture } = require("../browser.cjs");
 
-// `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases; `LIMITED` is a service that takes six requests
-// a minute, and `CORELESS` a gateway whose core does not run.
+// `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests a
+// minute, and `CORELESS` is a gateway without a core.
 const { BASE: base, TOKEN: token, EXPIRED: expired, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
 const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const WIDE = { width: 1280, height: 900 };

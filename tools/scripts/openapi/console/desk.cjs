@@ -1,4 +1,4 @@
-// The officer's desk: the history of records and undoing, own cases, saved filters, keys, commands, and copying.
+// The officer's desk: history, undo, own cases, saved filters, keys, commands and copying.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -47,7 +47,7 @@ async function caseHistory(page) {
   const { case_status: status, closed_date: date } = await read("cases", id);
   assert.deepEqual([status, date], ["New", null]);
 
-  // A field that has changed again is not set back without a question.
+  // Undoing a field that has changed again asks first.
   await api("PATCH", `cases/${id}`, { risk_level: "Critical" });
   await openHistory(page, `cases/${id}`, `Case ${id}`);
   await undoOf(page, "Risk level: High → Low").click();
@@ -60,7 +60,7 @@ async function caseHistory(page) {
   const { risk_level: risk, tags, case_country: country, follow_up_date: followUp, affiliate_id: affiliate } = await read("cases", id);
   assert.deepEqual({ risk, tags, country, followUp, affiliate }, { risk: "High", tags: [], country: null, followUp: null, affiliate: other.client_distributor_id });
 
-  // Another officer is faster: nothing of that is lost.
+  // Another officer is faster, and both changes stay.
   await openHistory(page, `cases/${id}`, `Case ${id}`);
   await page.route(`**/api/cases/${id}`, async (route) => {
     await api("PATCH", `cases/${id}`, { risk_level: "Low" });
@@ -104,7 +104,7 @@ async function otherHistories(page) {
   await heading(page, `Case ${foreign}`);
   await page.getByRole("button", { name: "Show changes" }).click();
   await page.getByText("Your sign-in may not see the history.").waitFor();
-  // Its token has no subject: there are no cases of its own.
+  // A token without a subject has no own cases.
   assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);
 }

@@ -1,4 +1,4 @@
-// Lists as files.
+// Exports of lists.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -26,7 +26,7 @@ async function exported(page) {
   const text = fs.readFileSync(await download.path(), "utf8");
   assert.equal(text[0], "\uFEFF");
   const [fields, ...lines] = parsed(text.slice(1));
-  // Some spreadsheets take a semicolon for the end of a cell, behind which a formula could begin.
+  // Some spreadsheets end a cell at a semicolon, after which a formula could begin.
   assert.ok(parsed(text.slice(1).replaceAll(/"(?:[^"]|"")*"/g, "")).flat().every((cell) => !/[;\t]/.test(cell)));
   for (const line of lines) assert.equal(line.length, fields.length);
   return { name: download.suggestedFilename(), records: lines.map((line) => Object.fromEntries(fields.map((field, index) => [field, line[index]]))) };
@@ -83,13 +83,13 @@ async function cancelling(page) {
   await page.getByText("The export was cancelled.").first().waitFor();
   await page.unroute("**/api/urls?*");
   await exported(page);
-  // A refusal that no repetition helps is shown.
+  // Shows a refusal that retries cannot fix.
   await page.route("**/api/urls?*", (route) => route.fulfill({ status: 500, json: { code: "500", status: "error", detail: { msg: "error" } } }));
   await page.getByRole("button", { name: "Export CSV" }).click();
   await message(page, "The service had an error (500).");
   await page.unroute("**/api/urls?*");
 
-  // The list of affiliates, which has no pages, waits as well.
+  // The list of affiliates, which has no pages, also waits.
   await section(page, "Affiliates");
   await heading(page, /affiliates$/, 2);
   await page.route("**/api/affiliates", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "1" }, json: { code: "503", status: "error", detail: { msg: "unavailable" } } }), { times: 2 });

@@ -38,7 +38,7 @@ async function lists(page) {
 
   const same = async (path) => {
     const expected = (await api("GET", path)).data.map((record) => String(record.id ?? record.case_id));
-    // The results before may still be there.
+    // The previous results may still be visible.
     await page.waitForFunction((ids) => {
       const cells = Array.from(document.querySelectorAll("tbody tr > :first-child"), (cell) => cell.textContent);
       return JSON.stringify(cells) === ids;

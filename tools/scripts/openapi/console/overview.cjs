@@ -42,7 +42,7 @@ async function overview(page) {
     assert.equal(text((await api("GET", `${path}?${query}&per_page=1`)).meta.total), number, href);
   }
 
-  // Overdue follow-ups lead to their cases and affiliates. Which ones there are depends on the day, so two are put in.
+  // Overdue follow-ups lead to their cases and affiliates. They depend on the day, so this adds two.
   const [one] = (await api("GET", "cases?per_page=1")).data;
   const dueOn = new Date(Date.now() - 3 * 24 * 60 * 60 * 1000 - 60_000).toISOString().slice(0, 19).replace("T", " ");
   const cases = [{ ...one, follow_up_date: dueOn, risk_level: "Critical" }, { ...one, case_id: one.case_id + 1, risk_level: null, follow_up_date: dueOn }];

@@ -1,4 +1,4 @@
-// Records, and what strangers wrote into them.
+// Records, and markup that strangers wrote into them.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -48,7 +48,7 @@ async function markup(page, context, problems) {
     if (path === `affiliates/${id}`) await assert.doesNotReject(page.waitForFunction((wanted) => document.getElementById("field-affiliate_name").value === wanted, MARKUP));
     assert.equal(await page.locator("main img, main script").count(), 0, path);
   }
-  // Were there code that made markup of a text, the browser would refuse it.
+  // The browser would refuse code that makes markup from text.
   const refused = await page.evaluate(`try { document.createElement("p").innerHTML = "x"; "made" } catch (error) { error.name }`);
   assert.equal(refused, "TypeError");
   assert.match(problems.pop() ?? "", /TrustedHTML/);

@@ -1,4 +1,4 @@
-// What the console says when a request is refused, and lists that are large or break off.
+// Messages for refused requests, and lists that are large or break off.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -19,7 +19,7 @@ async function refusals(page, context) {
   await message(page, "Saved.");
   assert.equal((await api("GET", "affiliates/2")).data.city, "Offline");
 
-  // The token expires while somebody types: the reason, and after the next sign-in what was typed.
+  // The token expires while somebody types: the console shows the reason, and the typed text after the next sign-in.
   await page.getByRole("button", { name: "Edit", exact: true }).click();
   await page.getByLabel("City", { exact: true }).fill("Kept");
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), expired);
@@ -34,7 +34,7 @@ async function refusals(page, context) {
   await message(page, "Saved.");
   await page.getByRole("button", { name: "Sign out" }).click();
   await message(page, "You have signed out.");
-  // Nothing of the session is left in the header.
+  // The header shows nothing of the session.
   await becomes(() => page.locator("header").innerText(), "Compliance console");
   await becomes(() => page.evaluate("sessionStorage.length"), 0);
   assert.ok(!page.url().includes(token));
@@ -109,7 +109,7 @@ async function largeLists(page) {
 
 /** A list that takes long shows its first page, and is searched while the rest is read. The focus stays where it is. */
 async function firstPage(page) {
-  // The end of the list waits until it is wanted.
+  // The end of the list loads on request.
   await page.evaluate(() => {
     const send = window.fetch;
     window.fetch = async (url, options) => {

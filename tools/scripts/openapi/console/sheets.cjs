@@ -1,4 +1,4 @@
-// Files as spreadsheets and programs write them, and what the console makes of them: the cases of all readers.
+// The console reads files of spreadsheets and programs: the same cases as for all readers.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -24,7 +24,7 @@ async function results([cases, root, given]) {
 
 /** What is wrong with what was made of a case: its records, or the cause why there are none. */
 function difference({ console: own, records = own, refused = [], error = [], advice = {} }, { problem, problems, items }) {
-  // A workbook and JSON are refused with what to do instead, whatever is in them.
+  // The console refuses workbooks and JSON, and says what to do instead.
   const isForeign = /CSV UTF-8|is JSON/.test(advice.console ?? "");
   if (isForeign || (error.length > 0 && !own)) {
     const texts = isForeign ? [advice.console] : [...error, advice.console ?? ""];
@@ -73,7 +73,7 @@ async function files(page) {
   await lines.fill("Your affiliate ID,Name\nSHEET-2\n");
   await add.click();
   await message(page, "Line 2: The line has 1 cells, and the header has 2");
-  // What was sent can be left without a question.
+  // Leaving after sending does not ask.
   await lines.fill(table.replaceAll("\r", ""));
 }
 

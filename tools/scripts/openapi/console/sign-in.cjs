@@ -1,4 +1,4 @@
-// The files of the console, the sign-in, and the way by keyboard.
+// The files of the console, the sign-in, and keyboard navigation.
 "use strict";
 
 const assert = require("node:assert/strict");

@@ -1,4 +1,4 @@
-// An officer's work: a case from its assignment to its end, with another officer at the same time, and the review of a URL.
+// An officer's work: a case from assignment to closing, with another officer at the same time, and the review of a URL.
 "use strict";
 
 const assert = require("node:assert/strict");

@@ -1,4 +1,4 @@
-//! What waits, or is not read, keeps no slot that others need.
+//! Waiting and unread work holds no permit that others need.
 
 use std::{io::Cursor, thread::available_parallelism, time::Duration};
 
@@ -18,11 +18,11 @@ use tokio::{
 use super::pages::add_urls;
 
 const SOON: Duration = Duration::from_mins(1);
-/// What a reader takes that takes little: more than a record, but seldom.
+/// Bytes that a slow reader takes at a time: more than a record.
 const LITTLE: usize = 1_300_000;
 const SELDOM: Duration = Duration::from_secs(3);
 
-/// Reads a large page: `LITTLE` bytes at a time, or no byte if that is 0.
+/// Reads a large page, `LITTLE` bytes at a time, or nothing if that is 0.
 fn read_slowly(rest: RestClient, little: usize) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut response = rest.request("GET", "/urls").send().await.unwrap();
@@ -43,7 +43,7 @@ fn read_slowly(rest: RestClient, little: usize) -> JoinHandle<()> {
     })
 }
 
-/// Waits until so many statements wait for their readers.
+/// Waits until this number of statements waits for its readers.
 async fn wait_for_readers(service: &TestService, count: i64) {
     let waiting = format!(
         "select count(*) from {} where datname = current_database() and state = 'active' and wait_event = 'ClientWrite'",
@@ -56,9 +56,9 @@ async fn wait_for_readers(service: &TestService, count: i64) {
     }
 }
 
-/// A company whose large pages wait for each other still reads small ones.
+/// A company whose large pages wait for each other can still read small pages.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_that_wait_keep_no_slot() {
+async fn waiting_pages_keep_no_permit() {
     let service = TestService::start().await;
     let (company, other) = (new_company(), new_company());
     add_urls(&service, company, 40).await;
@@ -89,7 +89,7 @@ async fn pages_that_wait_keep_no_slot() {
     }
 }
 
-/// Readers of large pages who take a record now and then make room for others.
+/// Slow readers of large pages make room for others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_take_little_make_room() {
     let service = TestService::start().await;
@@ -99,7 +99,7 @@ async fn readers_that_take_little_make_room() {
     }
     add_urls(&service, other, 12).await;
     let mut readers = Vec::new();
-    // One company has two of three slots at most, and one while others call.
+    // A company has at most two of three permits, and one while others call.
     for (company, count) in [(slow[0], 1), (slow[0], 2), (slow[1], 3)] {
         readers.push(read_slowly(service.rest(company), LITTLE));
         wait_for_readers(&service, count).await;
@@ -111,10 +111,10 @@ async fn readers_that_take_little_make_room() {
     }
 }
 
-/// A body that is inflated holds memory that large requests wait for, and waits for a slot that they have.
+/// Decompression holds memory that large requests wait for, and waits for a permit that they hold.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_and_requests_do_not_wait_for_each_other() {
-    // A test build takes long to inflate more.
+    // A test build is slow to decompress more.
     const PART: usize = 256 << 10;
     let service = TestService::with(Options { request_memory: 64 * PART, ..Options::default() }).await;
     let company = new_company();
@@ -145,7 +145,7 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
             loop {
                 let start = Instant::now();
                 let status = rest.post("/urls", body.clone()).await.status;
-                // One that arrives late is refused at once, and one that waits for memory after five seconds.
+                // A late request is refused immediately, and a request that waits for memory after five seconds.
                 if status != 429 || start.elapsed() > Duration::from_secs(4) {
                     return status;
                 }
@@ -154,7 +154,7 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
         })
     });
     let requests: Vec<_> = requests.collect();
-    // Another company has memory, so that its request ends while theirs wait.
+    // Another company has memory, so its request ends while others wait.
     service.rest(new_company()).post("/urls", body(3)).await.with_status(201);
     assert!(!requests.iter().any(JoinHandle::is_finished), "a request did not wait for memory");
     inflated.write_all(rest_of_body).await.unwrap();
@@ -166,10 +166,10 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
     }
 }
 
-/// Companies whose large batches wait in the database leave slots of the gateway to others.
+/// Companies whose large batches wait in the database leave gateway permits to others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stuck_companies_leave_slots_to_others() {
-    // Work that takes so long no longer counts in what runs at the same time.
+async fn stuck_companies_leave_permits_to_others() {
+    // Such long work no longer counts as running.
     const LONG: Duration = Duration::from_secs(15);
     let timeouts = Duration::from_mins(5);
     let settings = Settings { request_timeout: timeouts, ..Settings::default() };
@@ -221,9 +221,9 @@ async fn stuck_companies_leave_slots_to_others() {
     }
 }
 
-/// Reads with `as_of` that do not end leave slots to the company's pages.
+/// Endless reads with `as_of` leave permits to the pages of the company.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_of_the_past_leave_slots_to_pages() {
+async fn past_records_leave_permits_to_pages() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
