@@ -3,17 +3,14 @@
 //! It holds the messages and services compiled from `proto/`, the field rules, the error table, tokens and vocabularies.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
-#[cfg(feature = "service")]
 pub mod batch_read;
 pub mod catalogue;
-#[cfg(feature = "service")]
 pub mod client;
 #[cfg(test)]
 #[path = "tests/client_crate.rs"]
 mod client_crate;
 pub mod country;
 pub mod csv_cell;
-pub mod deadline;
 pub mod description;
 pub mod error;
 mod id;
@@ -21,7 +18,6 @@ pub mod json;
 #[cfg(test)]
 #[path = "../build/options.rs"]
 mod options;
-mod private_url;
 pub mod record;
 #[cfg(test)]
 #[path = "../build/records.rs"]
@@ -29,7 +25,6 @@ mod record_generator;
 pub mod rules;
 mod secrets;
 mod status;
-#[cfg(feature = "service")]
 pub mod token;
 #[allow(
     missing_docs,
@@ -40,11 +35,10 @@ pub mod token;
     reason = "generated: the generators add items without comments"
 )]
 pub mod v1;
-#[cfg(feature = "service")]
 pub mod wire;
 
 pub use id::MAX_ID;
-pub use private_url::PrivateUrl;
+pub use secrets::PrivateUrl;
 pub use status::MAX_VIOLATION_BYTES;
 
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.

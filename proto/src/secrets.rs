@@ -1,17 +1,77 @@
-//! `Debug` of messages with secrets, which omits the secrets.
+//! Values with secrets, which `Debug` and `Display` omit.
 
-use std::fmt::{Debug, Formatter, Result};
+use std::fmt;
 
 use crate::v1::{CreateWebhookResponse, RotateWebhookSecretResponse};
 
-impl Debug for CreateWebhookResponse {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+/// A URL from a setting. `Display` and `Debug` omit user, password, query and fragment, which can be secret.
+#[derive(Clone)]
+pub struct PrivateUrl(String);
+
+impl PrivateUrl {
+    /// Returns the whole URL, including secrets.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for PrivateUrl {
+    fn from(url: String) -> Self {
+        Self(url)
+    }
+}
+
+impl fmt::Display for PrivateUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.contains(['@', '?', '#']) {
+            return f.write_str(&self.0);
+        }
+        match url::Url::parse(&self.0) {
+            Ok(url) if url.has_host() => {
+                write!(f, "{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPath])
+            }
+            // The password could be any part of it.
+            _ => f.write_str("…"),
+        }
+    }
+}
+
+impl fmt::Debug for PrivateUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
+    }
+}
+
+impl fmt::Debug for CreateWebhookResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CreateWebhookResponse").field("webhook", &self.webhook).finish_non_exhaustive()
     }
 }
 
-impl Debug for RotateWebhookSecretResponse {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+impl fmt::Debug for RotateWebhookSecretResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RotateWebhookSecretResponse").field("webhook", &self.webhook).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PrivateUrl;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let urls = [
+            ("https://user:hidden@keys.example:8443/a/b?token=hidden#hidden", "https://keys.example:8443/a/b"),
+            ("https://hidden@keys.example", "https://keys.example/"),
+            ("https://user:hidden@keys.example:port/", "…"),
+            ("https://user:hid/den@keys.example/", "…"),
+            ("user:hidden@keys.example", "…"),
+            ("localhost:50051", "localhost:50051"),
+            ("https://keys.example/keys", "https://keys.example/keys"),
+        ];
+        for (url, shown) in urls {
+            let url = PrivateUrl::from(url.to_owned());
+            assert_eq!((url.to_string(), format!("{url:?}")), (shown.to_owned(), format!("{shown:?}")));
+        }
     }
 }

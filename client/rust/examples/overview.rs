@@ -4,7 +4,7 @@
 //! `GRPC=http://127.0.0.1:50051 TOKEN=… cargo run -p compliance-client --example overview`
 //!
 //! With `GRPC=https://…`, `GRPC_CA` is a PEM file with the authorities to trust, instead of those of the system; `GRPC_CERT` and
-//! `GRPC_KEY` are the PEM files of a certificate to present, and of its key (mutual TLS).
+//! `GRPC_KEY` are PEM files with a client certificate and its key (mutual TLS).
 
 use std::{collections::BTreeMap, env, fs, pin::pin};
 
@@ -34,13 +34,13 @@ async fn main() -> anyhow::Result<()> {
     print("cases by status", &client, ExportCasesRequest::default(), status_of_case).await
 }
 
-/// The content of the file that a variable names, if it does.
+/// Returns the content of the file that a variable names.
 fn pem(variable: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(file) = env::var_os(variable) else { return Ok(None) };
     fs::read(&file).map(Some).with_context(|| format!("{variable}={}", file.display()))
 }
 
-/// Counts records by a key while they are received.
+/// Counts records by a key as they arrive.
 async fn print<L: List>(
     title: &str,
     client: &Client,

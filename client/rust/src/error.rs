@@ -74,7 +74,7 @@ pub enum Error {
         /// The error in a sentence.
         message: String,
     },
-    /// Changes after a position, or the state at a time, can no longer be read.
+    /// Changes after a position, or the state at a time, are no longer available.
     #[error("{message}")]
     PositionGone {
         /// Whether changes were dropped after their time, or lost by a restore.
@@ -84,16 +84,16 @@ pub enum Error {
         /// The positions that the service names, such as `last_position` and `restored_position`.
         positions: BTreeMap<String, i64>,
     },
-    /// The service refused to do as much as the request asks for. Nothing was saved.
+    /// The request exceeds what the service does in one call, or the record's state does not allow it. Nothing was saved.
     #[error("{message}")]
     FailedPrecondition {
         /// The error in a sentence.
         message: String,
     },
-    /// The service is busy or cannot be reached, or the company's limit is used up.
+    /// The service is busy or unreachable, or the company's rate limit is exceeded.
     #[error("{message}")]
     Unavailable {
-        /// Which of these.
+        /// Which of these is the case.
         reason: Reason,
         /// The error in a sentence.
         message: String,

@@ -1,7 +1,7 @@
 //! What gRPC requires of the head of a call, and errors that the library makes, in the terms of the contract.
 
 use compliance_api::{
-    deadline::grpc_timeout,
+    client::grpc_timeout,
     error::{Error, Reason},
     rules::Violations,
 };

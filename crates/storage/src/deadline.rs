@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use compliance_api::deadline::grpc_timeout;
+use compliance_api::client::grpc_timeout;
 use http::HeaderMap;
 use tokio::{
     task::yield_now,

@@ -9,7 +9,7 @@ use jsonwebtoken::{
 use serde::Deserialize;
 
 use super::header::ED25519;
-use crate::private_url::PrivateUrl;
+use crate::secrets::PrivateUrl;
 
 /// Maximum number of keys. A token without a key ID is tried with every key of its algorithm.
 const MAX_KEYS: usize = 100;

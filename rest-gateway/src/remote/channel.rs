@@ -9,7 +9,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use compliance_api::{client::CORES, deadline::grpc_timeout, wire::Operation};
+use compliance_api::{
+    client::{CORES, grpc_timeout},
+    wire::Operation,
+};
 use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderValue, request::Parts};
 use http_body_util::{BodyExt as _, Full};

@@ -37,14 +37,14 @@ fn affiliate(name: &str) -> CreateAffiliateRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_created_is_read() {
+async fn a_created_record_can_be_read() {
     let service = Service::start().await;
     let client = service.client();
     assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
     let id = client.call(affiliate("Ann")).await.unwrap().affiliate_id;
     let read = client.call(GetAffiliateRequest { id, as_of: None }).await.unwrap();
     assert_eq!(read.distributor_name.as_deref(), Some("Ann"));
-    // A message of more than the 4 MiB that generated clients accept.
+    // The message exceeds the 4 MiB that generated clients accept.
     let saved = client.call(observations(1000, 8000)).await.unwrap();
     assert!(saved.results.len() == 1000 && saved.results.iter().all(|it| it.code() == ResultCode::Saved && it.created));
 }
@@ -66,7 +66,7 @@ async fn errors_have_reasons_and_violations() {
     assert_eq!(fields, ["client_affiliate_id", "affiliate_name", "email_one"]);
     assert_eq!((error.reason(), error.retry_after()), (Some(Reason::InvalidFields), None));
 
-    // Of very many violations the first ones are sent.
+    // The service sends only the first of very many violations.
     let error = client
         .call(BatchCreateAffiliatesRequest { affiliates: vec![wrong; 1000], validate_only: false })
         .await
@@ -76,7 +76,7 @@ async fn errors_have_reasons_and_violations() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_of_what_has_changed_is_refused_by_its_etag() {
+async fn a_change_with_an_old_etag_fails() {
     let service = Service::start().await;
     let client = service.client();
     let id = client.call(affiliate("Ann")).await.unwrap().affiliate_id;
@@ -99,7 +99,7 @@ async fn a_change_of_what_has_changed_is_refused_by_its_etag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_scope_that_is_missing_is_no_invalid_token() {
+async fn a_missing_scope_is_not_an_invalid_token() {
     let service = Service::start().await;
     let endpoint = format!("http://{}", service.address);
     let client = Client::builder(endpoint).token(token_with_scope(service.company, None, 60)).build().unwrap();
@@ -109,7 +109,7 @@ async fn a_scope_that_is_missing_is_no_invalid_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_rate_limit_is_waited_for() {
+async fn calls_wait_for_the_rate_limit() {
     let limit = RateLimit::Limited { requests: NonZeroU32::MIN, window: Duration::from_secs(1) };
     let service = Service::limited(limit).await;
     let start = Instant::now();
@@ -119,7 +119,7 @@ async fn the_rate_limit_is_waited_for() {
     }
     assert!(start.elapsed() > Duration::from_millis(1500), "{:?}", start.elapsed());
 
-    // There is no time to wait: the error comes at once.
+    // Without time to wait, the call fails immediately.
     let limit = RateLimit::Limited { requests: NonZeroU32::MIN, window: Duration::from_hours(24) };
     let service = Service::limited(limit).await;
     let hasty = service.client_at(service.address).deadline(Duration::from_hours(1)).build().unwrap();
@@ -132,7 +132,7 @@ async fn the_rate_limit_is_waited_for() {
     }
 }
 
-/// Listens in front of a service, and closes the first connections when a request has arrived on them.
+/// Listens in front of a service, and closes the first connections after a request arrives.
 async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -145,7 +145,7 @@ async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<Ato
                 tokio::spawn(async move { copy_bidirectional(&mut client, &mut service).await });
                 continue;
             }
-            // The preface and the settings are shorter, a token is longer.
+            // The preface and the settings are shorter. A token is longer.
             let _ = client.read_exact(&mut [0; 300]).await;
             counter.fetch_add(1, Ordering::SeqCst);
         }
@@ -154,7 +154,7 @@ async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<Ato
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_is_repeated_after_lost_connections() {
+async fn a_call_is_retried_after_lost_connections() {
     let service = Service::start().await;
     let (address, lost) = losing(2, service.address).await;
     let client = service.client_at(address).build().unwrap();
@@ -182,14 +182,14 @@ async fn a_call_ends_at_its_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_is_not_there_is_tried_a_few_times() {
+async fn calls_to_a_missing_service_are_retried_a_few_times() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let client = Client::builder(format!("http://{free}")).token("t").build().unwrap();
     let start = Instant::now();
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::CoreUnavailable), "{error:?}");
     assert!(error.to_string().contains("Connection refused"), "{error}");
-    // Three waits, each after an attempt that the service is taken to ask a second for.
+    // Three waits of at least a second, the default without the service's own wait.
     assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 

@@ -30,7 +30,7 @@ fn issue(authority: &Authority) -> (String, String) {
     (params.signed_by(&key, authority).unwrap().pem(), key.serialize_pem())
 }
 
-/// Listens with TLS in front of a service, as its own port does. Clients need a certificate of the authority.
+/// Listens with TLS in front of a service, as its own port does. Clients need a certificate from the authority.
 async fn secure(service: &Service, authority: &Authority) -> (u16, JoinSet<()>) {
     let folder = DataDir::new();
     fs::create_dir(folder.path()).unwrap();
@@ -60,7 +60,7 @@ async fn secure(service: &Service, authority: &Authority) -> (u16, JoinSet<()>) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_trusts_the_authority_and_has_a_certificate_of_it_is_served() {
+async fn clients_need_the_authority_and_a_certificate() {
     let service = Service::start().await;
     let [ours, other] = ["ours", "other"].map(authority);
     let (port, _listening) = secure(&service, &ours).await;

@@ -1,4 +1,4 @@
-//! Lists that are read over connections that break.
+//! Lists over connections that break.
 
 use std::{collections::BTreeSet, pin::pin, time::Duration};
 
@@ -109,7 +109,7 @@ async fn observations_are_sent_over_connections_that_break() {
     assert_eq!(refused, [1700]);
     assert!(proxy.connections() >= 2, "{} connections", proxy.connections());
 
-    // Without a valid token there is one error, and no result after it.
+    // Without a valid token, one error ends the stream.
     let refused = service.client_at(service.address).token("t").build().unwrap();
     let mut results = pin!(refused.observe(iter(observations(RECORDS, 10).observations)));
     assert!(matches!(results.next().await, Some(Err(Error::Unauthenticated { .. }))));
@@ -128,7 +128,7 @@ async fn an_export_continues_after_an_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_that_goes_silent_ends() {
+async fn a_silent_list_ends() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let proxy = Proxy::tcp(service.address).await;
@@ -146,7 +146,7 @@ async fn a_list_that_goes_silent_ends() {
     assert!(matches!(end, Some(Err(Error::DeadlineExceeded))), "{end:?}");
     assert!(urls.next().await.is_none());
 
-    // A client that is refused reports it.
+    // Errors of the service end the list.
     let error = service.client_at(service.address).token("t").build().unwrap();
     let error = pin!(error.list(ListAffiliatesRequest { changed_after: None })).try_next().await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::TokenInvalid));

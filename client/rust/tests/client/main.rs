@@ -18,7 +18,7 @@ use test_support::{TestCore, fresh_database, new_company, token};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A core on a port of its own, and a company.
+/// A core on its own port, and a company.
 struct Service {
     address: SocketAddr,
     company: i64,
@@ -41,18 +41,18 @@ impl Service {
         Self { address, company: new_company(), _shutdown: shutdown.drop_guard() }
     }
 
-    /// A client of the company, with every scope.
+    /// Returns a client of the company with every scope.
     fn client(&self) -> Client {
         self.client_at(self.address).build().unwrap()
     }
 
-    /// The same over something else that listens.
+    /// Returns the same client for another listener.
     fn client_at(&self, address: SocketAddr) -> Builder {
         Client::builder(format!("http://{address}")).token(token(self.company))
     }
 }
 
-/// Observations of so many URLs, each of about this many bytes.
+/// Returns observations of this number of URLs, each of about this many bytes.
 fn observations(count: usize, bytes: usize) -> ObserveUrlsRequest {
     let observation = |number| UrlObservation {
         url: Some(format!("https://example.org/{number}")),

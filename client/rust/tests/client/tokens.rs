@@ -14,7 +14,7 @@ use test_support::{token, token_with_scope};
 
 use crate::Service;
 
-/// A client whose source gives these tokens one after the other, and then the last one; and how often it was asked.
+/// Returns a client whose source returns these tokens in order and then repeats the last, and the number of requests to the source.
 fn client_with(service: &Service, tokens: Vec<Result<String, &'static str>>) -> (Client, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
@@ -39,7 +39,7 @@ async fn an_expired_token_is_replaced_once_for_all_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_source_that_gives_refused_tokens_is_asked_twice() {
+async fn a_source_of_rejected_tokens_is_called_twice() {
     let service = Service::start().await;
     let expired = |seconds| Ok(token_with_scope(service.company, None, seconds));
     let (client, asked) = client_with(&service, vec![expired(-10), expired(-20)]);
@@ -49,7 +49,7 @@ async fn a_source_that_gives_refused_tokens_is_asked_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_source_that_fails_fails_the_call() {
+async fn a_failing_source_fails_the_call() {
     let service = Service::start().await;
     let (client, asked) = client_with(&service, vec![Err("the issuer is away"), Ok(token(service.company))]);
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();

@@ -25,7 +25,7 @@ const CLAIM_SETS: &[(&str, Result<i64, TokenError>)] = {
         (r#"{"company_id":9007199254740991,"exp":1800000060,"aud":"affiliate-compliance"}"#, Ok(9_007_199_254_740_991)),
         (r#"{"company_id":9007199254740992,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
         (r#"{"company_id":18446744073709551623,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
-        // A claim that is given twice (RFC 7519, 4), in whichever spelling.
+        // Duplicate claims (RFC 7519, 4), in any spelling.
         (r#"{"company_id":8,"company_id":7,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
         (r#"{"company_id":7,"company\u005fid":8,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
         (r#"{"company_id":7,"exp":1,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
@@ -51,14 +51,14 @@ const CLAIM_SETS: &[(&str, Result<i64, TokenError>)] = {
         (r#"{"company_id":7,"exp":1800000060,"aud":["another"]}"#, INVALID),
         (r#"{"company_id":7,"exp":1800000060,"aud":["another",7,"affiliate-compliance"]}"#, INVALID),
         (r#"{"company_id":7,"exp":1800000060,"aud":["another","affiliate-compliance"]}"#, Ok(7)),
-        // Not before, and issued at; clocks may differ by a minute.
+        // Not before, and issued at. Clocks can differ by a minute.
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","nbf":1800000060}"#, Ok(7)),
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","nbf":1800000061}"#, INVALID),
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","iat":1800000060}"#, Ok(7)),
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","iat":1800000061}"#, INVALID),
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","nbf":"soon"}"#, INVALID),
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","nbf":1e300}"#, INVALID),
-        // No object.
+        // Not an object.
         ("[]", INVALID),
         ("", INVALID),
         (r#""affiliate-compliance""#, INVALID),
@@ -66,11 +66,11 @@ const CLAIM_SETS: &[(&str, Result<i64, TokenError>)] = {
 };
 
 #[tokio::test]
-async fn claims_decide_who_calls() {
+async fn claims_name_the_caller() {
     let verifier = verifier_of_secret(None).await;
     for (claims, expected) in CLAIM_SETS {
         let token = Signer::secret().token(HEADER, claims);
-        // Twice: the second time may be from the cache.
+        // The second verification can use the cache.
         for _ in 0..2 {
             assert_eq!(verifier.verify(&token, NOW).map(|token| token.company_id), *expected, "{claims}");
         }
@@ -99,7 +99,7 @@ async fn a_configured_issuer_is_required() {
 async fn a_token_is_valid_until_it_expires() {
     let verifier = verifier_of_secret(None).await;
     let token = Signer::secret().good_token(None);
-    // By its signature, then from the cache.
+    // First by signature, then from the cache.
     for now in [NOW, NOW + 59] {
         assert_eq!(verifier.verify(&token, now).map(|token| token.company_id), Ok(7));
     }

@@ -1,4 +1,4 @@
-//! What operators are told about a token that is refused.
+//! Explanations of rejected tokens for operators.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::signers::{CLAIMS, HEADER, KeyFile, NOW, SECRET, Signer};
 use crate::token::{KeySource, Secret, Verifier};
 
 #[tokio::test]
-async fn the_part_that_refuses_a_token_is_named() {
+async fn an_explanation_names_the_wrong_part() {
     let (signer, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([signer.jwk(json!({"kid": "known"}))]));
     let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..file.source() };

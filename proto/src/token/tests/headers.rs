@@ -1,13 +1,13 @@
-//! The header and the form of tokens.
+//! The header and the format of tokens.
 
 use super::signers::{CLAIMS, HEADER, NOW, Signer, base64, verifier_of_secret};
 use crate::token::TokenError;
 
-/// Headers of a token that is signed with the shared secret, and whether it is accepted.
+/// Headers of tokens signed with the shared secret, and whether they are accepted.
 const HEADERS: &[(&str, bool)] = &[
     (HEADER, true),
     (r#"{"alg":"HS256"}"#, true),
-    // Types (RFC 8725, 3.11): of access tokens only.
+    // Only types of access tokens (RFC 8725, 3.11).
     (r#"{"alg":"HS256","typ":"jwt"}"#, true),
     (r#"{"alg":"HS256","typ":"at+jwt"}"#, true),
     (r#"{"alg":"HS256","typ":"application/at+JWT"}"#, true),
@@ -19,7 +19,7 @@ const HEADERS: &[(&str, bool)] = &[
     (r#"{"alg":"HS256","typ":"äpplication/jwt"}"#, false),
     (r#"{"alg":"HS256","typ":""}"#, false),
     (r#"{"alg":"HS256","typ":7}"#, false),
-    // Extensions that must be understood (RFC 7515, 4.1.11).
+    // Extensions that a service must support (RFC 7515, 4.1.11).
     (r#"{"alg":"HS256","crit":["exp"],"exp":1}"#, false),
     (r#"{"alg":"HS256","crit":["b64"],"b64":true}"#, false),
     (r#"{"alg":"HS256","crit":["unknown"]}"#, false),
@@ -41,19 +41,19 @@ const HEADERS: &[(&str, bool)] = &[
     (r#"{"alg":["HS256"]}"#, false),
     (r#"{"alg":null}"#, false),
     (r#"{"typ":"JWT"}"#, false),
-    // Members given twice (RFC 7515, 4), in whichever spelling.
+    // Duplicate members (RFC 7515, 4), in any spelling.
     (r#"{"alg":"HS256","alg":"HS256"}"#, false),
     (r#"{"alg":"none","alg":"HS256"}"#, false),
     (r#"{"alg":"HS256","\u0061lg":"none"}"#, false),
     (r#"{"alg":"HS256","kid":"a","kid":"b"}"#, false),
     (r#"{"alg":"HS256","crit":["exp"],"crit":["exp"]}"#, false),
-    // Keys that the token brings along (RFC 8725, 3.10) are not looked at; the shared secret decides.
+    // Keys within the token (RFC 8725, 3.10) are ignored; the shared secret decides.
     (r#"{"alg":"HS256","jku":"http://127.0.0.1:1/keys","x5u":"file:///etc/passwd"}"#, true),
     (r#"{"alg":"HS256","jwk":{"kty":"oct","k":"AAAA"}}"#, true),
     (r#"{"alg":"HS256","kid":"' or 1=1 --"}"#, true),
     (r#"{"alg":"HS256","kid":"../../../dev/null"}"#, true),
     (r#"{"alg":"HS256","kid":7}"#, false),
-    // No object.
+    // Not an object.
     ("[]", false),
     ("", false),
     ("null", false),
@@ -62,7 +62,7 @@ const HEADERS: &[(&str, bool)] = &[
 ];
 
 #[tokio::test]
-async fn a_header_must_be_understood() {
+async fn a_header_must_be_supported() {
     let verifier = verifier_of_secret(None).await;
     for (header, accepted) in HEADERS {
         let result = verifier.verify(&Signer::secret().token(header, CLAIMS), NOW);
@@ -71,14 +71,14 @@ async fn a_header_must_be_understood() {
     }
 }
 
-/// Each is a good token, written in another way.
+/// Each is a valid token in another format.
 #[tokio::test]
-async fn a_token_has_one_form() {
+async fn a_token_has_one_format() {
     let verifier = verifier_of_secret(None).await;
     let good = Signer::secret().good_token(None);
     assert!(verifier.verify(&good, NOW).is_ok());
     let [header, claims, signature] = good.split('.').collect::<Vec<_>>()[..] else { panic!("{good}") };
-    // The last character of 32 bytes in base64 has two bits that mean nothing; they must be 0.
+    // The last base64 character of 32 bytes has two unused bits, which must be 0.
     let last = signature.chars().last().unwrap();
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let other = alphabet.chars().nth(alphabet.find(last).unwrap() ^ 1).unwrap();
@@ -107,9 +107,9 @@ async fn a_token_has_one_form() {
     }
 }
 
-/// A long token is refused without being read, and a deep one without a recursion that ends the process.
+/// Long tokens are not read, and deep tokens cause no endless recursion.
 #[tokio::test]
-async fn long_and_deep_tokens_are_refused() {
+async fn long_and_deep_tokens_are_rejected() {
     let verifier = verifier_of_secret(None).await;
     let signer = Signer::secret();
     let of_length = |length: usize| signer.token(HEADER, &CLAIMS.replace('{', &format!("{{{}", " ".repeat(length))));
@@ -124,7 +124,7 @@ async fn long_and_deep_tokens_are_refused() {
         let header = format!(r#"{{"alg":"HS256","x":{nested}}}"#);
         let unknown_claim = CLAIMS.replace('{', &format!(r#"{{"x":{nested},"#));
         let audience = CLAIMS.replace(r#""affiliate-compliance""#, &nested);
-        // The verifier reads every name, to find repeated names.
+        // The verifier reads every name to find duplicates.
         for (header, claims) in [(&*header, CLAIMS), (HEADER, &unknown_claim), (HEADER, &audience)] {
             let token = signer.token(header, claims);
             assert!(token.len() < 8192, "{}", token.len());

@@ -20,7 +20,7 @@ fn signed(mut claims: Value) -> String {
 }
 
 #[tokio::test]
-async fn the_company_is_in_the_claim_that_is_configured() {
+async fn the_configured_claim_has_the_company() {
     const URL: &str = "https://partner.example/company.id";
     for (name, claims, expected) in [
         ("tenant", json!({"tenant": 7}), Ok(7)),
@@ -32,7 +32,7 @@ async fn the_company_is_in_the_claim_that_is_configured() {
         ("tenant", json!({"tenant": [7]}), Err("tenant: it is [7], and must be a whole number from 1")),
         ("tenant", json!({"tenant": {"id": 7}}), Err("tenant: it is {\"id\":7}")),
         ("tenant.id", json!({"tenant": {"id": 7}}), Ok(7)),
-        // As it is written, before as a path.
+        // The whole name comes before a path.
         ("tenant.id", json!({"tenant": {"id": 8}, "tenant.id": 7}), Ok(7)),
         ("tenant.id", json!({"tenant": 7}), Err("tenant.id: it is missing")),
         (URL, json!({(URL): "7"}), Ok(7)),
@@ -54,16 +54,16 @@ async fn the_company_is_in_the_claim_that_is_configured() {
                 assert!(explained.starts_with(why), "{explained}");
             }
         }
-        // What the command makes is accepted.
+        // Issued tokens are accepted.
         let secret = Secret::new(SECRET).unwrap();
         let own = issue_for(&secret, &Claims::new(9, NOW, 60), name).unwrap();
         assert_eq!(verifier.verify(&own, NOW).map(|token| token.company_id), Ok(9), "{name}");
     }
 }
 
-/// Entra ID names the client, and no text of one's choice.
+/// In Entra ID, the audience is the client and cannot be chosen.
 #[tokio::test]
-async fn the_audience_is_the_one_that_is_configured() {
+async fn the_configured_audience_is_required() {
     let rules = ClaimRules { audience: "00000000-0000".to_owned(), ..ClaimRules::default() };
     let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
     let verifier = Verifier::with_rules(source, rules).await.unwrap();
@@ -102,7 +102,7 @@ async fn scopes_are_texts_lists_and_roles() {
         assert_eq!(without.verify(&token, NOW).unwrap().scope.as_deref(), of_scopes, "{claims}");
         assert_eq!(with_roles.verify(&token, NOW).unwrap().scope.as_deref(), of_roles, "{claims}");
     }
-    // Only those who have mapped roles rely on them.
+    // Wrong roles only matter if roles are mapped.
     let token = signed(json!({"company_id": 7, "roles": {"admin": true}}));
     assert!(without.verify(&token, NOW).is_ok());
     assert_eq!(with_roles.verify(&token, NOW), Err(TokenError::Invalid));
@@ -112,7 +112,7 @@ async fn scopes_are_texts_lists_and_roles() {
 }
 
 #[tokio::test]
-async fn few_tokens_are_explained_in_a_second_and_without_control_characters() {
+async fn explanations_are_few_and_without_control_characters() {
     let verifier = verifier("company_id", &[]).await;
     let header = |token: &str| format!("Bearer {token}").into_bytes();
     assert_eq!(verifier.explain_some(None, NOW), None);

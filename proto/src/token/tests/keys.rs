@@ -10,14 +10,14 @@ async fn verifier(keys: &Value) -> Result<Verifier, KeyError> {
 }
 
 #[tokio::test]
-async fn each_algorithm_verifies_its_tokens_only() {
+async fn each_algorithm_verifies_only_its_tokens() {
     let signers = [Signer::rsa(), Signer::p256(), Signer::ed25519()];
     for signer in &signers {
         let verifier = verifier(&json!([signer.jwk(json!({}))])).await.unwrap();
         assert!(verifier.verify(&signer.good_token(None), NOW).is_ok(), "{}", signer.algorithm());
         for other in &signers {
             if other.algorithm() != signer.algorithm() {
-                // Signed with another key, under its own name and under the name of the algorithm that is expected.
+                // Signed with another key, named by its own algorithm and by the expected algorithm.
                 let claimed = format!(r#"{{"alg":"{}"}}"#, signer.algorithm());
                 for token in [other.good_token(None), other.token(&claimed, CLAIMS)] {
                     assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{}", other.algorithm());
@@ -47,7 +47,7 @@ async fn an_algorithm_has_two_names() {
     }
 }
 
-/// RFC 8725, 2.1: a public key is no secret, so nothing that is signed with its bytes as one may be accepted.
+/// RFC 8725, 2.1: tokens signed with the bytes of a public key as the secret must be rejected.
 #[tokio::test]
 async fn a_public_key_is_not_a_shared_secret() {
     for signer in [Signer::rsa(), Signer::p256(), Signer::ed25519()] {
@@ -62,9 +62,9 @@ async fn a_public_key_is_not_a_shared_secret() {
     }
 }
 
-/// Members of a key that decide whether it verifies, and whether it does.
+/// Members of a key, and whether the key verifies tokens.
 #[tokio::test]
-async fn a_key_verifies_if_it_is_meant_to() {
+async fn a_key_verifies_only_if_it_is_meant_to() {
     let members = [
         (json!({}), true),
         (json!({"use": "sig"}), true),
@@ -86,7 +86,7 @@ async fn a_key_verifies_if_it_is_meant_to() {
     for signer in [Signer::rsa(), Signer::p256(), Signer::ed25519()] {
         let named = [(json!({"alg": signer.algorithm()}), true)];
         for (members, verifies) in members.iter().chain(&named) {
-            // Another key keeps the set from being refused as empty.
+            // A second key, because a set without usable keys is an error.
             let keys = json!([signer.jwk(members.clone()), Signer::ed25519().jwk(json!({}))]);
             let verified = verifier(&keys).await.unwrap().verify(&signer.good_token(None), NOW);
             assert_eq!(verified.is_ok(), *verifies, "{} {members}", signer.algorithm());
@@ -97,7 +97,7 @@ async fn a_key_verifies_if_it_is_meant_to() {
 }
 
 #[tokio::test]
-async fn weak_and_unusable_keys_are_left_out() {
+async fn weak_and_unusable_keys_are_skipped() {
     let rsa = Signer::rsa().jwk(json!({}));
     let modulus = |bits: usize| {
         let mut bytes = vec![0xff; bits.div_ceil(8)];
@@ -139,11 +139,11 @@ async fn weak_and_unusable_keys_are_left_out() {
     let good = Signer::p256();
     for key in &unusable {
         assert!(matches!(verifier(&json!([key])).await, Err(KeyError::Empty { .. })), "{key}");
-        // It does not keep others from being used.
+        // Other keys remain usable.
         let verifier = verifier(&json!([key, good.jwk(json!({}))])).await.unwrap();
         assert!(verifier.verify(&good.good_token(None), NOW).is_ok(), "{key}");
     }
-    // A point that is not on the curve verifies nothing, and is not in the way of another key.
+    // A point that is not on the curve verifies nothing. Other keys remain usable.
     let no_point = json!({"kty": "EC", "crv": "P-256", "x": base64([9; 32]), "y": base64([9; 32])});
     let verifier = verifier(&json!([no_point, good.jwk(json!({}))])).await.unwrap();
     assert!(verifier.verify(&good.good_token(None), NOW).is_ok());

@@ -1,4 +1,4 @@
-//! Other keys while the service runs.
+//! Keys that change while the service runs.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::signers::{KeyFile, NOW, Signer};
 use crate::token::{KeyError, TokenError, Verifier};
 
 #[tokio::test]
-async fn a_key_that_is_gone_verifies_nothing_any_more() {
+async fn a_removed_key_verifies_nothing() {
     let (before, after) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([before.jwk(json!({}))]));
     let verifier = Verifier::new(file.source(), None).await.unwrap();
@@ -19,9 +19,9 @@ async fn a_key_that_is_gone_verifies_nothing_any_more() {
     assert!(verifier.verify(&new, NOW).is_ok());
 }
 
-/// A verification that began with the previous keys ends after the refresh, and its token is cached.
+/// A verification with the previous keys ends after the refresh, and caches its token.
 #[tokio::test]
-async fn a_verification_during_a_refresh_does_not_keep_a_revoked_token() {
+async fn a_verification_during_a_refresh_does_not_revive_a_revoked_token() {
     let (before, after) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([before.jwk(json!({}))]));
     let verifier = Verifier::new(file.source(), None).await.unwrap();
@@ -34,7 +34,7 @@ async fn a_verification_during_a_refresh_does_not_keep_a_revoked_token() {
 }
 
 #[tokio::test]
-async fn the_previous_keys_stay_when_there_are_no_others() {
+async fn the_previous_keys_stay_after_a_failed_refresh() {
     let signer = Signer::p256();
     let file = KeyFile::new(&json!([signer.jwk(json!({}))]));
     let verifier = Verifier::new(file.source(), None).await.unwrap();

@@ -1,4 +1,4 @@
-//! Tokens of any header and claims, signed with any key.
+//! Makes tokens with any header and claims, signed with any key.
 
 use aws_lc_rs::{
     hmac,
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use crate::token::{KeySource, Secret, Verifier};
 
-/// The time at which tokens are verified.
+/// The time of all verifications.
 pub(super) const NOW: i64 = 1_800_000_000;
-/// Good claims of company 7.
+/// Valid claims of company 7.
 pub(super) const CLAIMS: &str = r#"{"company_id":7,"exp":1800000060,"aud":"affiliate-compliance"}"#;
-/// The header of an ordinary token of the shared secret.
+/// The header of an ordinary token signed with the shared secret.
 pub(super) const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 /// The shared secret.
 pub(super) const SECRET: [u8; 32] = [1; 32];
@@ -26,7 +26,7 @@ pub(super) fn base64(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A key that signs, and its public half.
+/// A signing key with its public key.
 pub(super) enum Signer {
     Rsa(RsaKeyPair),
     P256(EcdsaKeyPair),
@@ -51,7 +51,7 @@ impl Signer {
         Self::Secret(SECRET.to_vec())
     }
 
-    /// The algorithm, as tokens and keys name it.
+    /// Returns the name of the algorithm in tokens and keys.
     pub(super) fn algorithm(&self) -> &'static str {
         match self {
             Self::Rsa(_) => "RS256",
@@ -75,14 +75,14 @@ impl Signer {
         }
     }
 
-    /// A token of this header and these claims, as they are written.
+    /// Returns a token with this header and these claims, unchanged.
     pub(super) fn token(&self, header: &str, claims: &str) -> String {
         let message = format!("{}.{}", base64(header), base64(claims));
         let signature = base64(self.sign(message.as_bytes()));
         format!("{message}.{signature}")
     }
 
-    /// A good token for company 7 that names the key.
+    /// Returns a valid token for company 7 that names the key.
     pub(super) fn good_token(&self, kid: Option<&str>) -> String {
         let mut header = json!({"alg": self.algorithm(), "typ": "JWT"});
         if let Some(kid) = kid {
@@ -91,7 +91,7 @@ impl Signer {
         self.token(&header.to_string(), CLAIMS)
     }
 
-    /// The public key as a JSON Web Key, with these further members.
+    /// Returns the public key as a JSON Web Key with these additional members.
     pub(super) fn jwk(&self, members: Value) -> Value {
         let mut jwk = match self {
             Self::Rsa(key) => {
@@ -142,7 +142,7 @@ impl Drop for KeyFile {
     }
 }
 
-/// A verifier of the shared secret.
+/// Returns a verifier with the shared secret.
 pub(super) async fn verifier_of_secret(issuer: Option<&str>) -> Verifier {
     let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
     Verifier::new(source, issuer.map(str::to_owned)).await.unwrap()

@@ -1,4 +1,4 @@
-//! Tokens of keys that the issuer uses since the key sets were loaded.
+//! Tokens with keys that the issuer added after the last load.
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use tokio::time::{Instant, advance, sleep};
 use super::signers::{KeyFile, NOW, Signer};
 use crate::token::{Secret, TokenError, Verifier};
 
-/// A verifier whose key sets are loaded when tokens ask for it, and how often that was.
+/// Returns a verifier that reloads key sets when tokens request it, and the number of reloads.
 async fn loading(file: &KeyFile, takes: Duration) -> (Arc<Verifier>, Arc<AtomicUsize>) {
     let verifier = Arc::new(Verifier::new(file.source(), None).await.unwrap());
     let (loads, loading) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&verifier));
@@ -80,13 +80,13 @@ async fn a_flood_of_unknown_keys_loads_once_in_ten_seconds() {
         assert!(accepts(&verifier, &good).await && start.elapsed() <= before + Duration::from_secs(2));
         advance(Duration::from_secs(4)).await;
     }
-    // At 0 s, and at 10 s or more.
+    // At 0 s, and at 10 s or later.
     assert!(start.elapsed() < Duration::from_secs(30));
     assert_eq!(loads.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_load_that_takes_long_or_fails_keeps_the_known_keys() {
+async fn known_keys_stay_during_a_slow_or_failed_load() {
     let (known, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([known.jwk(json!({"kid": "known"}))]));
     let (verifier, loads) = loading(&file, Duration::from_mins(1)).await;
@@ -100,7 +100,7 @@ async fn a_load_that_takes_long_or_fails_keeps_the_known_keys() {
 }
 
 #[tokio::test]
-async fn forged_tokens_of_known_keys_ask_for_nothing() {
+async fn forged_tokens_with_known_keys_request_no_reload() {
     let (known, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([known.jwk(json!({"kid": "known"}))]));
     let source = crate::token::KeySource { secret: Some(Secret::new([1; 32]).unwrap()), ..file.source() };
