@@ -4,7 +4,6 @@ mod create;
 mod in_order;
 mod input;
 mod read;
-mod search;
 mod service;
 mod sync;
 mod update;
@@ -12,8 +11,7 @@ mod update_one;
 
 pub use create::MANY_AFFILIATES;
 pub(crate) use input::INPUT;
-pub(crate) use read::{query, single};
-pub(crate) use search::search_statement;
+pub(crate) use read::{query, search_statement, single};
 pub(crate) use service::Affiliates;
 pub(crate) use sync::Syncs;
 

@@ -1,25 +1,20 @@
-//! The chain of the record of changes: whether it is whole, and where it ends.
-
-mod broken;
-mod kept;
+//! Audits of the record of changes: whether its chain is whole, where it ends, and what retention has dropped.
 
 use sqlx::{PgConnection, PgExecutor};
+use time::OffsetDateTime;
 
-pub use self::broken::Broken;
-pub use self::kept::{Drop, Kept, drops, kept};
-
-/// The end of a company's record of changes. Kept elsewhere, it shows later that nothing up to its position has changed.
+/// The end of a company's record of changes. If you keep it elsewhere, it shows later whether anything up to its position has changed.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
     /// The company.
     pub company_id: i64,
     /// The position of its last change.
     pub position: i64,
-    /// The hash of the row that ends with it, in hexadecimal. It depends on all rows before.
+    /// The hash of the row that ends with this change, in hexadecimal. It depends on all rows before.
     pub hash: String,
 }
 
-/// The companies that have a record of changes or a part of one, or records that it must have, by ID.
+/// Returns the companies with changes, or with records that must have changes, by ID.
 ///
 /// # Errors
 ///
@@ -35,7 +30,7 @@ pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::
     Ok(companies)
 }
 
-/// The end of a company's record; `None` if it has none.
+/// Returns the end of a company's record. `None` if the company has no record.
 ///
 /// # Errors
 ///
@@ -45,7 +40,9 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
     sqlx::query_as(end).bind(company_id).fetch_optional(executor).await
 }
 
-/// Compares a checkpoint with the record as it is now. Call [`verify`], too: it shows that the rows before are those of the hash.
+/// Compares a checkpoint with the current record.
+///
+/// Call [`verify`] as well: it shows that the rows before the checkpoint match its hash.
 ///
 /// # Errors
 ///
@@ -65,18 +62,18 @@ pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> 
     })
 }
 
-/// Positions of a company's record that a restore has passed over.
+/// The positions of a company's record that a restore skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Restore {
     /// The first of them.
     pub first: i64,
-    /// The last one, which is that of the entry of the restore.
+    /// The last of them: the position of the restore's entry.
     pub last: i64,
-    /// When it was noticed.
-    pub time: time::OffsetDateTime,
+    /// When the restore was noticed.
+    pub time: OffsetDateTime,
 }
 
-/// The restores of a company's record, by position.
+/// Returns the restores of a company's record, by position.
 ///
 /// # Errors
 ///
@@ -90,7 +87,7 @@ pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<
     sqlx::query_as(restores).bind(company_id).fetch_all(executor).await
 }
 
-/// How many rows of a company's record are erased.
+/// Returns the number of erased rows of a company's record.
 ///
 /// # Errors
 ///
@@ -100,15 +97,16 @@ pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i6
     sqlx::query_scalar(rows).bind(company_id).fetch_one(executor).await
 }
 
-/// Checks every row of a company's record on one snapshot, in constant memory, and returns what is wrong with the first that is. Changes that
-/// are missing at the beginning must have been dropped by retention.
+/// Checks every row of a company's record, and returns the first error.
+///
+/// The check reads one snapshot, in constant memory. Changes that are missing at the beginning must have been dropped by retention.
 ///
 /// # Errors
 ///
 /// If the database does not respond, or has no record.
 pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
     if checkpoint(&mut *connection, company_id).await?.is_none() {
-        // Rows without an end are no record.
+        // Rows without an end are not a record.
         let rows = "select min(position - cardinality(ids) + 1), max(position) from changes where company_id = $1";
         let rows: (Option<i64>, Option<i64>) =
             sqlx::query_as(rows).bind(company_id).fetch_one(&mut *connection).await?;
@@ -117,7 +115,7 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
         }
         return Ok(is_removed(connection, company_id).await?.then_some(Broken::RemovedAll));
     }
-    if let Some(removed) = kept::verify(&mut *connection, company_id).await? {
+    if let Some(removed) = wrongly_dropped(connection, company_id).await? {
         return Ok(Some(removed));
     }
     let broken: Option<(i64, i64, Option<i64>, bool)> =
@@ -135,8 +133,114 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
     }))
 }
 
-/// Whether the changes of a company are missing although its records, or what was dropped of them, show that it had some. Records from before
-/// changes were recorded have a drop: that of the first position, which the company got when the record began.
+/// Whether a company has no changes although its records or its drops show that it had some. Records that are older than the record of
+/// changes have a drop: the first position, which the company got when the record began.
 async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(include_str!("audit/is_removed.sql")).bind(company_id).fetch_one(connection).await
+}
+
+/// The part of a company's record that retention has kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Kept {
+    /// The position before the first kept change. Without one, the last position.
+    pub after: i64,
+    /// The position of the last change.
+    pub last: i64,
+    /// The number of changes between the two, without positions that a restore skipped.
+    pub changes: i64,
+    /// The time of the first kept change.
+    pub since: Option<OffsetDateTime>,
+}
+
+/// Changes that were dropped together, as the owner of the schema has recorded it.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Drop {
+    /// The position before the first of them.
+    pub after: i64,
+    /// The position of the last of them.
+    pub position: i64,
+    /// Their number, without positions that a restore skipped.
+    pub changes: i64,
+    /// The part of the record that had them.
+    pub part: Option<String>,
+    /// How many days changes were kept at that time. `None` if drops were not recorded yet.
+    pub days: Option<i32>,
+    /// When they were dropped. If drops were not recorded yet, when the drop was noticed.
+    pub dropped_at: OffsetDateTime,
+    /// The role of the session that dropped them.
+    pub dropped_by: String,
+    /// The program of that session.
+    pub program: String,
+}
+
+/// Returns what is kept of a company's record. `None` if the company has no record.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record.
+pub async fn kept(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Kept>, sqlx::Error> {
+    sqlx::query_as(include_str!("audit/kept.sql")).bind(company_id).fetch_optional(executor).await
+}
+
+/// Returns what was dropped of a company's record, oldest first.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record of drops.
+pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Drop>, sqlx::Error> {
+    let drops = "
+        select after, position, position - after - passed_over as changes, part, days, nearest_shown(dropped_at) as dropped_at, dropped_by, program
+        from change_drops where company_id = $1 order by position";
+    sqlx::query_as(drops).bind(company_id).fetch_all(executor).await
+}
+
+/// Whether something else than retention has dropped changes at the beginning.
+///
+/// Drops must follow each other up to the beginning of the record, and none may have changes that had to be kept.
+async fn wrongly_dropped(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
+    let wrong: Option<(i64, i64)> =
+        sqlx::query_as(include_str!("audit/wrongly_dropped.sql")).bind(company_id).fetch_optional(connection).await?;
+    Ok(wrong.map(|(after, last)| Broken::Removed { first: after + 1, last }))
+}
+
+/// An error in a record of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// Rows are missing.
+    #[error("changes {first} to {last} were removed")]
+    Removed {
+        /// The first position that is missing.
+        first: i64,
+        /// The last one.
+        last: i64,
+    },
+    /// The company has records or dropped changes, but its record of changes is empty.
+    #[error("all changes were removed")]
+    RemovedAll,
+    /// The content, the time or the order of a row has changed.
+    #[error("changes {first} to {last} were altered or reordered, or are not of this record")]
+    Altered {
+        /// The first position of the row.
+        first: i64,
+        /// The last one.
+        last: i64,
+    },
+    /// The record has a different hash than the checkpoint.
+    #[error("the record up to change {position} is not the one of the checkpoint")]
+    Rewritten {
+        /// The position of the checkpoint.
+        position: i64,
+    },
+    /// A restore skipped the position of a checkpoint.
+    #[error("change {position} is lost since a backup was restored, so the checkpoint cannot be compared")]
+    Lost {
+        /// The position of the checkpoint.
+        position: i64,
+    },
+    /// The change that a checkpoint names was dropped.
+    #[error("change {position} was dropped, so the checkpoint cannot be compared")]
+    NotKept {
+        /// The position of the checkpoint.
+        position: i64,
+    },
 }

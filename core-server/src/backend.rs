@@ -1,4 +1,4 @@
-//! What the services of all resources work with.
+//! What the services of all resources use.
 
 use std::{fmt, sync::Arc};
 
@@ -11,17 +11,17 @@ use storage::{database::Connections, reads::Reads, writes::Queues};
 use crate::{
     CoreSettings, affiliates, cases,
     lists::Source,
-    shares::{QueueClass, Shares},
+    quotas::{QueueClass, Quotas},
     urls,
 };
 
 pub(crate) struct Backend {
     /// For writes, and for reads that belong to one.
     pub(crate) pool: Connections,
-    /// For reads: the same, or with replicas.
+    /// For reads. Includes replicas, if there are some.
     pub(crate) reads: Connections,
-    pub(crate) shares: Shares,
-    /// The queues of each company's writes.
+    pub(crate) quotas: Quotas,
+    /// The write queues of each company.
     pub(crate) queues: Queues,
     pub(crate) affiliates: Reads<Affiliate>,
     pub(crate) urls: Reads<ComplianceUrl>,
@@ -37,34 +37,34 @@ impl fmt::Debug for Backend {
 
 impl Backend {
     pub(crate) fn new(pool: Connections, reads: Connections, settings: &CoreSettings) -> Arc<Self> {
-        let shares = Shares::new(settings, pool.most());
+        let quotas = Quotas::new(settings, pool.most());
         Arc::new(Self {
-            affiliates: affiliates::single(&reads, &shares.memory),
-            urls: urls::single(&reads, &shares.memory),
-            cases: cases::single(&reads, &shares.memory),
-            queues: Queues::new(pool.most(), shares.on_wait()),
+            affiliates: affiliates::single(&reads, &quotas.memory),
+            urls: urls::single(&reads, &quotas.memory),
+            cases: cases::single(&reads, &quotas.memory),
+            queues: Queues::new(pool.most(), quotas.on_wait()),
             settings: settings.clone(),
             pool,
             reads,
-            shares,
+            quotas,
         })
     }
 
-    /// Runs a read that may take long in a slot of its company for that kind of work.
-    pub(crate) async fn in_slot<T>(
+    /// Runs a read that can take long, with a permit for its company.
+    pub(crate) async fn with_permit<T>(
         &self,
         company_id: i64,
         work: QueueClass,
         reading: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let _permit = self.shares.enter(company_id, work).await?;
+        let _permit = self.quotas.enter(company_id, work).await?;
         reading.await
     }
 
-    /// Where records of a company are read for one response.
+    /// Returns where one response reads records of a company.
     pub(crate) fn source(&self, company_id: i64) -> Source {
-        let memory = self.shares.memory.reservation(Some(company_id));
-        // The rest of the message is what its fields take beyond their values.
+        let memory = self.quotas.memory.reservation(Some(company_id));
+        // The other half of the message is for what its fields take beyond their values.
         Source { pool: self.reads.of_company(company_id), company_id, memory, most: self.settings.message_limit / 2 }
     }
 }

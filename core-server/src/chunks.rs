@@ -11,15 +11,15 @@ use tonic::{Response, Status, Streaming, codegen::BoxStream};
 use crate::{
     access::{Identity, is_expired},
     backend::Backend,
+    quotas::QueueClass,
     requests::valid,
-    shares::QueueClass,
     streams::{self, Messages},
 };
 
 /// How long a stream may be idle: the client sends no chunk, or reads no acknowledgement.
 const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What is done with the chunks of a stream.
+/// Saves the chunks of a stream.
 pub(crate) trait Chunks: Send + 'static {
     type Request: Check + Items + Send + 'static;
     type Response: Send + 'static;
@@ -46,7 +46,7 @@ pub(crate) fn serve<C: Chunks>(
     requests: Streaming<C::Request>,
     timeout: Duration,
 ) -> Result<Response<BoxStream<C::Response>>, Error> {
-    let open = backend.shares.open_stream(caller.company_id)?;
+    let open = backend.quotas.open_stream(caller.company_id)?;
     let deadline = Instant::now() + timeout;
     let backend = Arc::clone(backend);
     Ok(streams::respond(open, deadline, move |acknowledgements| {
@@ -88,7 +88,7 @@ impl<R: Send + 'static> Stream<R> {
     async fn work<T>(&self, work: QueueClass, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let Self { backend, caller, .. } = self;
         let working = async {
-            let _permit = backend.shares.enter(caller.company_id, work).await?;
+            let _permit = backend.quotas.enter(caller.company_id, work).await?;
             let step = async {
                 // A stream may outlive its token.
                 if is_expired(&caller.claims) { Err(TokenError::Expired.into()) } else { step.await }

@@ -1,4 +1,4 @@
-//! The database of the service: its schema, and who may use it.
+//! The database of the service: its schema and its roles.
 
 use sqlx::PgPool;
 pub use storage::database::{
@@ -9,7 +9,7 @@ pub use storage::database::{
 pub use crate::roles::{grant, keep_changes, missing_rights, warn_if_owner};
 use crate::schema::SCHEMA;
 
-/// Brings the schema up to date; see [`storage::database::migrate`].
+/// Brings the schema up to date. See [`storage::database::migrate`].
 pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError> {
     storage::database::migrate(database, &SCHEMA).await
 }

@@ -1,13 +1,11 @@
 //! Checks of the stored data that no constraint can make, and repairs.
 
-mod months;
 mod stored;
 
-pub use self::stored::{BehindSequence, ViolatingRow, check_sequences, check_values};
+pub use self::stored::{BehindSequence, Months, ViolatingRow, check_sequences, check_values, months};
 
 use sqlx::{Acquire as _, AssertSqlSafe, PgConnection, PgPool};
 
-pub use self::months::{Months, months};
 use crate::{
     cases,
     lists::{Filter, List, Part},
@@ -32,7 +30,7 @@ pub enum DoctorError {
     Database(#[from] sqlx::Error),
 }
 
-/// Checks the tables and input types against this version, as a core does when it starts.
+/// Checks the tables and input types as a core does when it starts.
 pub async fn check_schema(pool: &PgPool) -> Result<(), SchemaError> {
     Inputs::open(pool, schema::expected()).await.map(drop)
 }
@@ -48,10 +46,10 @@ pub struct Difference {
     pub counts: i64,
 }
 
-/// Compares the counts of every list and company with the records, and repairs them if `repair`. Calls `report` for each list
-/// of a company whose counts differ; returns how many counts differed.
+/// Compares the counts of every list and company with the records. With `repair`, corrects them.
 ///
-/// Writers may go on: they change records and counts together, so what is missing from a count stays the same meanwhile.
+/// Calls `report` for each list of a company whose counts differ, and returns the number of counts that differed. Writers may continue:
+/// they change records and counts together, so a difference remains the same.
 pub async fn check_counts(
     connection: &mut PgConnection,
     repair: bool,
@@ -115,7 +113,7 @@ impl<Q> List<Q> {
         AssertSqlSafe(fill(file, &parts))
     }
 
-    /// Something for each number of a bucket, as a list: for its name, and for what it is of the bucket's records.
+    /// Makes a list with an item for each number of a bucket, from its name and its expression on the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         let mut numbers = vec![make("n", "count(*)")];
         for part in self.sorts.iter().flat_map(|sort| sort.parts) {
@@ -127,7 +125,7 @@ impl<Q> List<Q> {
         numbers.join(", ")
     }
 
-    /// The columns that records and counts have in common.
+    /// Makes a list with an item for each column that records and counts have in common.
     fn split_by(&self, make: fn(&Filter<Q>) -> String) -> String {
         self.filters.iter().map(make).collect::<Vec<_>>().join(", ")
     }
@@ -137,17 +135,17 @@ impl<Q> List<Q> {
         sqlx::query_scalar(statement).bind(company_id).fetch_one(connection).await
     }
 
-    /// Stores the differences of a company; returns their number.
+    /// Stores the differences of a company, and returns their number.
     async fn find(&self, connection: &mut PgConnection, company_id: i64) -> Result<i64, sqlx::Error> {
         let statement = self.statement(include_str!("doctor/find.sql"));
         let found = sqlx::query(statement).bind(company_id).execute(connection).await?;
         Ok(found.rows_affected().cast_signed())
     }
 
-    /// Repairs some of the differences. Returns whether there were any.
+    /// Repairs some differences. Returns false if there were none.
     async fn repair_some(&self, connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
         let mut transaction = connection.begin().await?;
-        // Writers take this lock, too: without it, two of them could wait for each other.
+        // Writers also take this lock, so that they never deadlock.
         sqlx::query("select pg_advisory_xact_lock($1 << 2 | $2)")
             .bind(company_id)
             .bind(self.lock)

@@ -1,8 +1,8 @@
-//! Erasure: personal data leaves the records and the record of changes. The chain of the latter stays whole: a row that is erased keeps the
-//! digest that it had, and an entry of the erasure has the digest of what is left (`migrations/20261127000040_erasure.sql`).
+//! Erasure of personal data from records and from the record of changes. The chain of the record of changes remains whole: an erased row
+//! keeps its digest, and the entry of the erasure has the digest of what is left (`migrations/20261127000040_erasure.sql`).
 
 mod company;
-mod patience;
+mod retry;
 mod service;
 mod step;
 
@@ -12,36 +12,31 @@ use sqlx::PgConnection;
 pub(crate) use self::service::Erasures;
 pub use self::{
     company::{Held, erase_company, held, tables},
-    patience::ErasureError,
+    retry::ErasureError,
     service::ERASED_ROWS,
     step::ERASED_RECORDS,
 };
 use self::{
-    patience::Patience,
+    retry::retried,
     step::{COMMAND, Step, begin, step},
 };
 
-/// Erases an affiliate with its URLs and cases, in transactions of a bounded size, the affiliate last: after an interruption, call it again.
-/// `None` if the company has no such affiliate.
+/// Erases an affiliate with its URLs and cases.
+///
+/// Each transaction has a bounded size, and the affiliate comes last. After an interruption, call this again. `None` if the company has no
+/// such affiliate.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers stay in the way. What was erased stays so.
+/// If the database does not respond, or other writers stay in the way. What was erased remains erased.
 pub async fn erase_affiliate(
     connection: &mut PgConnection,
     company_id: i64,
     affiliate_id: i64,
 ) -> Result<Option<EraseAffiliateResponse>, ErasureError> {
-    let (mut total, mut patience) = (EraseAffiliateResponse::default(), Patience::default());
+    let mut total = EraseAffiliateResponse::default();
     loop {
-        let step = match commit_step(connection, company_id, affiliate_id).await {
-            Ok(step) => step,
-            Err(error) => {
-                patience.wait(error).await?;
-                continue;
-            }
-        };
-        patience = Patience::default();
+        let step = retried(async || commit_step(connection, company_id, affiliate_id).await).await?;
         let Some(Step { erased, is_whole }) = step else { return Ok(None) };
         total.urls += erased.urls;
         total.cases += erased.cases;

@@ -1,7 +1,7 @@
-//! Etags: numbers of the versions of a record, which callers know as texts without a meaning.
+//! Etags: revisions of a record. For callers, they are opaque texts.
 
-/// The revisions of which a record must have one, by an etag of a request: one, or several, separated by commas. `None` if the request
-/// has none. What is no revision is one that no record has.
+/// The revisions that an etag of a request allows: one or several, separated by commas. `None` without an etag. Text that is not a
+/// revision matches no record.
 pub(crate) fn revisions(etag: &str) -> Option<Vec<i64>> {
     (!etag.is_empty()).then(|| etag.split(',').filter_map(|etag| etag.trim().parse().ok()).collect())
 }
@@ -11,7 +11,7 @@ mod tests {
     use super::revisions;
 
     #[test]
-    fn an_etag_that_no_record_has_is_no_absent_one() {
+    fn text_that_is_not_a_revision_matches_nothing() {
         assert_eq!(revisions(""), None);
         assert_eq!(revisions("7"), Some(vec![7]));
         assert_eq!(revisions("7, 9"), Some(vec![7, 9]));

@@ -1,4 +1,4 @@
-//! The state of the core, measured whenever metrics are asked for.
+//! The state of the core, measured when metrics are rendered.
 
 use metrics::{describe_gauge, gauge};
 use storage::{
@@ -7,34 +7,34 @@ use storage::{
 };
 use telemetry::metrics::{describe, on_render};
 
-use crate::shares::Shares;
+use crate::quotas::Quotas;
 
-/// Why calls are rejected before their work begins, most of all.
+/// The most frequent reasons for rejections.
 const REFUSALS: [&str; 6] =
     ["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED", "SCOPE_MISSING", "RATE_LIMITED", "OVERLOADED"];
 
-/// Measures the state of a core until it is dropped.
-pub(crate) fn report(connections: &Connections, shares: &Shares) {
+/// Reports the state of a core as gauges.
+pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     measure(connections);
     let description = "Calls that were rejected before their work began, by the reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
     describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");
 
-    let Shares { statements, heavy, large_pages, .. } = shares;
+    let Quotas { statements, heavy, large_pages, .. } = quotas;
     for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {
         let (waiting, running) = (queue.clone(), queue.clone());
         report_queue(name, move || Some(waiting.waiting()));
         on_render(gauge!("compliance_core_running", "queue" => name), move || Some(running.running() as f64));
     }
-    let report = |name, description, read: fn(&Shares) -> usize| {
-        let shares = shares.clone();
+    let report = |name, description, read: fn(&Quotas) -> usize| {
+        let quotas = quotas.clone();
         describe_gauge!(name, description);
-        on_render(gauge!(name), move || Some(read(&shares) as f64));
+        on_render(gauge!(name), move || Some(read(&quotas) as f64));
     };
     let description = "Lists, exports and streams of observations that are open.";
-    report("compliance_core_calls_in_flight", "Calls of the core in flight.", |shares| shares.calls.open());
-    report("compliance_core_streams_open", description, |shares| shares.streams.open());
-    report("compliance_core_watchers", "Watches of changes that are open.", |shares| shares.watchers.open());
+    report("compliance_core_calls_in_flight", "Calls of the core in flight.", |quotas| quotas.calls.open());
+    report("compliance_core_streams_open", description, |quotas| quotas.streams.open());
+    report("compliance_core_watchers", "Watches of changes that are open.", |quotas| quotas.watchers.open());
     let description = "Memory that requests and their responses hold.";
-    report("compliance_core_memory_held_bytes", description, |shares| shares.memory.held());
+    report("compliance_core_memory_held_bytes", description, |quotas| quotas.memory.held());
 }

@@ -1,10 +1,10 @@
-//! The infractions of a record, read with it: lists of types and names in columns of its row.
+//! The infractions of a record: lists of types and names in columns of its row.
 
 use compliance_api::catalogue::Vocabulary::{InfractionName, InfractionType};
 use sqlx::{Row as _, postgres::PgRow};
 use storage::vocabulary::{self, own_name};
 
-/// SQL for the company's own type and name of the row `i`.
+/// SQL for the own type and the own name of the row `i`.
 pub(crate) fn own_names(company: &str) -> [String; 2] {
     [
         own_name(InfractionType, company, "i.infraction_type_id"),

@@ -17,11 +17,11 @@ pub mod doctor;
 pub mod erasure;
 mod etag;
 mod gauges;
-mod health;
 mod infraction_lists;
 mod lists;
 mod monitoring;
 mod overview;
+mod quotas;
 mod record_pages;
 mod record_query;
 mod requests;
@@ -30,17 +30,15 @@ mod schema;
 mod search;
 pub mod serve;
 mod settings;
-mod shares;
-mod statements;
 mod streams;
 mod urls;
 mod usage;
 mod webhooks;
 
 pub use company_limits::{CompanyLimit, Limit};
+pub use schema::{list_statements, read_statements, scan_statements, write_statements};
 pub use serve::{Core, CoreService, StartError, unready};
 pub use settings::{CoreSettings, GrpcConnections, WebhookSettings};
-pub use statements::{list_statements, read_statements, scan_statements, write_statements};
 pub use storage::table::SchemaError;
 
 /// Sizes at which operations work differently, and limits that tests reach.
@@ -49,9 +47,9 @@ pub mod limits {
         affiliates::MANY_AFFILIATES,
         changes::{CHANGED_ENTRIES, CHANGED_ROWS},
         erasure::{ERASED_RECORDS, ERASED_ROWS},
-        lists::{NEAR, PART},
+        lists::{PART, SHALLOW_OFFSET},
+        quotas::{CALL_SHARE, HEAVY_ITEMS, OPEN_STREAMS_OF_A_PEER, WATCHERS_OF_A_COMPANY},
         record_pages::{MESSAGE_RECORDS, PAGE_RECORDS},
-        shares::{CALL_SHARE, HEAVY_ITEMS, OPEN_STREAMS_OF_A_PEER, WATCHERS_OF_A_COMPANY},
         streams::MESSAGE_BYTES,
         urls::FEW_URLS,
     };

@@ -1,10 +1,9 @@
-//! Pages of large lists, as fast at their end as at their beginning.
+//! Pages of large lists, as fast at the end of a list as at its beginning.
 //!
-//! A list is cut into buckets whose sizes are kept in a table of counts. Totals are sums of counts, and a late page is found
-//! by adding up counts.
+//! A list is divided into buckets, and a table has the count of each. Totals are sums of counts, and a late page is found by adding up
+//! counts.
 
 mod comparison;
-mod conditions;
 mod counts;
 mod description;
 mod page;
@@ -16,9 +15,9 @@ mod whole;
 
 pub(crate) use description::{Comparison, Filter, List, Part, Sort, Value};
 pub(crate) use page::{Asked, PageQuery, day, days};
-pub use statements::{NEAR, PART};
+pub use statements::{PART, SHALLOW_OFFSET};
 pub(crate) use statements::{
     Records, Source, Statements, by_ids, by_key, by_keys, chosen, read_by_ids, read_records, too_large,
 };
 pub(crate) use stream::{LargePage, PagePart};
-pub(crate) use whole::{Whole, page};
+pub(crate) use whole::{PageOfRecords, RecordPage, Whole, page};

@@ -10,7 +10,6 @@ mod field_updates;
 mod incidents;
 mod infractions;
 mod items;
-mod known_names;
 mod names;
 mod observations;
 mod reviews;
@@ -22,7 +21,7 @@ pub(crate) use service::Monitoring;
 use compliance_api::v1::{CaseInput, ExportCasesResponse, ExportUrlsResponse, UrlObservation, UrlReview};
 use storage::table::Expected;
 
-use crate::record_pages::RecordPage as _;
+use crate::lists::RecordPage as _;
 
 /// The statements that write batches, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [

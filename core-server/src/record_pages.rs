@@ -4,12 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use admission::{MEMORY_WAIT, Reservation, WorkPermit};
 use compliance_api::error::Error;
-use prost::Message;
-use sqlx::{
-    Postgres, Row as _,
-    postgres::{PgArguments, PgRow},
-    query::Query,
-};
+use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
@@ -20,8 +15,8 @@ use tonic::{Response, codegen::BoxStream};
 use crate::{
     backend::Backend,
     changes::Changed,
-    lists::PART,
-    shares::QueueClass,
+    lists::{PART, RecordPage},
+    quotas::QueueClass,
     streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages},
 };
 
@@ -32,44 +27,24 @@ pub const MESSAGE_RECORDS: usize = 12;
 /// How long a page keeps its permit while its reader asks for nothing. Encoding takes as long as the statement.
 const PERMIT_STALLED: Duration = Duration::from_millis(3);
 
-/// A message of the stream: a page of records, or a part of one.
-pub(crate) trait RecordPage: Message + Sized + Send + 'static {
-    /// Whether a page may have fewer records than requested although more follow.
-    const MAY_BE_SHORT: bool = false;
-
-    /// Which records are read. `()` for all.
-    type Filters: Send + Sync + 'static;
-
-    /// The statement for a page. Its first parameters are the company, the ID before the page, and the number of records. With
-    /// `changed`, its last parameter is the IDs of the changed records. Its column `last_id` is the ID of a record.
-    fn statement(filters: &Self::Filters, changed: bool) -> &'static str;
-
-    /// Binds the other parameters.
-    fn bind(query: PageOfRecords, _: &Self::Filters) -> PageOfRecords {
-        query
-    }
-
-    /// Reads records. `last_id` is the ID of the last one.
-    fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
-}
-
-/// A statement for a page, with its parameters.
-pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
-
-/// Reads every record of the company that matches the filters, has an ID above `after`, and is among `changed`.
+/// Reads every record of the company that matches the filters and has an ID above `after`.
+///
+/// With a position, reads only records that have changed since, unless so many have changed that reading all takes less.
 ///
 /// Each page is read while the one before is sent. A reader that stops reading holds no connection and, after a short while, no page.
-pub(crate) fn all<T: RecordPage>(
+pub(crate) async fn all<T: RecordPage>(
     backend: &Arc<Backend>,
     company_id: i64,
     after: i64,
     filters: T::Filters,
-    changed: Option<Arc<Changed>>,
+    changed_after: Option<i64>,
     timeout: Duration,
 ) -> Result<Response<BoxStream<T>>, Error> {
-    let open = backend.shares.open_stream(company_id)?;
+    let deadline = Instant::now() + timeout;
+    let changed = Changed::after(backend, company_id, T::RESOURCE, changed_after).await?;
+    let open = backend.quotas.open_stream(company_id)?;
     let backend = Arc::clone(backend);
-    Ok(streams::respond(open, Instant::now() + timeout, move |messages| {
+    Ok(streams::respond(open, deadline, move |messages| {
         Producer { backend, company_id, after, filters, changed, messages }.send_all()
     }))
 }
@@ -79,7 +54,7 @@ struct Producer<T: RecordPage> {
     company_id: i64,
     after: i64,
     filters: T::Filters,
-    changed: Option<Arc<Changed>>,
+    changed: Option<Changed>,
     messages: Messages<T>,
 }
 
@@ -103,7 +78,7 @@ impl<T: RecordPage> Producer<T> {
 
     /// The records that follow the last one. If there is no memory for the first of them, waits for it once.
     async fn page(&self) -> Result<(Fetched, Option<WorkPermit>), Error> {
-        let mut memory = self.backend.shares.memory.reservation(Some(self.company_id));
+        let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
         let (rows, permit) = self.read(&memory).await?;
         if !is_full(&rows) {
             return Ok((rows, permit));
@@ -119,7 +94,7 @@ impl<T: RecordPage> Producer<T> {
     }
 
     async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<WorkPermit>), Error> {
-        let permit = self.backend.shares.enter(self.company_id, QueueClass::Statement).await?;
+        let permit = self.backend.quotas.enter(self.company_id, QueueClass::Statement).await?;
         let query = || {
             let statement = T::statement(&self.filters, self.changed.is_some());
             let query = sqlx::query(statement).bind(self.company_id).bind(self.after);
@@ -149,7 +124,7 @@ impl<T: RecordPage> Producer<T> {
             self.messages.send(message, ());
         }
         // While other companies call, the next page of this one is not read while this page is still encoded.
-        if permit.is_some() && self.backend.shares.are_several_calling() {
+        if permit.is_some() && self.backend.quotas.are_several_calling() {
             let _ = timeout(PERMIT_STALLED, self.messages.wanted()).await;
         }
         Ok(true)

@@ -1,4 +1,4 @@
-//! The queries for one record: files with placeholders for the record's key and for the tables that they read.
+//! Queries for one record: files with placeholders for the key and the tables.
 
 use storage::template::fill;
 
@@ -11,12 +11,12 @@ pub(crate) struct Place {
     pub(crate) company: &'static str,
     /// The ID, as SQL.
     pub(crate) id: &'static str,
-    /// What each placeholder of a table becomes. `upline` is the client identifier of the affiliate's upline.
+    /// The SQL of each table's placeholder. `upline` is the client identifier of the affiliate's upline.
     pub(crate) tables: [(&'static str, &'static str); 6],
 }
 
 impl Place {
-    /// The record as it is now.
+    /// The current record.
     pub(crate) const fn now(company: &'static str, id: &'static str) -> Self {
         let tables = [
             ("affiliates", "affiliates"),

@@ -1,4 +1,4 @@
-//! Checks and properties that requests of every service have in common.
+//! Requests and responses of every service.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use tonic::{Request, Response, Status};
 
 use crate::access::Identity;
 
-/// How long a client has to read that its deadline has passed.
+/// How long a client may take to read that its deadline has passed.
 const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 
-/// What a call of an operation returns.
+/// The result of an operation.
 pub(crate) type Served<T> = Result<Response<T>, Status>;
 
 /// The caller's company and the message of a request. Refuses a message that breaks a rule.
@@ -28,7 +28,7 @@ pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> 
     Ok((company_id, message))
 }
 
-/// A response that holds what it takes until it was sent.
+/// A response that holds its memory until it was sent.
 pub(crate) fn holding<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
     let mut response = Response::new(message);
     if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
@@ -37,21 +37,21 @@ pub(crate) fn holding<T>(message: T, memory: impl Into<Option<Reservation>>) -> 
     response
 }
 
-/// A stream that its client must have read by its deadline. One that does not read never polls it, so the server that sends
-/// it keeps the time. Until then, the response holds what came with its request.
+/// A stream that its client must read by its deadline. A client that does not read never polls the stream, so the server keeps the
+/// time. The response holds the resources of its request until then.
 pub(crate) fn streamed<S>(messages: S, deadline: Instant) -> Response<S> {
     let mut response = Response::new(messages);
     response.extensions_mut().insert(FinishBy(deadline + DEADLINE_SLACK));
     response
 }
 
-/// Refuses a request that does not hold what it must.
+/// Refuses a request that breaks a rule.
 pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
     let violations = check(request);
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
-/// How long the whole response to a request may take, and no longer than `longest`.
+/// How long the whole response to a request may take, at most `longest`.
 pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration {
     deadline::timeout(request.metadata().as_ref(), longest)
 }

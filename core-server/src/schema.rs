@@ -1,13 +1,9 @@
-//! The schema that this version of the service works with.
+//! The schema that this version of the service works with, and the statements of all operations.
 
 use compliance_api::v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl};
 use storage::{Schema, table::Expected};
 
-use crate::{
-    affiliates, monitoring,
-    statements::{list_statements, read_statements, scan_statements, write_statements},
-    webhooks,
-};
+use crate::{affiliates, cases, changes, monitoring, overview, urls, webhooks};
 
 /// The tables, and the statements that use them.
 pub(crate) static SCHEMA: Schema = Schema {
@@ -54,7 +50,7 @@ fn statements() -> Vec<(&'static str, &'static str)> {
     pages.chain(reads).chain(writes).collect()
 }
 
-/// What the database's catalogue is checked against at start.
+/// The tables and types that the core expects in the database's catalogue.
 pub(crate) fn expected() -> Expected {
     let expected = Expected::default()
         .record::<Affiliate>()
@@ -65,17 +61,51 @@ pub(crate) fn expected() -> Expected {
     monitoring::expect(expected)
 }
 
+/// Returns the statements that read a page of a list, with their names and parameter types. For tools that check plans.
+pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)> {
+    urls::STATEMENTS.pages().chain(cases::STATEMENTS.pages())
+}
+
+/// Returns the statements that read records by ID, or all records, with their parameter types. For tools that check plans.
+pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let exports = monitoring::export_statements();
+    affiliates::read_statements()
+        .chain(urls::STATEMENTS.reads())
+        .chain(cases::STATEMENTS.reads())
+        .chain(exports)
+        .chain(urls::WHOLE.statements)
+        .chain(cases::WHOLE.statements)
+        .chain([urls::KNOWN])
+}
+
+/// Returns the statements that scan a company's records by key: searches, the overview, and changes. With their parameter types.
+///
+/// A scan ends when it has enough records, or has read all. For tools that check plans.
+pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let changes = [changes::STATEMENT, changes::SEARCH, changes::CHANGED];
+    let past = changes::PAST.values().map(|statement| (*statement, changes::TYPES_OF_PAST));
+    let others = [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT];
+    others.into_iter().chain(urls::STATEMENTS.compared()).chain(cases::STATEMENTS.compared()).chain(changes).chain(past)
+}
+
+/// Returns the statements that write many records, with their parameter types. For tools that check plans.
+pub fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    affiliates::write_statements().chain(urls::WRITE_STATEMENTS).chain(monitoring::WRITE_STATEMENTS)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::{collections::BTreeSet, fs, path::Path};
 
-    use super::SCHEMA;
+    use storage::limits::STATEMENT_CACHE;
+
+    use super::*;
 
     /// The migrations of all releases as `sha384sum` prints them.
     const PUBLISHED: &str = include_str!("../migrations/published.sha384");
 
-    /// Databases have run the migrations that a release has, and know their digests. A change goes into a new file, and a release adds its
-    /// new files to the list.
+    /// Databases have run the migrations of a release, and know their digests. A change goes into a new file, and a release adds its new
+    /// files to the list.
     #[test]
     fn a_published_migration_never_changes() {
         let hexadecimal = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap());
@@ -104,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn no_statement_names_a_table_that_is_no_shard() {
+    fn every_statement_names_shards() {
         let statements: Vec<String> = storage::database::statements_on_shards(&SCHEMA).collect();
         assert!(statements.len() > 150);
         for statement in statements {
@@ -118,5 +148,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Preparing a statement again costs a round trip and a plan.
+    #[test]
+    fn a_connection_keeps_every_statement() {
+        // At most this many are neither listed by this crate nor described in `.sqlx`.
+        let others = 50;
+        let lists = list_statements().count();
+        let described = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap().count();
+        let all = lists + read_statements().count() + write_statements().count() + described + others;
+        assert!(all <= STATEMENT_CACHE, "{all} statements, {lists} of them of lists");
     }
 }

@@ -1,15 +1,15 @@
-//! Searches: records that contain a text, in either case.
+//! Searches for records that contain a text, in either case.
 //!
-//! No index finds a text within another one, so a search reads the records of the company in the order of its result until it
-//! has enough of them. The text and the number are subqueries, so that the planner does not see them and chooses this order always.
-//! The queue of statements gives each company its share, and the deadline of the call ends a search that takes too long.
+//! No index finds a text within another text, so a search reads the company's records in the order of its result until it has enough. The
+//! text and the number are subqueries. The planner does not see their values, so it always chooses this order. The queue of statements
+//! is fair to companies, and the deadline of the call ends a search that takes too long.
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
-/// Records of a search that names no number of them.
+/// Records in one response, if the request sets no number.
 const DEFAULT_SEARCHED: i64 = 20;
 
-/// A statement for a search. Its parameters are the company, the pattern and the number of records.
+/// A search statement with its parameters: the company, the pattern, and the number of records.
 pub(crate) fn query<'q>(
     statement: &'static str,
     company_id: i64,
@@ -19,17 +19,17 @@ pub(crate) fn query<'q>(
     sqlx::query(statement).bind(company_id).bind(pattern(text)).bind(limit.unwrap_or(DEFAULT_SEARCHED))
 }
 
-/// The types of these parameters.
+/// The types of its parameters.
 pub(crate) const TYPES: &str = "bigint, text, bigint";
 
-/// A regular expression for a text in either case. It names both cases of each letter, so that it means the same whatever the
-/// locale of the database is; many know the letters of ASCII alone.
+/// A regular expression for a text in either case. It names both cases of each letter, because many database locales know only the cases
+/// of ASCII letters.
 fn pattern(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() * 4);
     for character in text.chars() {
         match cases(character).as_slice() {
             [] if character.is_alphanumeric() || !character.is_ascii() => pattern.push(character),
-            // A backslash before any other character takes its meaning.
+            // A backslash removes the special meaning of any other character.
             [] => pattern.extend(['\\', character]),
             cases => {
                 pattern.push('[');
@@ -41,7 +41,7 @@ fn pattern(text: &str) -> String {
     pattern
 }
 
-/// A letter in both cases; nothing for a character that has none, or whose other case is several characters.
+/// A letter in both cases. Empty for a character without cases, or whose other case has several characters.
 fn cases(character: char) -> Vec<char> {
     let others = [only(character.to_lowercase()), only(character.to_uppercase())];
     let mut cases: Vec<char> = others.into_iter().flatten().filter(|other| *other != character).collect();

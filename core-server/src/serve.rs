@@ -1,18 +1,20 @@
-//! The services of the core, put together: for the network, and for clients in this process.
+//! All services of the core, for the network and for clients in this process.
 
 mod arrival;
 mod batch_read;
 mod call_record;
+mod health;
 mod network;
 mod pipeline;
 mod protocol;
 mod receive;
 mod tokens;
-mod unready;
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use admission::Memory;
+use arrival::HEALTH_CHECK;
+use batch_read::BatchReads;
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
     client::{Clients, WithMiddleware},
@@ -30,6 +32,8 @@ use compliance_api::{
     },
 };
 use http_server::{App, ConnectionLimits, Listener};
+use network::NetworkService;
+use pipeline::Pipeline;
 use storage::{
     database::{Connections, Database, restores},
     table::SchemaError,
@@ -52,7 +56,7 @@ use crate::{
     cases::ComplianceCases,
     changes::{self, ChangesService},
     erasure::Erasures,
-    gauges, health,
+    gauges,
     monitoring::Monitoring,
     overview::Overviews,
     schema,
@@ -60,50 +64,59 @@ use crate::{
     webhooks::{self, Sender, Webhooks},
 };
 
-use arrival::HEALTH_CHECK;
-use batch_read::BatchReads;
-use network::NetworkService;
-use pipeline::Pipeline;
+pub use health::unready;
 
-pub use unready::unready;
+/// A generated server with the message limit.
+macro_rules! sized {
+    ($settings:expr, $server:ident, $service:expr) => {
+        $server::from_arc(Arc::clone(&$service))
+            .max_decoding_message_size($settings.message_limit)
+            .max_encoding_message_size($settings.message_limit)
+    };
+}
 
-/// Every service as one tower service: what the network serves.
+/// How long clients can still read that the service does not serve, after the beginning of a shutdown.
+const WATCHERS_TIME: Duration = Duration::from_millis(250);
+/// How often the rate limit drops the state of companies that no longer call.
+const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
+
+/// Every service as one tower service.
 pub type CoreService = NetworkService<Routes>;
 
 /// Why the service cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The database is not the one that this version works with.
+    /// The schema does not match this version.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// Reflection cannot be offered.
+    /// The reflection service failed to start.
     #[error("reflection cannot be offered: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
-    /// The database was restored, and its positions could not jump ahead.
+    /// After a restore, positions could not jump ahead.
     #[error(
         "cannot tell whether the database was restored, and let its positions jump ahead: run `compliance restored` as its owner: {0}"
     )]
     Restored(sqlx::Error),
-    /// The owner of the schema keeps changes for a shorter time than this core is to keep them.
+    /// The database keeps changes for a shorter time than this core requires.
     #[error(
         "--change-retention (COMPLIANCE_CHANGE_RETENTION) is {expected} days, and the database keeps changes for {kept}: \
          run `compliance migrate --change-retention {expected}` as the owner of the tables, or leave the setting out"
     )]
     Retention {
-        /// The setting.
+        /// The setting, in days.
         expected: i32,
-        /// What the owner has set.
+        /// The owner's setting, in days.
         kept: i32,
     },
-    /// The retention of changes cannot be read.
+    /// The retention of changes could not be read.
     #[error("the retention of changes cannot be read: {0}")]
     ReadRetention(sqlx::Error),
-    /// Webhooks cannot be delivered.
+    /// The certificate file for webhooks cannot be used.
     #[error("the file of --webhook-ca cannot be used: {0}")]
     WebhookAuthorities(String),
 }
 
-/// The service over a database.
+/// The core over a database.
 #[derive(Debug)]
 pub struct Core {
     service: CoreService,
@@ -113,14 +126,14 @@ pub struct Core {
     connections: ConnectionLimits,
     backend: Arc<Backend>,
     sender: Sender,
-    /// Tasks that end with the core.
+    /// Background tasks. They end with the core.
     tasks: JoinSet<()>,
 }
 
 impl Core {
-    /// Puts the service together. The database must be migrated: its tables and input types are checked first.
+    /// Makes a core. The database must be migrated: its tables and input types are checked first.
     ///
-    /// A new core writes only what its callers ask for. A process that serves adds [`with_background`](Self::with_background).
+    /// The core writes only what its callers request. A process that serves adds [`with_background`](Self::with_background).
     pub async fn new(
         database: impl Into<Database>,
         verifier: Arc<Verifier>,
@@ -144,8 +157,8 @@ impl Core {
         tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&swept), task)));
         let access = AccessPolicy::new(verifier, limiters);
         let backend = Backend::new(connections, reads, settings);
-        gauges::report(&backend.reads, &backend.shares);
-        let pipeline = Pipeline::new(access, backend.shares.clone(), settings);
+        gauges::report(&backend.reads, &backend.quotas);
+        let pipeline = Pipeline::new(access, backend.quotas.clone(), settings);
         let signatures = Arc::new(tokens::SignaturePermits::new());
         let reads = BatchReads { pipeline: pipeline.clone(), backend: Arc::clone(&backend), signatures };
         let affiliates = Arc::new(Affiliates::new(&backend));
@@ -186,20 +199,20 @@ impl Core {
             .add_service(sized!(settings, AuditServiceServer, changes))
             .add_service(sized!(settings, MonitoringServiceServer, monitoring))
             .add_service(AccessServiceServer::new(Access))
-            // A batch of reads is small, and is decoded before its tokens are checked.
+            // A batch of reads has the default limit: it is decoded before its tokens are checked.
             .add_service(ReadServiceServer::new(reads).max_encoding_message_size(settings.message_limit))
             .add_service(HealthServer::new(health()))
             .add_service(reflection().build_v1()?)
             .add_service(reflection().build_v1alpha()?)
             .prepare();
         let connections = (&settings.connections).into();
-        let (service, memory) = (NetworkService::new(pipeline, routes), backend.shares.memory.clone());
+        let (service, memory) = (NetworkService::new(pipeline, routes), backend.quotas.memory.clone());
         Ok(Self { service, clients, memory, reporter, connections, backend, sender, tasks })
     }
 
-    /// Starts the work that writes without a caller: retention, and webhook delivery.
+    /// Starts the tasks that write without a caller: retention and webhook delivery.
     ///
-    /// Only processes that serve call this. A command has none of the settings by which the services keep and deliver changes.
+    /// Call this only in a process that serves. Commands do not have the settings of retention and delivery.
     #[must_use]
     pub fn with_background(mut self) -> Self {
         let (settings, pool) = (&self.backend.settings, self.backend.pool.clone());
@@ -211,22 +224,22 @@ impl Core {
         self
     }
 
-    /// Clients in this process. A call passes the same checks as one from the network.
+    /// Returns clients in this process. Their calls pass the same checks as calls from the network.
     pub fn clients(&self) -> Clients {
         self.clients.clone()
     }
 
-    /// What requests may take in memory, for a gateway in this process.
+    /// Returns the memory for requests, for a gateway in this process.
     pub fn memory(&self) -> Memory {
         self.memory.clone()
     }
 
-    /// Every service, for clients in this process that need the operations of `MonitoringService`.
+    /// Returns every service, for clients in this process that need `MonitoringService`.
     pub fn service(&self) -> CoreService {
         self.service.clone()
     }
 
-    /// Serves the network until `shutdown`, then lets accepted calls finish.
+    /// Serves the network until `shutdown`. Accepted calls finish.
     pub async fn serve(&self, listener: impl Into<Listener>, shutdown: CancellationToken) -> io::Result<()> {
         let app = App {
             name: "gRPC",
@@ -235,13 +248,13 @@ impl Core {
             is_health_check: |path| path == HEALTH_CHECK,
             full: || Status::from(Error::overloaded()).into_http(),
             refuse: None,
-            // Streams have times of their own.
+            // Streams have their own timeouts.
             request_time: None,
         };
         let served = http_server::serve(listener, app, self.connections.clone(), shutdown.clone());
         let report = async {
             shutdown.cancelled().await;
-            // Clients that watch the health learn of the end, and their streams end with it.
+            // Clients that watch the health are notified, and then their streams end.
             for service in health::services() {
                 self.reporter.set_service_status(service, ServingStatus::NotServing).await;
             }
@@ -254,7 +267,7 @@ impl Core {
     }
 }
 
-/// Refuses to serve where other processes drop what this one is to keep.
+/// Refuses to serve if the database drops changes that this core must keep.
 async fn check_retention(connections: &Connections, settings: &CoreSettings) -> Result<(), StartError> {
     let Some(expected) = settings.change_retention else { return Ok(()) };
     let kept = changes::kept_days(connections).await.map_err(StartError::ReadRetention)?;
@@ -275,23 +288,6 @@ async fn check_retention(connections: &Connections, settings: &CoreSettings) -> 
 fn behind<S>(pipeline: &Pipeline, service: Arc<S>) -> Arc<WithMiddleware<S, Pipeline>> {
     Arc::new(WithMiddleware { service, middleware: pipeline.clone() })
 }
-
-/// A generated server with the limit on messages: a whole batch is one message.
-macro_rules! sized {
-    ($settings:expr, $server:ident, $service:expr) => {
-        $server::from_arc(Arc::clone(&$service))
-            .max_decoding_message_size($settings.message_limit)
-            .max_encoding_message_size($settings.message_limit)
-    };
-}
-use sized;
-
-use std::time::Duration;
-
-/// How long after a shutdown has begun clients may still read that the service does not serve.
-const WATCHERS_TIME: Duration = Duration::from_millis(250);
-/// How often the rate limit drops the state of companies that no longer call.
-const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
 
 fn reflection<'a>() -> tonic_reflection::server::Builder<'a> {
     tonic_reflection::server::Builder::configure()

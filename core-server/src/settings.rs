@@ -1,4 +1,4 @@
-//! Settings of the core: one field each, with its flag, variable, default and bounds.
+//! Settings of the core. Each field has its flag, variable, default and bounds.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{CompanyLimit, access::RateLimit, usage::COMPANIES_WITH_METRICS};
 const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Maximum number of concurrent requests on one connection. A client with several streams of observations makes other calls on the same one.
+/// Maximum number of concurrent requests on one connection. A client with several streams also makes other calls on the connection.
 const STREAMS_PER_CONNECTION: u32 = 1024;
 
-/// How the core serves.
+/// Settings of the core.
 #[derive(Args, Clone, Debug)]
 pub struct CoreSettings {
     /// Address of gRPC; port 0 chooses a free port.
@@ -94,7 +94,7 @@ pub struct CoreSettings {
     pub connections: GrpcConnections,
 }
 
-/// How changes are delivered to webhooks.
+/// Settings of webhook delivery.
 #[derive(Args, Clone, Debug)]
 pub struct WebhookSettings {
     /// Leave the delivery to webhooks to other cores.
@@ -114,7 +114,7 @@ pub struct WebhookSettings {
     pub ca: Option<PathBuf>,
 }
 
-/// Limits of the connections to the port of gRPC.
+/// Limits of the connections to the gRPC port.
 #[derive(Args, Clone, Debug)]
 pub struct GrpcConnections {
     /// Longest time to receive the head of a gRPC request, and until the first request of a connection.

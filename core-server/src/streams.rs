@@ -20,7 +20,7 @@ pub const MESSAGE_BYTES: usize = 16 << 10;
 /// How long a task keeps what it has read for a reader that asks for nothing. Then the task drops it, and reads it again later.
 pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
 
-/// Where a task sends its messages. Each message comes with what it holds until the reader asks for the next one.
+/// Sends the messages of a task. Each comes with resources, which are held until the reader asks for the next message.
 pub(crate) struct Messages<T, H = ()> {
     /// Has a permit while the reader waits for a message.
     wanted: Arc<Semaphore>,

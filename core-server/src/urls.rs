@@ -3,7 +3,6 @@
 mod add;
 mod list;
 pub(crate) mod record;
-mod search;
 mod service;
 
 /// The statement that finds URLs by their hashes, with the types of its parameters.
@@ -15,6 +14,5 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 1] =
 
 pub use add::FEW_URLS;
 pub(crate) use add::identity;
-pub(crate) use list::{LIST, STATEMENTS, WHOLE, single};
-pub(crate) use search::search_statement;
+pub(crate) use list::{LIST, STATEMENTS, WHOLE, search_statement, single};
 pub(crate) use service::ComplianceUrls;

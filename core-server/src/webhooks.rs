@@ -1,12 +1,11 @@
-//! Webhooks: endpoints of companies, and the delivery of changes to them. The record of changes is the queue, in which each endpoint
-//! has a position.
+//! Webhooks: endpoints of companies, and the delivery of changes to them. The record of changes is the queue. Each endpoint has a
+//! position in it.
 
+mod addresses;
 mod deliver;
 mod dispatch;
 mod endpoint;
-mod lookups;
 mod message;
-mod networks;
 mod permits;
 mod send;
 mod service;

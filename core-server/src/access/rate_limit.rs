@@ -1,7 +1,7 @@
-//! The rate limit of a company: GCRA, one key a company.
+//! The rate limit of a company: GCRA with one key per company.
 //!
-//! Cores share nothing. A gateway that spreads its calls over N cores says so in each ([`CORES`]), and each core counts the call as
-//! N calls, so that together they let through what one of them would.
+//! Cores share no state. A gateway that spreads its calls over N cores states N in each call ([`CORES`]). Each core counts the call as N
+//! calls, so all cores together allow what one core would.
 
 use std::{collections::HashMap, num::NonZeroU32, str::FromStr, time::Duration};
 
@@ -18,7 +18,7 @@ use governor::{
 };
 use http::HeaderMap;
 
-/// Cores over which a gateway spreads its calls, at most. A call that names more counts as one.
+/// Maximum number of cores of a gateway. A call that states more counts as one.
 const MAX_CORES: u32 = 256;
 
 /// How many requests a company may make: `N/s`, `N/m` or `off`.
@@ -26,7 +26,7 @@ const MAX_CORES: u32 = 256;
 pub enum RateLimit {
     /// No limit.
     Off,
-    /// `requests` in each `window`, all at once if need be.
+    /// `requests` in each `window`, also in one burst.
     Limited {
         /// Requests.
         requests: NonZeroU32,
@@ -61,8 +61,8 @@ impl FromStr for RateLimit {
     }
 }
 
-/// Over how many cores the sender of a call spreads its calls: one, unless it says so. A caller that is no gateway can only make
-/// its own calls cost more.
+/// The number of cores over which the sender spreads its calls. The default is one. A caller that is not a gateway can only make its own
+/// calls cost more.
 pub(crate) fn cores(headers: &HeaderMap) -> NonZeroU32 {
     let cores = headers.get(CORES).and_then(|value| value.to_str().ok()?.parse::<NonZeroU32>().ok());
     cores.filter(|cores| cores.get() <= MAX_CORES).unwrap_or(NonZeroU32::MIN)
@@ -86,19 +86,19 @@ impl Limiters {
         Self { default: Limiter::new(default), companies }
     }
 
-    /// `None` when the company has no limit.
+    /// `None` if the company has no limit.
     pub(crate) fn of(&self, company_id: i64) -> Option<&Limiter> {
         self.companies.get(&company_id).unwrap_or(&self.default).as_ref()
     }
 
-    /// Drops the state of companies that have their whole limit.
+    /// Drops the state of companies whose whole limit is available.
     pub(crate) fn sweep(&self) {
         self.companies.values().chain([&self.default]).flatten().for_each(Limiter::sweep);
     }
 }
 
 impl Limiter {
-    /// `None` when there is no limit.
+    /// `None` without a limit.
     fn new(limit: RateLimit) -> Option<Self> {
         Self::with_clock(limit, DefaultClock::default())
     }
@@ -114,7 +114,7 @@ impl<C: Clock> Limiter<C> {
         Some(Self { requests, window, companies })
     }
 
-    /// Counts a call, which is spread over so many cores. What remains is that of all of them, if the others have counted as much.
+    /// Counts a call of a sender with this number of cores. The remaining number is that of all cores, if each has counted as much.
     pub(crate) fn count(
         &self,
         company_id: i64,
@@ -124,10 +124,10 @@ impl<C: Clock> Limiter<C> {
         match self.companies.check_key_n(&company_id, cost) {
             Ok(Ok(state)) => {
                 let remaining = state.remaining_burst_capacity();
-                // Less than the cost lets no call through.
+                // With less than the cost, no call is allowed.
                 Ok(self.headers(remaining - remaining % cost))
             }
-            // The cost is never more than the burst.
+            // Unreachable: the cost never exceeds the burst.
             Err(InsufficientCapacity(_)) => Err((self.headers(0), self.exceeded(company_id, self.window))),
             Ok(Err(until)) => {
                 let wait = until.wait_time_from(self.companies.clock().now());
@@ -137,7 +137,7 @@ impl<C: Clock> Limiter<C> {
     }
 
     fn exceeded(&self, company_id: i64, wait: Duration) -> Error {
-        // Whole seconds, so that a caller who waits for this long is let through.
+        // Whole seconds, rounded up, so that a call after this time is allowed.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.")
             .retry_after(Duration::from_secs(seconds.max(1)));
@@ -148,7 +148,7 @@ impl<C: Clock> Limiter<C> {
         self.companies.retain_recent();
     }
 
-    /// What a company has left of its limit, and how many seconds it takes until the whole limit is available again.
+    /// The remaining calls of a company, and the seconds until its whole limit is available again.
     fn headers(&self, remaining: u32) -> RateLimitHeaders {
         let limit = self.requests.get();
         let used = f64::from(limit.saturating_sub(remaining)) / f64::from(limit);

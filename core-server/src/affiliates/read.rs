@@ -1,11 +1,11 @@
-//! Reads: one by ID (coalesced), many by ID, and the whole list as a stream.
+//! Reads: one by ID (coalesced), many by ID, a search, and the whole list as a stream.
 
 use std::sync::LazyLock;
 
 use admission::Memory;
 use compliance_api::{
     error::Error,
-    v1::{Affiliate, ListAffiliatesResponse},
+    v1::{Affiliate, ListAffiliatesResponse, SearchAffiliatesRequest},
 };
 use sqlx::postgres::PgRow;
 use storage::{
@@ -16,9 +16,9 @@ use storage::{
 };
 
 use crate::{
-    lists::{self, Records, Source, read_by_ids},
-    record_pages::RecordPage,
+    lists::{self, RecordPage, Records, Source, read_by_ids, read_records},
     record_query::Place,
+    search,
 };
 
 static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));
@@ -74,6 +74,8 @@ pub(super) async fn by_ids(source: Source, ids: &[i64]) -> Result<Records<Affili
 }
 
 impl RecordPage for ListAffiliatesResponse {
+    const RESOURCE: i16 = 1;
+
     type Filters = ();
 
     fn statement((): &(), changed: bool) -> &'static str {
@@ -82,5 +84,49 @@ impl RecordPage for ListAffiliatesResponse {
 
     fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
         Ok(Self { affiliates: read_all(rows, Reader::<Affiliate>::read)? })
+    }
+}
+
+static SEARCH: LazyLock<&'static str> =
+    LazyLock::new(|| fill(include_str!("sql/search.sql"), &[("columns", &columns())]).leak());
+
+/// The statement, with the types of its parameters.
+pub(crate) fn search_statement() -> (&'static str, &'static str) {
+    (*SEARCH, "bigint, text, bigint, text, text")
+}
+
+/// Minimum number of digits of a phone number.
+const SHORTEST_PHONE: usize = 5;
+
+/// The digits of a text that can be a phone number.
+fn phone_digits(text: &str) -> Option<String> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let is_phone = text.chars().all(|character| character.is_ascii_digit() || "+-()./ \u{a0}".contains(character));
+    (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
+}
+
+/// The first affiliates, by ID, whose name or client identifier contains a text, or whose e-mail address or phone number equals it.
+pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
+    let SearchAffiliatesRequest { q, limit } = request;
+    let company_id = source.company_id;
+    let query = || search::query(*SEARCH, company_id, q, *limit).bind(q.trim()).bind(phone_digits(q));
+    read_records(source, query, Reader::<Affiliate>::read).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::phone_digits;
+
+    #[test]
+    fn a_phone_number_is_its_digits() {
+        for (text, expected) in [
+            ("+1 (555) 010-4477", Some("15550104477")),
+            ("0041.44.123", Some("004144123")),
+            ("1234", None),
+            ("A-12345", None),
+            ("12345@example.org", None),
+        ] {
+            assert_eq!(phone_digits(text).as_deref(), expected, "{text}");
+        }
     }
 }

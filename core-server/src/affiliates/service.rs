@@ -20,12 +20,12 @@ use super::{
     create::{self, CreateOne},
     in_order::Applied,
     input::Input,
-    read, search, update,
+    read, update,
     update_one::UpdateOne,
 };
 use crate::{
     backend::Backend,
-    changes::{Changed, get_as_of},
+    changes::get_as_of,
     record_pages,
     requests::{Served, accept, holding, timeout_of},
 };
@@ -53,8 +53,7 @@ impl AffiliateService for Affiliates {
     async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
         let limit = timeout_of(&request, self.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
-        let changed = Changed::after(&self.backend, company_id, 1, request.changed_after).await?;
-        Ok(record_pages::all(&self.backend, company_id, 0, (), changed, limit)?)
+        Ok(record_pages::all(&self.backend, company_id, 0, (), request.changed_after, limit).await?)
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {
@@ -74,7 +73,7 @@ impl AffiliateService for Affiliates {
 
     async fn search_affiliates(&self, request: Request<SearchAffiliatesRequest>) -> Served<SearchAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
-        let found = search::search(self.backend.source(company_id), &request).await?;
+        let found = read::search(self.backend.source(company_id), &request).await?;
         Ok(holding(SearchAffiliatesResponse { affiliates: found.records }, found.memory))
     }
 

@@ -3,7 +3,6 @@
 //! which nothing differs is one statement that writes nothing.
 
 mod absent;
-mod compare;
 mod item;
 mod names;
 mod result;
@@ -16,10 +15,9 @@ use compliance_api::{
 };
 
 pub(crate) use self::service::Syncs;
-pub(super) use self::{absent::PAGE, compare::COMPARE};
+pub(super) use self::{absent::PAGE, item::COMPARE};
 use self::{
-    compare::compare,
-    item::{Item, RosterUpdate},
+    item::{Item, RosterUpdate, compare},
     roster::Roster,
 };
 use super::{create::create_identified, in_order::Applied, input::Input, update::update_known};

@@ -14,9 +14,9 @@ use sqlx::postgres::PgRow;
 use time::OffsetDateTime;
 
 use super::record;
-use crate::{
-    lists::{Asked, Comparison, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, day, days},
-    record_pages::{PageOfRecords, RecordPage},
+use crate::lists::{
+    Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Sort, Statements, Value, Whole, day,
+    days,
 };
 use storage::{
     database::Connections,
@@ -126,6 +126,8 @@ pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceC
 }
 
 impl RecordPage for ListAllComplianceCasesResponse {
+    const RESOURCE: i16 = 4;
+
     type Filters = ListComplianceCasesRequest;
 
     fn statement(filters: &Self::Filters, changed: bool) -> &'static str {

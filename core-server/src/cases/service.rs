@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     backend::Backend,
-    changes::{Changed, get_as_of},
+    changes::get_as_of,
     lists::{read_by_ids, too_large},
     record_pages,
     requests::{Served, accept, holding, timeout_of},
@@ -46,8 +46,8 @@ impl ComplianceCaseService for ComplianceCases {
         let limit = timeout_of(&request, self.0.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_id.unwrap_or_default();
-        let changed = Changed::after(&self.0, company_id, 4, request.changed_after).await?;
-        Ok(record_pages::all(&self.0, company_id, after, filters(request), changed, limit)?)
+        let changed_after = request.changed_after;
+        Ok(record_pages::all(&self.0, company_id, after, filters(request), changed_after, limit).await?)
     }
 
     async fn get_compliance_case(&self, request: Request<GetComplianceCaseRequest>) -> Served<ComplianceCase> {

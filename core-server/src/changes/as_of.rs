@@ -1,4 +1,4 @@
-//! Records as they were at an earlier time: as they are now, with all later changes undone, the last one first.
+//! Records at an earlier time: the current record with all later changes undone, the last change first.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -21,13 +21,13 @@ use crate::{
     backend::Backend,
     cases,
     lists::{Records, read_records},
+    quotas::QueueClass,
     record_query::{Place, RecordQuery},
     requests::holding,
-    shares::QueueClass,
     urls,
 };
 
-/// The statements, by the number of the table of their records.
+/// The statements, by the number of the table.
 pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
     BTreeMap::from([
         (1, statement(affiliates::query)),
@@ -38,7 +38,7 @@ pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
 /// The types of their parameters.
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
-/// The tables that `as_of.sql` makes of the past. The past name of the upline is not read.
+/// The tables of the past that `as_of.sql` makes. The upline has no past name.
 const PAST: Place = Place {
     company: "$1",
     id: "p.id",
@@ -59,7 +59,7 @@ fn statement(record: RecordQuery) -> &'static str {
     fill(concat!(include_str!("state.sql"), include_str!("as_of.sql")), &parts).leak()
 }
 
-/// The record as it is now, or as it was at the end of a second if that is given as a text.
+/// Returns the current record, or, with `as_of`, the record at the end of that second.
 pub(crate) async fn get<R: Record>(
     backend: &Backend,
     reads: &Reads<R>,
@@ -72,8 +72,8 @@ pub(crate) async fn get<R: Record>(
         return Ok(holding(record, memory));
     };
     let second = timestamp(&as_of).unwrap_or_default();
-    // It reads the company's batches, however many there are, so that it must not take the slots of its pages.
-    backend.in_slot(company_id, QueueClass::Heavy, read(backend, reads, company_id, id, second)).await
+    // The read can take long, because it reads all later batches. So it must not occupy the permits of pages.
+    backend.with_permit(company_id, QueueClass::Heavy, read(backend, reads, company_id, id, second)).await
 }
 
 async fn read<R: Record>(
@@ -98,13 +98,13 @@ async fn read<R: Record>(
     }
 }
 
-/// Why what was at the end of a second is not known.
+/// The error for a second whose record is unknown.
 fn refusal(row: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
     if second > row.try_get("this_second")? {
         return Ok(Some(Error::invalid(Violations::one("as_of", "The as of field must not be in the future."))));
     }
     let (dropped, last): (i64, i64) = (row.try_get("dropped_position")?, row.try_get("last_position")?);
-    // That of the first change that is kept.
+    // The time of the first kept change.
     let first: Option<i64> = row.try_get("first_second")?;
     let is_gone = dropped > 0 && first.is_none_or(|first| second < first);
     let message = "The record cannot be read as it was then: later changes are no longer kept.";

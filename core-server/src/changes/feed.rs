@@ -7,6 +7,7 @@ use compliance_api::{
     error::Error,
     json::{datetime_text, records::timestamp_of_text},
     record::{Access, Record},
+    token::SCOPE_AUDIT,
     v1::{Change, ComplianceCase, ComplianceUrl, FieldChange, ListChangesRequest, ListChangesResponse},
 };
 use serde_json::{Map, Value};
@@ -16,17 +17,19 @@ use sqlx::{
     query::Query,
 };
 
+use tonic::{Request, Status};
+
 use super::kept::Kept;
-use crate::lists::Source;
+use crate::{access::Identity, lists::Source};
 use storage::{
     database::{self, Connections, End},
     error::from_database,
     table::{Shown, shown_date, timestamp},
 };
 
-/// Changes that are returned at once, if the request does not say how many.
+/// Changes in one response, if the request sets no number.
 pub(crate) const DEFAULT_CHANGES: i64 = 100;
-/// Rows of the record that are read for one response, however few of their changes are asked for.
+/// Maximum number of rows that one response reads, however few of their changes match.
 pub(super) const CHANGE_ROWS: i64 = 2000;
 
 /// The statement that reads changes, with the types of its parameters.
@@ -37,15 +40,15 @@ pub(crate) const STATEMENT: (&str, &str) = (
 
 /// The kinds of records, by the numbers of their tables.
 const RESOURCES: [&str; 7] = ["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry", WEBHOOK];
-/// Changes of webhooks are for audits alone: the feed has those of records, and of what was erased as a whole.
+/// The feed has changes of records, and erasures of companies. Changes of webhooks are for audits only.
 const IN_FEED: [i16; 7] = [0, 1, 2, 3, 4, 5, 6];
 const WEBHOOK: &str = "webhook";
-/// What is erased as a whole has the number 0.
+/// A company that is erased as a whole has the number 0.
 const COMPANY: &str = "company";
 const OPERATIONS: [&str; 4] = ["created", "updated", "deleted", "erased"];
-/// What happened to a company that was updated: the database was restored, and its positions jumped ahead.
+/// An update of a company: the database was restored, and its positions jumped ahead.
 const RESTORED: &str = "restored";
-/// Columns that are no fields: of every record, or for the service alone.
+/// Columns that are not fields: keys, and columns for internal use.
 const HIDDEN: [&str; 5] = ["company_id", "id", "url_hash", "opened_with", "request_id"];
 
 /// The columns with dates.
@@ -60,31 +63,23 @@ static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     of::<ComplianceUrl>().chain(of::<ComplianceCase>()).chain(["secret_rotated_at", "tested_at"]).collect()
 });
 
-/// The number of the table of a kind of records.
+/// The number of a table, by the kind of its records.
 pub(super) fn resource_number(name: &str) -> Option<i16> {
     RESOURCES.iter().position(|resource| *resource == name).map(|index| index as i16 + 1)
 }
 
-/// The changes that follow a position, with the memory that they take. Refused if some of them are no longer kept.
+/// The changes after a position, with the memory that they take. Refuses a position if some of them are no longer kept.
 pub(super) async fn list(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<(ListChangesResponse, Reservation), Error> {
-    let ((response, kept), memory) = read_kept(source, request).await?;
+    let ((response, kept), memory) = read(source, request).await?;
     request.after.map_or(Ok(()), |after| kept.check(after))?;
     Ok((response, memory))
 }
 
-/// The changes that follow a position, as far as they are kept, with the memory that they take.
+/// The changes after a position as far as they are kept, with the memory that they take.
 pub(crate) async fn read(
-    source: Source,
-    request: &ListChangesRequest,
-) -> Result<(ListChangesResponse, Reservation), Error> {
-    let ((response, _), memory) = read_kept(source, request).await?;
-    Ok((response, memory))
-}
-
-async fn read_kept(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<((ListChangesResponse, Kept), Reservation), Error> {
@@ -108,8 +103,7 @@ async fn read_kept(
     .await
 }
 
-/// Reads entries: `make` makes the response of the first row, the changes, and whether they are all that were found. With the memory
-/// that they take.
+/// Reads entries, with the memory that they take. `make` gets the first row, the changes, and whether these are all that were found.
 pub(super) async fn entries<'q, T>(
     source: &Source,
     query: impl Fn() -> Query<'q, Postgres, PgArguments>,
@@ -126,7 +120,7 @@ pub(super) async fn entries<'q, T>(
     Ok((response.map_err(from_database)?, fetched.memory))
 }
 
-/// The changes of rows. Without a change, the only row has none.
+/// The changes of rows. Without changes, there is one row without an entry.
 pub(super) fn changes(rows: &[PgRow]) -> Result<Vec<Change>, sqlx::Error> {
     rows.iter().take_while(|row| row.try_get_raw("id").is_ok_and(|id| !id.is_null())).map(change).collect()
 }
@@ -153,7 +147,7 @@ fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
     })
 }
 
-/// Entries of webhooks have the form of updates. A new or deleted one has no status before or after.
+/// Entries of webhooks are stored as updates. A new webhook has no status before, and a deleted one none after.
 fn operation_of_webhook(fields: &[FieldChange]) -> &'static str {
     match fields.iter().find(|field| field.field == "status") {
         Some(FieldChange { before: None, .. }) => "created",
@@ -162,7 +156,7 @@ fn operation_of_webhook(fields: &[FieldChange]) -> &'static str {
     }
 }
 
-/// The fields of a JSON object: each has its value, or the ones before and after an update.
+/// The fields of a JSON object. Each has one value, or two: before and after an update.
 fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json::Error> {
     let object: Map<String, Value> = serde_json::from_str(object)?;
     let columns = object.into_iter().filter(|(column, value)| !HIDDEN.contains(&&**column) && !value.is_null());
@@ -176,13 +170,13 @@ fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json:
             ("created", value) => (None, text(value)),
             (_, value) => (text(value), None),
         };
-        // An etag is the number of a version.
+        // The etag of a record is its revision.
         FieldChange { field: if column == "revision" { "etag".to_owned() } else { column }, before, after }
     };
     Ok(columns.map(field).collect())
 }
 
-/// A value as a text; see `FieldChange` in the contract.
+/// A value as a text, as `FieldChange` in the contract describes it.
 fn text(column: &str, value: Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -190,11 +184,21 @@ fn text(column: &str, value: Value) -> Option<String> {
         Value::String(text) if TIMESTAMPS.contains(column) => {
             timestamp_of_text(&text).and_then(|instant| datetime_text(&instant))
         }
-        // Those that no text shows, as `infinity`, are absent in records as well.
+        // Dates without a text, such as `infinity`, are also absent from records.
         Value::String(text) if DATES.contains(&column) => shown_date(text),
         Value::String(text) => Some(text),
         value => Some(value.to_string()),
     }
+}
+
+/// Whether the caller may see who made changes. Without the scope for audits, it may not.
+pub(super) fn sees_writers<T>(request: &Request<T>) -> Result<bool, Status> {
+    Ok(Identity::of(request)?.claims.has_scope(SCOPE_AUDIT))
+}
+
+/// Removes who made a change.
+pub(crate) fn hide_writer(change: &mut Change) {
+    (change.subject, change.request_id) = (None, None);
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What watchers share: one statement reads the positions of all watched companies, on Citus of those of a node, and one page is read for
-//! all watchers of a company.
+//! The shared part of watches: one statement reads the positions of all watched companies (on Citus, of a node's companies), and one page
+//! is read for all watchers of a company.
 //!
-//! Positions are polled. `NOTIFY` would take a lock of the whole database at each commit, and `LISTEN` needs a session of its own, which
-//! a pooler does not give. Nothing runs while nobody watches.
+//! Positions are polled. `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs its own session, which a pooler does not
+//! provide. Nothing runs while nobody watches.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,12 +10,17 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
 use admission::Reservation;
 use compliance_api::{
     error::Error,
     v1::{ListChangesRequest, ListChangesResponse},
+};
+use storage::{
+    database::{self, Connections},
+    statement::StatementContext,
 };
 use telemetry::background::{self, Task};
 use tokio::{
@@ -26,38 +31,35 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::feed;
-use crate::lists::PART;
-use crate::streams::MESSAGE_STALLED;
-use crate::{backend::Backend, lists::Source, shares::QueueClass};
-use storage::{
-    database::{self, Connections},
-    statement::StatementContext,
+use crate::{
+    backend::Backend,
+    lists::{PART, Source},
+    quotas::QueueClass,
+    streams::MESSAGE_STALLED,
 };
 
-use std::time::Duration;
-
-/// Changes of a page that watchers share.
+/// Maximum number of changes on a shared page.
 const WATCH_PAGE: i64 = 1000;
-/// How often the positions of watched companies are read: each commit waits for half of it, on average, before it is noticed.
+/// How often the positions of watched companies are read. On average, a commit is noticed after half of it.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
-/// The same, at most: while the database does not respond, or takes long.
+/// Maximum time between two reads, while the database is slow or does not respond.
 pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Watches of a company that read their first page at the same time. Many clients come together after a restart, and the others wait.
+/// Watches of a company that read their first page at the same time. The others wait: after a restart, many clients come together.
 const FIRST_PAGES: usize = 16;
 
-/// The last positions of companies, for the service itself: it reads several companies, but no records. On Citus they are of one node.
+/// The last positions of companies. It reads several companies, but no records. On Citus, they are on one node.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
 
 /// Changes that follow a position.
 pub(super) struct ChangePage {
     pub(super) after: i64,
     pub(super) changes: ListChangesResponse,
-    /// What they take until nobody has them.
+    /// The memory of the changes.
     _memory: Reservation,
 }
 
 impl ChangePage {
-    /// Whether no changes followed it when it was read.
+    /// Whether it was the last page when it was read.
     pub(super) fn is_last(&self) -> bool {
         self.changes.position >= self.changes.last_position
     }
@@ -71,25 +73,25 @@ pub(super) struct Hub {
 #[derive(Default)]
 struct Watched {
     companies: HashMap<i64, Weak<WatchedCompany>>,
-    /// Has positions read, while somebody watches.
+    /// Reads positions while somebody watches.
     poll: Option<JoinHandle<()>>,
 }
 
 /// A company, while it is watched.
 pub(super) struct WatchedCompany {
     pub(super) id: i64,
-    /// The last position that was noticed; -1 before the first one.
+    /// The last position that was noticed. -1 before the first one.
     noticed: AtomicI64,
-    /// The same, once what was read for all watchers is there.
+    /// The last position whose changes were read for all watchers.
     pub(super) position: watch::Sender<Option<i64>>,
-    /// What was read last for all watchers, and when. One of them reads, and the others wait for it.
-    page: sync::Mutex<Option<(Instant, Shared)>>,
-    /// Watches that begin read their first pages a few at a time.
+    /// The last page for all watchers, and when it was read. One watcher reads, and the others wait for it.
+    page: sync::Mutex<Option<(Instant, SharedPage)>>,
+    /// Permits to read a first page.
     beginning: sync::Semaphore,
 }
 
-/// A page that watchers share.
-type Shared = Result<Arc<ChangePage>, Error>;
+/// A page for all watchers.
+type SharedPage = Result<Arc<ChangePage>, Error>;
 
 impl Hub {
     pub(super) fn new(backend: &Arc<Backend>) -> Arc<Self> {
@@ -100,7 +102,7 @@ impl Hub {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The company, whose positions are read as long as somebody has it.
+    /// Returns a company. Its positions are read while somebody has it.
     pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<WatchedCompany> {
         let watched = &mut *self.watched();
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -118,9 +120,9 @@ impl Hub {
         })
     }
 
-    /// Has the positions of all watched companies read, again and again, until nobody watches.
+    /// Reads the positions of all watched companies again and again, until nobody watches.
     async fn poll(self: Arc<Self>, task: Arc<Task>) {
-        // With their companies. A node runs one statement at a time.
+        // Reads in progress, with their companies. A node runs one statement at a time.
         let mut reads = Vec::<(HashSet<i64>, AbortOnDropHandle<()>)>::new();
         loop {
             sleep(WATCH_INTERVAL).await;
@@ -146,7 +148,7 @@ impl Hub {
         }
     }
 
-    /// Reads the positions of companies, and again if that fails, while one of them is watched.
+    /// Reads the positions of companies. Retries while one of them is watched.
     async fn read_positions(self: Arc<Self>, companies: Vec<i64>) {
         let pool = self.backend.pool.of_company(companies.first().copied().unwrap_or_default());
         let mut has_failed = false;
@@ -158,7 +160,7 @@ impl Hub {
             match database::short_read(&pool, read).await {
                 Ok(positions) => {
                     self.found(&companies, &positions.into_iter().collect());
-                    // A slow database works for this half of the time, at most.
+                    // A slow database spends at most half of its time on this.
                     return sleep(start.elapsed().min(LONGEST_WATCH_INTERVAL)).await;
                 }
                 Err(error) => {
@@ -184,19 +186,19 @@ impl Hub {
         }
     }
 
-    /// Reads the changes between two positions, and then wakes all watchers of the company.
+    /// Reads the changes between two positions, and then notifies all watchers of the company.
     async fn publish(self: Arc<Self>, company: Arc<WatchedCompany>, before: i64, position: i64) {
         if (0..position).contains(&before) {
-            // Those who watch find an error, too.
+            // Watchers find the same error.
             let _ = self.shared(&company, before).await;
         }
-        // Another one may have been noticed since.
+        // A later position may have been noticed since.
         company.position.send_modify(|known| *known = Some(company.noticed.load(Ordering::Relaxed)));
     }
 
-    /// A page with the changes after a position, of all types: the one that was read last, or the next one. If it cannot be read now,
-    /// other watchers do not try again at once.
-    pub(super) async fn shared(&self, company: &WatchedCompany, after: i64) -> Shared {
+    /// A page with the changes of all types after a position: the last one, or the next one. If reading fails, other watchers share the
+    /// error for a while.
+    pub(super) async fn shared(&self, company: &WatchedCompany, after: i64) -> SharedPage {
         let mut last = company.page.lock().await;
         match &*last {
             Some((_, Ok(page))) if page.after <= after && after < page.changes.position => return Ok(Arc::clone(page)),
@@ -210,7 +212,7 @@ impl Hub {
         read
     }
 
-    /// The first page of a watch. Without a position, it has no changes, and the last position.
+    /// The first page of a watch. Without a position, the page has the last position and no changes.
     pub(super) async fn first(
         &self,
         company: &WatchedCompany,
@@ -218,18 +220,18 @@ impl Hub {
         types: &[String],
     ) -> Result<ChangePage, Error> {
         let _permit = company.beginning.acquire().await.map_err(|_| Error::internal())?;
-        self.backend.in_slot(company.id, QueueClass::Statement, self.page(company.id, after, types)).await
+        self.backend.with_permit(company.id, QueueClass::Statement, self.page(company.id, after, types)).await
     }
 
-    /// A page of changes of some types, read in a slot of the company.
+    /// Reads a page of changes of some types, with a permit for the company.
     pub(super) async fn read(&self, company_id: i64, after: i64, types: &[String]) -> Result<ChangePage, Error> {
         let reading =
-            self.backend.in_slot(company_id, QueueClass::Statement, self.page(company_id, Some(after), types));
+            self.backend.with_permit(company_id, QueueClass::Statement, self.page(company_id, Some(after), types));
         let read = timeout(self.backend.settings.call_timeout, reading).await;
         read.map_err(|_| Error::deadline_exceeded())?
     }
 
-    /// The same for a reader that has a slot.
+    /// Reads a page. The caller has a permit.
     async fn page(&self, company_id: i64, after: Option<i64>, types: &[String]) -> Result<ChangePage, Error> {
         let source = Source { most: PART, ..self.backend.source(company_id) };
         let request = ListChangesRequest { after, types: types.to_vec(), limit: Some(WATCH_PAGE) };
@@ -239,7 +241,7 @@ impl Hub {
 }
 
 impl WatchedCompany {
-    /// Drops a page that all watchers who keep up have sent by now.
+    /// Drops a page that all watchers have sent, except slow ones.
     fn drop_old_page(&self) {
         if let Ok(mut page) = self.page.try_lock() {
             page.take_if(|(read, _)| read.elapsed() > MESSAGE_STALLED);

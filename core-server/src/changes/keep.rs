@@ -1,5 +1,5 @@
-//! The months of the record of changes: made before they begin, and dropped once all of their changes are older than the owner of the
-//! schema keeps them.
+//! The months of the record of changes. A month is made before it begins, and is dropped when all its changes are older than the retention
+//! that the schema's owner has set.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,8 +15,9 @@ const UPKEEP_PATIENCE: u32 = 3;
 
 const HOLDERS: &str = include_str!("holders.sql");
 
-/// Makes and drops months until this is dropped. There is no hurry at start: what comes before a month is made is in the default partition.
-/// `expected` says for how many days changes must be kept.
+/// Makes and drops months until the task is dropped. `expected` is the required retention, in days.
+///
+/// The first run can wait: changes of a month that was not made are in the default partition.
 pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option<i32>, task: Arc<Task>) {
     let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
     let (mut wait, mut in_the_way, mut shorter) = (interval, 0, None);
@@ -48,19 +49,19 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
     }
 }
 
-/// The next month is made whether or not the old one can be dropped.
+/// Makes the next month, also if an old one cannot be dropped.
 async fn keep_once(pool: &Connections) -> Result<(), sqlx::Error> {
     let made = sqlx::query("select make_change_months()").execute(pool).await;
     let dropped = sqlx::query("select drop_change_month()").execute(pool).await;
     made.and(dropped).map(drop)
 }
 
-/// For how many days the owner of the schema keeps changes.
+/// How many days the schema's owner keeps changes.
 pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
 }
 
-/// Logs a warning if changes are kept for fewer days than they must be, unless it was logged for so few `before`. Returns these days.
+/// Logs a warning if the retention is too short, once for each value. Takes and returns the value that was logged last.
 async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Option<i32>) -> Option<i32> {
     let expected = expected?;
     let Ok(kept) = kept_days(pool).await else { return before };

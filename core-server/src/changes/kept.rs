@@ -3,15 +3,15 @@
 use compliance_api::error::Error;
 use sqlx::{Row as _, postgres::PgRow};
 
-/// The positions that have changes, as far as they matter to a reader.
+/// The positions that a reader can read from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    /// The last one that is no longer kept.
+pub(crate) struct Kept {
+    /// The last position that is no longer kept.
     pub(super) dropped: i64,
     pub(super) last: i64,
-    /// Where the record begins if a restore may have lost all that was before; otherwise 0.
+    /// Where the record begins if a restore may have lost everything before. Otherwise 0.
     lost: i64,
-    /// If the next entry after the reader's position is that of a restore: the positions before and after it.
+    /// The positions before and after a restore, if the next entry after the reader's position is its entry.
     restored: Option<(i64, i64)>,
 }
 
@@ -26,7 +26,7 @@ impl Kept {
         })
     }
 
-    /// Refuses a position whose next changes are not kept, or that was lost.
+    /// Refuses a lost position, or one whose next changes are not kept.
     pub(super) fn check(self, position: i64) -> Result<(), Error> {
         let Self { dropped, last, lost, restored } = self;
         let is_whole = dropped == lost;
@@ -35,7 +35,7 @@ impl Kept {
                 Err(Error::position_restored(position, kept, restored))
             }
             _ if (dropped..=last).contains(&position) => Ok(()),
-            // A reader at position 0 has read nothing, so it has lost nothing.
+            // A reader at position 0 has not read anything that could be lost.
             _ if is_whole && position == 0 => Ok(()),
             _ if is_whole && position < dropped => Err(Error::position_restored(position, 0, dropped)),
             _ => Err(Error::position_gone(position, dropped, last)),

@@ -1,24 +1,39 @@
-//! `ChangeService` and `AuditService`: who asks.
+//! `ChangeService` and `AuditService`: the caller, and searches of the record of changes.
 
 use std::sync::Arc;
 
-use compliance_api::v1::{
-    ListChangesRequest, ListChangesResponse, SearchChangesRequest, SearchChangesResponse, WatchChangesRequest,
-    WatchChangesResponse, audit_service_server::AuditService, change_service_server::ChangeService,
+use admission::Reservation;
+use compliance_api::{
+    MAX_ID,
+    error::Error,
+    rules::timestamp,
+    v1::{
+        ListChangesRequest, ListChangesResponse, SearchChangesRequest, SearchChangesResponse, WatchChangesRequest,
+        WatchChangesResponse, audit_service_server::AuditService, change_service_server::ChangeService,
+    },
 };
+use sqlx::Row as _;
 use tonic::{Request, codegen::BoxStream};
 
 use super::{
-    feed,
+    feed::{self, CHANGE_ROWS, DEFAULT_CHANGES, hide_writer, resource_number, sees_writers},
     hub::Hub,
-    search,
     watch::watch,
-    writers::{hide_writer, sees_writers},
 };
 use crate::{
     backend::Backend,
+    lists::Source,
     requests::{Served, accept, holding},
 };
+
+/// The statement that searches changes, with the types of its parameters.
+pub(crate) const SEARCH: (&str, &str) = (
+    concat!(include_str!("state.sql"), include_str!("search.sql"), include_str!("entries.sql")),
+    "bigint, bigint, smallint, bigint, text, text, bigint, bigint, bigint, bigint",
+);
+
+/// The end of all seconds.
+const NO_END: i64 = 253_402_300_800;
 
 pub(crate) struct ChangesService {
     backend: Arc<Backend>,
@@ -54,7 +69,29 @@ impl ChangeService for ChangesService {
 impl AuditService for ChangesService {
     async fn search_changes(&self, request: Request<SearchChangesRequest>) -> Served<SearchChangesResponse> {
         let (company_id, request) = accept(request)?;
-        let (changes, memory) = search::search(self.backend.source(company_id), &request).await?;
+        let (changes, memory) = search(self.backend.source(company_id), &request).await?;
         Ok(holding(changes, memory))
     }
+}
+
+/// The changes that match, newest first, with the memory that they take.
+async fn search(source: Source, request: &SearchChangesRequest) -> Result<(SearchChangesResponse, Reservation), Error> {
+    let resource = request.resource.as_deref().and_then(resource_number);
+    // An empty text is an absent one.
+    let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (subject, request_id) = (text(&request.subject), text(&request.request_id));
+    let second = |text: &Option<String>| text.as_deref().and_then(timestamp);
+    let (from, end) = (second(&request.from).unwrap_or_default(), second(&request.to).map_or(NO_END, |last| last + 1));
+    let limit = request.limit.unwrap_or(DEFAULT_CHANGES);
+    let query = || {
+        let before = request.before.unwrap_or(MAX_ID);
+        let query = sqlx::query(SEARCH.0).bind(source.company_id).bind(before).bind(resource);
+        let query = query.bind(request.id).bind(&subject).bind(&request_id).bind(from).bind(end);
+        query.bind(limit).bind(CHANGE_ROWS)
+    };
+    feed::entries(&source, query, |first, changes, is_complete| {
+        let next = if is_complete { first.try_get("next_position")? } else { changes.last().map(|last| last.position) };
+        Ok(SearchChangesResponse { changes, next, dropped_position: first.try_get("dropped_position")? })
+    })
+    .await
 }

@@ -17,8 +17,8 @@ use tokio::{
 use tonic::{Request, Response, Status, codegen::BoxStream};
 
 use super::{
+    feed::{hide_writer, sees_writers},
     hub::{ChangePage, Hub, LONGEST_WATCH_INTERVAL, WatchedCompany},
-    writers::{hide_writer, sees_writers},
 };
 use crate::{
     access::{Identity, time_left},
@@ -42,7 +42,7 @@ pub(super) async fn watch(
     let deadline = start + timeout_of(&request, WATCH_TIME);
     let sees_writers = sees_writers(&request)?;
     let (company_id, WatchChangesRequest { after, types }) = accept(request)?;
-    let open = hub.backend.shares.watch(company_id)?;
+    let open = hub.backend.quotas.watch(company_id)?;
     // From here on, no position is missed.
     let company = hub.join(company_id);
     let positions = company.position.subscribe();
@@ -170,7 +170,7 @@ impl Watcher {
             }
             // Changes are copied only now, because there are many readers.
             let bytes: usize = changes.iter().map(|change| change.encoded_len()).sum();
-            let mut memory = self.hub.backend.shares.memory.reservation(Some(self.company.id));
+            let mut memory = self.hub.backend.quotas.memory.reservation(Some(self.company.id));
             if bytes > SMALL && memory.wait_to_grow(bytes * COPIES, MESSAGE_STALLED).await.is_err() {
                 return false;
             }

@@ -1,8 +1,8 @@
-//! What is stored so that operations meet it: sequences behind their tables, and values out of range.
+//! Checks of stored data that operations depend on: sequences, values in range, and the months of the record of changes.
 
-use sqlx::{AssertSqlSafe, FromRow, PgConnection};
+use sqlx::{AssertSqlSafe, FromRow, PgConnection, PgExecutor};
 
-/// A sequence of IDs that is behind its table: new records meet IDs that are taken.
+/// A sequence that is behind its table, so that new records get IDs that are taken.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BehindSequence {
     /// The sequence.
@@ -15,8 +15,10 @@ pub struct BehindSequence {
     pub greatest_id: i64,
 }
 
-/// A row that violates a constraint that was added later: reads have null for its date, and the next write stores what they can show; or one
-/// whose ID leaves hardly any after it, which no sequence follows.
+/// A row that violates a later constraint, or whose ID is near the end of its range.
+///
+/// Reads return null for a date that violates its constraint, and the next write stores a date that they can return. A sequence does not
+/// follow an ID near the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViolatingRow {
     /// The table.
@@ -25,7 +27,7 @@ pub struct ViolatingRow {
     pub constraint: String,
     /// The company.
     pub company_id: i64,
-    /// The record, as far as the row has an ID.
+    /// The record's ID, if the row has one.
     pub id: Option<i64>,
 }
 
@@ -34,7 +36,7 @@ const BEHIND: &str = "
     from id_sequences() s cross join lateral id_reached(s.id_sequence, s.of_table, s.of_column) r
     where r.last_id < r.greatest_id";
 
-/// Finds the sequences of IDs that are behind, and lets them go on after the greatest ID if `repair`.
+/// Returns the sequences that are behind. With `repair`, sets each to the greatest ID.
 ///
 /// # Errors
 ///
@@ -51,11 +53,11 @@ pub async fn check_sequences(connection: &mut PgConnection, repair: bool) -> Res
 
 const UNCERTAIN: &str = include_str!("uncertain.sql");
 
-/// The columns of IDs, and the last one that a sequence follows.
+/// The columns of IDs, and the last ID that a sequence follows.
 const LAST_IDS: &str = "
     select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
 
-/// Finds rows that violate constraints, or have an ID near the end, at most `most` of each.
+/// Returns rows that violate constraints or have an ID near the end, at most `most` of each kind.
 ///
 /// # Errors
 ///
@@ -89,4 +91,24 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
         }));
     }
     Ok(violating)
+}
+
+/// The months of the record of changes that are missing, and those that should be gone.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Months {
+    /// How many days changes are kept.
+    pub days: i32,
+    /// This month and the next one, if they were not made. A month with changes in the default partition remains there.
+    pub missing: Vec<String>,
+    /// Months whose changes could have been dropped more than a day ago.
+    pub overdue: Vec<String>,
+}
+
+/// Returns the months that are missing or overdue.
+///
+/// # Errors
+///
+/// If the database does not respond, or has no record of changes.
+pub async fn months(executor: impl PgExecutor<'_>) -> Result<Months, sqlx::Error> {
+    sqlx::query_as(include_str!("months.sql")).fetch_one(executor).await
 }

@@ -1,16 +1,16 @@
-//! The erasure of a whole company, in batches that commit: after an interruption, it goes on where it was.
+//! The erasure of a whole company, in batches that commit. After an interruption, it continues where it ended.
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::{
-    patience::{ErasureError, Patience},
+    retry::{ErasureError, retried},
     step::{COMMAND, ERASED_RECORDS, Entries, begin, delete, redact},
 };
 
 /// The same of the erasure of a company, in a statement.
 const ERASED_CHANGES: i64 = 256;
 
-/// The tables with records, each before those that it refers to, with the column by which they are deleted.
+/// The tables with records, each before the tables that it refers to. The column is the one by which rows are deleted.
 const RECORDS: [(&str, &str); 8] = [
     ("webhook_deliveries", "webhook_id"),
     ("webhooks", "id"),
@@ -21,14 +21,14 @@ const RECORDS: [(&str, &str); 8] = [
     ("affiliates", "id"),
     ("vocabulary_entries", "id"),
 ];
-/// Those with the numbers of records.
+/// The tables with counts of records.
 const COUNTS: [&str; 2] = ["compliance_url_counts", "compliance_case_counts"];
-/// Those whose rows stay, without personal data.
-const KEPT: [&str; 3] = ["changes", "change_positions", "change_drops"];
+/// The tables whose rows remain, without personal data.
+const REDACTED: [&str; 3] = ["changes", "change_positions", "change_drops"];
 
 /// Every table that has data of a company.
 pub fn tables() -> impl Iterator<Item = &'static str> {
-    RECORDS.into_iter().map(|(table, _)| table).chain(COUNTS).chain(KEPT)
+    RECORDS.into_iter().map(|(table, _)| table).chain(COUNTS).chain(REDACTED)
 }
 
 /// The rows of a company in a table with records.
@@ -55,40 +55,30 @@ pub async fn held(connection: &mut PgConnection, company_id: i64) -> Result<Vec<
     Ok(all)
 }
 
-/// Erases a company: its records, their counts, and the personal data in its record of changes. What others write meanwhile may stay.
+/// Erases a company: its records, their counts, and the personal data in its record of changes. What others write during this time may
+/// remain.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers stay in the way. What was erased stays so.
+/// If the database does not respond, or other writers stay in the way. What was erased remains erased.
 pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Result<(), ErasureError> {
-    // Before anything is erased: for others, `erase_changes` leaves the record of changes as it is.
+    // Checked before anything is erased, because `erase_changes` does nothing for other roles.
     let is_owner = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = 'changes'::regclass";
     if !sqlx::query_scalar::<_, bool>(is_owner).fetch_one(&mut *connection).await? {
         return Err(ErasureError::NotOwner);
     }
     for (table, key) in RECORDS {
-        let mut patience = Patience::default();
         loop {
-            match erase_records(connection, company_id, table, key).await {
-                Ok(0) => break,
-                Ok(deleted) => {
-                    patience = Patience::default();
-                    tracing::info!(table, deleted, "records are erased");
-                }
-                Err(error) => patience.wait(error).await?,
+            match retried(async || erase_records(connection, company_id, table, key).await).await? {
+                0 => break,
+                deleted => tracing::info!(table, deleted, "records are erased"),
             }
         }
     }
-    let (mut position, mut patience) = (0, Patience::default());
-    loop {
-        match erase_changes(connection, company_id, position).await {
-            Ok(None) => break,
-            Ok(Some(last)) => {
-                (position, patience) = (last, Patience::default());
-                tracing::info!(position, "changes are erased");
-            }
-            Err(error) => patience.wait(error).await?,
-        }
+    let mut position = 0;
+    while let Some(last) = retried(async || erase_changes(connection, company_id, position).await).await? {
+        position = last;
+        tracing::info!(position, "changes are erased");
     }
     for table in COUNTS {
         let delete = AssertSqlSafe(format!("delete from {table} where company_id = $1 and n = 0"));
@@ -97,8 +87,7 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
     Ok(())
 }
 
-/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, with what others have added to them meanwhile. Returns their
-/// number.
+/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, with what others have just added to them. Returns their number.
 async fn erase_records(
     connection: &mut PgConnection,
     company_id: i64,

@@ -1,4 +1,4 @@
-//! Lists by filters and sort keys without counts: the statement compares all records of a company.
+//! Lists by filters and sort keys without counts: the statement compares all records of the company.
 
 use storage::template::fill;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::record_query::Place;
 
-/// A statement that reads a page of the matches.
+/// A statement that compares all records and reads a page of the matches.
 pub(super) struct Compared {
     sort: i32,
     descending: bool,
@@ -18,7 +18,7 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// Every statement of a list: one for each sort key and direction.
+    /// The statements of a list: one for each sort key and direction.
     pub(super) fn all<Q>(list: &List<Q>) -> Vec<Self> {
         let Some(comparison) = &list.comparison else { return Vec::new() };
         let types = &*format!("{TYPES}{}, {}", filter_types(list), comparison.types).leak();
@@ -35,7 +35,7 @@ impl Compared {
         sorts.map(statement).collect()
     }
 
-    /// Whether the statement has the sort key and the direction that a request asks for.
+    /// Whether the statement has the sort key and the direction of a request.
     pub(super) fn is_of(&self, asked: Asked) -> bool {
         (self.sort, self.descending) == (asked.sort, asked.page.descending)
     }

@@ -1,14 +1,14 @@
-//! The parts of a statement that read the counts: totals, where a scan can begin, and where a walk does.
+//! The parts of a statement that read the counts: totals, the bounds of a scan, and the seek to a late page.
 
 use storage::template::fill;
 
 use super::{
-    conditions::{PageStatement, unindexed},
     description::Part,
+    shape::{PageStatement, unindexed},
 };
 
 impl<Q> PageStatement<'_, Q> {
-    /// One row: `total`, the records that match.
+    /// One row with `total`, the number of matches.
     pub(super) fn total(&self) -> String {
         let file =
             if self.shape.ranged { include_str!("sql/total_in_range.sql") } else { include_str!("sql/total.sql") };
@@ -50,14 +50,13 @@ impl<Q> PageStatement<'_, Q> {
         )
     }
 
-    /// Finds the part and the fine bucket that a late page begins in, `start`, and how many matches of the bucket
-    /// precede the page.
-    pub(super) fn walk(&self) -> Vec<(String, String)> {
+    /// Finds where a late page begins: `start` has the part, the fine bucket, and the matches of the bucket before the page.
+    pub(super) fn seek(&self) -> Vec<(String, String)> {
         let (mut ctes, mut starts, mut before) = (Vec::new(), Vec::new(), "$3".to_owned());
         for (number, part) in self.shape.parts.iter().enumerate() {
             ctes.push((format!("all{number}"), self.level(*part, 0, None)));
             let (mut preceding, mut buckets) = ("0", format!("all{number} b"));
-            // The bucket of each level that the page begins in.
+            // The bucket of each level in which the page begins.
             for depth in 0..part.levels().len() {
                 if depth > 0 {
                     let within = self.level(*part, depth, Some("a.bucket"));
@@ -85,7 +84,7 @@ impl<Q> PageStatement<'_, Q> {
         let (dimension, shift) = &levels[depth];
         let alias = ["c", "d", "f"][depth];
         let bucket = format!("{alias}.bucket");
-        // What matches of a bucket that a range cuts.
+        // The matches of a bucket that is partly in the range.
         let part_of = || {
             if depth + 1 < levels.len() {
                 return format!("(select sum(b.n) from ({}) b)", self.level(part, depth + 1, Some(&bucket)));

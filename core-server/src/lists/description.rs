@@ -1,33 +1,32 @@
-//! What a list is made of: its tables, its filters and its sort keys, by the names of their columns.
+//! The description of a list: its tables, filters and sort keys, by the names of their columns.
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 
 use crate::record_query::RecordQuery;
 
-/// A list of a company's records, which requests of the type `Q` ask for.
+/// A list of a company's records, for requests of the type `Q`.
 pub(crate) struct List<Q: 'static> {
     pub(crate) table: &'static str,
-    /// Table of their counts. It has a column for each filter, and a dimension for each sort key.
+    /// The table of counts. It has a column for each filter, and a dimension for each sort key.
     pub(crate) counts: &'static str,
     pub(crate) filters: &'static [Filter<Q>],
-    /// Column of the timestamps that a range of days is about. Never null. The counts bound it in each bucket.
+    /// The column of a range of days. Never null. The counts have its bounds in each bucket.
     pub(crate) date: &'static str,
-    /// What the list can be sorted by; the first is the default.
+    /// The sort keys. The first is the default.
     pub(crate) sorts: &'static [Sort],
-    /// The buckets that a record `r` is counted in.
+    /// The buckets that count a record `r`.
     pub(crate) buckets: &'static str,
-    /// The number of the lock that writers of the counts take.
+    /// The number of the lock for writers of the counts.
     pub(crate) lock: i64,
     pub(crate) record: RecordQuery,
     pub(crate) comparison: Option<Comparison<Q>>,
 }
 
-/// Filters and sort keys that the counts do not have. A request that names one reads all records of the company by their key, and
-/// sorts the matches.
+/// Filters and sort keys without counts. A request with one of them reads all records of the company by key, and sorts the matches.
 pub(crate) struct Comparison<Q> {
-    /// Further conditions on the record `u`. Their parameters follow the filters'; a parameter that is null asks for nothing.
+    /// Further conditions on the record `u`. Their parameters follow the filters'. A null parameter means no condition.
     pub(crate) conditions: &'static str,
-    /// The columns of `u` that the conditions name.
+    /// The columns of `u` in the conditions.
     pub(crate) columns: &'static [&'static str],
     /// The types of the parameters.
     pub(crate) types: &'static str,
@@ -39,20 +38,20 @@ pub(crate) struct Comparison<Q> {
 }
 
 impl<Q> Comparison<Q> {
-    /// Whether a request names such a filter or sort key.
+    /// Whether a request has such a filter or sort key.
     pub(super) fn is_needed(&self, request: &Q, sort: i32) -> bool {
         self.sorts.iter().any(|(number, _)| *number == sort) || (self.is_asked)(request)
     }
 }
 
-/// A filter that compares a column with one value. The counts are split by it, and the filters' indexes lead with it. Never null.
+/// A filter by the value of a column, which is never null. The counts are grouped by it, and the filters' indexes begin with it.
 pub(crate) struct Filter<Q> {
-    /// The column, in the table of the records and in that of the counts.
+    /// The column, in the tables of records and of counts.
     pub(crate) column: &'static str,
     pub(crate) value: Value<Q>,
 }
 
-/// How a request names the value of a filter, by the type of the column. `None` filters nothing.
+/// Reads the value of a filter from a request, by the type of the column. `None` without a filter.
 pub(crate) enum Value<Q> {
     Integer(fn(&Q) -> Option<i32>),
     Boolean(fn(&Q) -> Option<bool>),
@@ -78,7 +77,7 @@ impl<Q> Value<Q> {
         }
     }
 
-    /// The type of the column, with its least and its greatest value.
+    /// The type of the column, with its minimum and its maximum.
     pub(crate) fn sql_type(&self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Integer(_) => ("integer", "-2147483648", "2147483647"),
@@ -90,24 +89,25 @@ impl<Q> Value<Q> {
 /// A sort key of a list. Records with equal keys are sorted by ID, in the same direction.
 pub(crate) struct Sort {
     pub(crate) number: i32,
-    /// The parts of the order, one after the other, in both directions. An order by a column that may be null has two.
+    /// The parts of the order, in both directions. An order by a nullable column has two.
     pub(crate) parts: &'static [Part],
 }
 
-/// A part of a sort order that one index holds from end to end. Its records are counted in fine buckets, in coarse ones of 32 fine
-/// ones each, and by ID in coarsest ones of 32 coarse ones each.
+/// A part of a sort order that one index covers completely.
+///
+/// Fine buckets count its records. A coarse bucket has 32 fine ones. By ID, a coarsest bucket has 32 coarse ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All records by ID; 1,024 IDs are a fine bucket.
+    /// All records by ID. A fine bucket has 1,024 IDs.
     Ids,
-    /// The records that have a timestamp, by it; a day, UTC, is a fine bucket.
+    /// The records with a timestamp, by it. A fine bucket is a UTC day.
     Days(&'static str),
-    /// The records that have none, by ID.
+    /// The records without the timestamp, by ID.
     Nulls(&'static str),
 }
 
 impl Part {
-    /// The dimension of the counts that the fine buckets are in; a label of the type `count_dimension`.
+    /// The dimension of the fine buckets in the counts: a label of the type `count_dimension`.
     pub(super) fn fine(self) -> &'static str {
         match self {
             Self::Ids | Self::Nulls(_) => "id",
@@ -119,15 +119,16 @@ impl Part {
         format!("{}_coarse", self.fine())
     }
 
-    /// The dimensions in which a walk finds a fine bucket, the coarsest first, and how many bits of its number they leave out.
-    /// There are many more buckets of IDs than days, since companies share the IDs.
+    /// The dimensions of a seek, coarsest first, and how many low bits of the fine bucket's number each omits.
+    ///
+    /// There are many more buckets of IDs than days, because companies share the IDs.
     pub(super) fn levels(self) -> Vec<(String, u32)> {
         let coarsest = format!("{}_coarsest", self.fine());
         let coarsest = (!matches!(self, Self::Days(_))).then_some((coarsest, 10));
         coarsest.into_iter().chain([(self.coarse(), 5), (self.fine().to_owned(), 0)]).collect()
     }
 
-    /// The column of the counts that says how many records of a bucket are in the part.
+    /// The column of the counts with the number of records of the part.
     pub(crate) fn number(self) -> String {
         match self {
             Self::Ids | Self::Days(_) => "n".to_owned(),
@@ -135,8 +136,8 @@ impl Part {
         }
     }
 
-    /// The records of the part as conditions on the alias `u`, from one fine bucket on and before another. Without a
-    /// bound they still imply the condition of the part's index.
+    /// Conditions on the alias `u` for records of the part, from one fine bucket on and before another. Without bounds, they still imply
+    /// the condition of the part's index.
     pub(super) fn between(self, low: Option<&str>, high: Option<&str>) -> String {
         let (key, lowest, start): (_, _, fn(&str) -> String) = match self {
             Self::Ids | Self::Nulls(_) => ("id", "0", |bucket| format!("(({bucket}) << 10)")),
@@ -159,7 +160,7 @@ impl Part {
     }
 }
 
-/// The first instant of a day, UTC, which is given as days since 1970-01-01.
+/// The start of a UTC day, which is a number of days since 1970-01-01.
 pub(super) fn midnight(day: &str) -> String {
     format!("to_timestamp(({day})::double precision * 86400)")
 }

@@ -1,16 +1,16 @@
-//! Which page a request asks for, and how a response describes it.
+//! The page of a request, and its description in the response.
 
 use compliance_api::v1::{PageMeta, SortDirection};
 use time::{Date, format_description::well_known::Iso8601};
 
-/// Records of a page that names no number of them.
+/// Records on a page, if the request sets no number.
 const DEFAULT_PER_PAGE: i64 = 100;
 
-/// Days of the years 1 to 9999, since 1970-01-01: what a range without an end reaches to.
+/// The bounds of an open range: the years 1 to 9999, as days since 1970-01-01.
 const FIRST_DAY: i32 = -719_162;
 const LAST_DAY: i32 = 2_932_896;
 
-/// Which page is asked for. The numbers have been checked.
+/// The page of a request, whose numbers were checked.
 #[derive(Clone, Copy)]
 pub(crate) struct PageQuery {
     pub(super) per_page: i64,
@@ -18,13 +18,13 @@ pub(crate) struct PageQuery {
     pub(crate) descending: bool,
 }
 
-/// What a request asks for besides the filters that the list describes.
+/// The properties of a request besides the filters that the list describes.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked {
     pub(crate) page: PageQuery,
-    /// Number of the sort key, as the request's enum has it; 0 is the list's default.
+    /// The number of the sort key in the request's enum. 0 is the list's default.
     pub(crate) sort: i32,
-    /// First and last day of a range, as days since 1970-01-01.
+    /// The first and the last day of a range, as days since 1970-01-01.
     pub(crate) days: Option<(i32, i32)>,
     pub(crate) affiliate: Option<i64>,
 }
@@ -53,13 +53,13 @@ impl PageQuery {
     }
 }
 
-/// Days from 1970-01-01 to a day whose text has been checked; `None` when there is none.
+/// A day as days since 1970-01-01. The text was checked. `None` without a day.
 pub(crate) fn day(text: Option<&str>) -> Option<i32> {
     let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;
     Some(date.to_julian_day() - Date::from_ordinal_date(1970, 1).ok()?.to_julian_day())
 }
 
-/// The days of a range filter whose texts have been checked; `None` when there is no filter.
+/// The days of a range, whose texts were checked. `None` without a range.
 pub(crate) fn days(after: Option<&str>, before: Option<&str>) -> Option<(i32, i32)> {
     match (day(after), day(before)) {
         (None, None) => None,
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_without_an_end_reaches_to_the_end_of_time() {
+    fn an_open_range_has_the_first_or_the_last_day() {
         assert_eq!(days(None, None), None);
         assert_eq!(days(Some("1970-01-02"), None), Some((1, LAST_DAY)));
         assert_eq!(days(Some(""), Some("1969-12-31")), Some((FIRST_DAY, -1)));

@@ -1,26 +1,26 @@
-//! What is asked for of a list, and how its page is found: by a walk, by a choice between a scan and a sort, or by a scan.
+//! The shape of a request for a page, which decides how the page is found: by a seek, by a scan, or by a choice between a scan and a sort.
 
-use super::description::Part;
+use super::description::{Filter, List, Part, midnight};
 
-/// What decides on the statement that reads a page.
+/// The properties of a request that decide on its statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     /// The parts of the sort key.
     pub(super) parts: &'static [Part],
-    /// The column of the timestamps that a range of days is about.
+    /// The column of a range of days.
     pub(super) date: &'static str,
     pub(super) descending: bool,
-    /// Whether a range of days is asked for.
+    /// Whether the request has a range of days.
     pub(super) ranged: bool,
     pub(super) filtered: bool,
     pub(super) among: Among,
 }
 
-/// Where a page is looked for: among the records of one affiliate, or among all, near the beginning or far from it.
+/// The records of one affiliate, or all records, with a shallow or a deep offset.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Among {
     Affiliate,
-    Near,
+    Shallow,
     Deep,
 }
 
@@ -28,7 +28,7 @@ impl Shape {
     pub(super) fn name(&self) -> String {
         let among = match self.among {
             Among::Affiliate => "of an affiliate",
-            Among::Near => "near",
+            Among::Shallow => "shallow",
             Among::Deep => "deep",
         };
         let mut name = format!("{among} by {}", self.column().unwrap_or("id"));
@@ -40,37 +40,91 @@ impl Shape {
         name
     }
 
-    /// The column that is sorted by, unless it is the ID.
+    /// The column of the sort key, unless it is the ID.
     pub(super) fn column(&self) -> Option<&'static str> {
         if let [Part::Days(column), ..] = self.parts { Some(column) } else { None }
     }
 
-    /// Whether a range is on another column than the sort key.
+    /// Whether the range is on another column than the sort key.
     pub(super) fn ranged_elsewhere(&self) -> bool {
         self.ranged && self.column() != Some(self.date)
     }
 
-    /// Whether a range is on the column of this part of the sort key.
+    /// Whether the range is on the column of this part of the sort key.
     pub(super) fn ranged_along(&self, part: Part) -> bool {
         self.ranged && part == Part::Days(self.date)
     }
 
-    /// Whether the statement finds the page by a walk. With a range on another column it must count the records of each
-    /// bucket that the range cuts: few where the sort key is the ID, nearly all with another timestamp.
-    pub(super) fn walks(&self) -> bool {
+    /// Whether the statement seeks the page by counts.
+    ///
+    /// With a range on another column, a seek counts the records of each bucket that is partly in the range. These are few if the sort key
+    /// is the ID, and nearly all if it is another timestamp.
+    pub(super) fn seeks(&self) -> bool {
         self.among == Among::Deep && (!self.ranged_elsewhere() || self.column().is_none())
     }
 
     /// Whether the statement chooses between a scan and a sort.
     pub(super) fn chooses(&self) -> bool {
-        self.ranged_elsewhere() && !self.walks()
+        self.ranged_elsewhere() && !self.seeks()
     }
 
-    /// Whether each combination of filter values has its own scan. Far from the beginning, unless the counts say
-    /// where the page begins, sorting what all of them read would cost more than passing over what does not match.
+    /// Whether each combination of filter values has its own scan.
+    ///
+    /// With a deep offset and without a seek, sorting the results of all scans would cost more than skipping records that do not match.
     pub(super) fn grouped(&self) -> bool {
         self.filtered && !(self.chooses() && self.among == Among::Deep)
     }
+}
+
+/// The number of the first filter's parameter.
+pub(super) const FIRST_FILTER: usize = 7;
+
+/// A statement that reads a page.
+pub(super) struct PageStatement<'l, Q: 'static> {
+    pub(super) list: &'l List<Q>,
+    pub(super) shape: Shape,
+}
+
+impl<Q> PageStatement<'_, Q> {
+    /// Compares the columns of the counts with the filters. An absent filter is null. The condition is a range, so the counts' index can
+    /// evaluate it.
+    pub(super) fn equal_counts(&self, alias: &str) -> String {
+        self.each_filter(|number, Filter { column, value }| {
+            let (_, lowest, highest) = value.sql_type();
+            format!(" and {alias}.{column} between coalesce(${number}, {lowest}) and coalesce(${number}, {highest})")
+        })
+    }
+
+    /// Compares the columns of `u` with the filters. The planner estimates that half of the records match. For a column that is compared
+    /// with itself, it would estimate a few.
+    pub(super) fn equal(&self) -> String {
+        self.each_filter(|number, Filter { column, .. }| format!(" and coalesce(u.{column} = ${number}, true)"))
+    }
+
+    /// A condition for each filter, from the number of its parameter. Empty without filters in the request.
+    fn each_filter(&self, condition: impl Fn(usize, &Filter<Q>) -> String) -> String {
+        let filters = if self.shape.filtered { self.list.filters } else { &[] };
+        (FIRST_FILTER..).zip(filters).map(|(number, filter)| condition(number, filter)).collect()
+    }
+
+    /// Compares the date of `u` with the range. The bounds are subqueries, which are computed once.
+    pub(super) fn in_range(&self) -> String {
+        let (date, from, to) = (self.list.date, midnight("$4"), midnight("$5 + 1"));
+        if self.shape.ranged {
+            format!(" and u.{date} >= (select {from}) and u.{date} < (select {to})")
+        } else {
+            String::new()
+        }
+    }
+
+    pub(super) fn direction(&self) -> &'static str {
+        if self.shape.descending { "desc" } else { "asc" }
+    }
+}
+
+/// The same conditions in a form that does not influence the choice of an index.
+pub(super) fn unindexed(conditions: &str) -> String {
+    if conditions.is_empty() { String::new() } else { format!(" and (true {conditions}) is true") }
 }
 
 #[cfg(test)]
@@ -81,33 +135,33 @@ mod tests {
     const MADE: &[Part] = &[Part::Days("made")];
     const SEEN: &[Part] = &[Part::Days("seen"), Part::Nulls("seen")];
 
-    /// What is asked for, and how the page is found.
+    /// The shape of a request, and how its page is found.
     type Row<'a> = (&'static [Part], bool, bool, Among, &'a [&'a str]);
 
     #[test]
-    fn what_is_asked_for_decides_how_a_page_is_found() {
-        let (walks, chooses, grouped) = ("walks", "chooses", "grouped");
+    fn the_shape_of_a_request_decides_how_its_page_is_found() {
+        let (seeks, chooses, grouped) = ("seeks", "chooses", "grouped");
         let table: &[Row] = &[
-            (IDS, false, false, Among::Near, &[]),
-            (MADE, true, false, Among::Near, &[]),
-            (MADE, false, true, Among::Near, &[grouped]),
-            (SEEN, true, false, Among::Near, &[chooses]),
-            (SEEN, true, true, Among::Near, &[chooses, grouped]),
-            (IDS, true, true, Among::Near, &[chooses, grouped]),
-            (IDS, false, false, Among::Deep, &[walks]),
-            (IDS, true, false, Among::Deep, &[walks]),
-            (MADE, true, false, Among::Deep, &[walks]),
-            (SEEN, false, false, Among::Deep, &[walks]),
+            (IDS, false, false, Among::Shallow, &[]),
+            (MADE, true, false, Among::Shallow, &[]),
+            (MADE, false, true, Among::Shallow, &[grouped]),
+            (SEEN, true, false, Among::Shallow, &[chooses]),
+            (SEEN, true, true, Among::Shallow, &[chooses, grouped]),
+            (IDS, true, true, Among::Shallow, &[chooses, grouped]),
+            (IDS, false, false, Among::Deep, &[seeks]),
+            (IDS, true, false, Among::Deep, &[seeks]),
+            (MADE, true, false, Among::Deep, &[seeks]),
+            (SEEN, false, false, Among::Deep, &[seeks]),
             (SEEN, true, false, Among::Deep, &[chooses]),
             (SEEN, true, true, Among::Deep, &[chooses]),
-            (MADE, true, true, Among::Deep, &[walks, grouped]),
-            (SEEN, false, true, Among::Deep, &[walks, grouped]),
-            (IDS, true, true, Among::Deep, &[walks, grouped]),
+            (MADE, true, true, Among::Deep, &[seeks, grouped]),
+            (SEEN, false, true, Among::Deep, &[seeks, grouped]),
+            (IDS, true, true, Among::Deep, &[seeks, grouped]),
         ];
         for (number, (parts, ranged, filtered, among, expected)) in table.iter().enumerate() {
             let (ranged, filtered, among) = (*ranged, *filtered, *among);
             let shape = Shape { parts, date: "made", descending: false, ranged, filtered, among };
-            let found = [(walks, shape.walks()), (chooses, shape.chooses()), (grouped, shape.grouped())];
+            let found = [(seeks, shape.seeks()), (chooses, shape.chooses()), (grouped, shape.grouped())];
             let found: Vec<&str> = found.into_iter().filter_map(|(name, is_so)| is_so.then_some(name)).collect();
             assert_eq!(found, *expected, "row {number}");
         }

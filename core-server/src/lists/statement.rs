@@ -1,26 +1,26 @@
-//! The statement that counts what matches, finds a page and reads its records, on one snapshot.
+//! The statement that counts the matches, finds a page and reads its records, on one snapshot.
 //!
-//! Its strategy depends on what is asked for: a scan along the sort order, a walk over the counts, all matches sorted, or a
-//! choice between a scan and a sort; PostgreSQL executes only one. `docs/architecture/lists.md` gives the reasons. The files in `sql`
-//! are its parts; this says which of them a statement has. The planner never learns a bound or a limit: each is a subquery, so that it
-//! plans with the same defaults whatever it knows of the table.
+//! Its strategy depends on the request: a scan in sort order, a seek by counts, a sort of all matches, or a choice between a scan and a
+//! sort, of which PostgreSQL executes only one. `docs/architecture/lists.md` has the reasons. The files in `sql` are the parts of statements,
+//! and this file chooses them. Bounds and limits are subqueries, so the planner does not see their values, and uses the same defaults whatever
+//! it knows about the table.
 
 use storage::template::fill;
 
 use super::{
-    conditions::{FIRST_FILTER, PageStatement, unindexed},
     description::{Filter, List, Part},
-    shape::Among,
+    shape::{Among, FIRST_FILTER, PageStatement, unindexed},
 };
 use crate::record_query::Place;
 
-/// What it costs to read and sort a match, in index entries that a scan reads in the same time. The first is low because few
-/// matches are kept, and because a scan reads more than expected where the range and the sort key depend on each other.
-const SORT_NEAR: f64 = 0.25;
+/// The cost of reading and sorting a match, in index entries that a scan reads in the same time.
+///
+/// The first is low because a sort keeps few matches, and because a scan reads more than expected if the range and the sort key are
+/// correlated.
+const SORT_SHALLOW: f64 = 0.25;
 const SORT_DEEP: f64 = 4.0;
 
-/// Types of the parameters that every statement of every list has: the company, the limit, the offset, the first and the last day, and
-/// the affiliate. The parameters of the filters follow.
+/// Types of the parameters of every list statement: company, limit, offset, first day, last day, affiliate. The filters' parameters follow.
 pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
 
 /// The types of the filters' parameters, each after a comma.
@@ -50,7 +50,7 @@ impl<Q> PageStatement<'_, Q> {
             &[
                 ("table", self.list.table),
                 ("key", &self.key_column()),
-                // Two readings cost less than one that is kept, unless a range leaves out most.
+                // Reading twice costs less than materializing, unless a range excludes most records.
                 ("kept", if self.shape.ranged { "materialized" } else { "not materialized" }),
                 ("equal", &self.equal()),
                 ("in_range", &unindexed(&self.in_range())),
@@ -63,21 +63,21 @@ impl<Q> PageStatement<'_, Q> {
     fn of_all(&self) -> String {
         let (shape, parts) = (self.shape, self.shape.parts.iter().enumerate());
         let mut ctes = vec![("counted".to_owned(), self.total())];
-        if self.grouped() || shape.chooses() {
+        if self.shape.grouped() || shape.chooses() {
             ctes.push(("groups".to_owned(), self.groups()));
         }
-        if shape.walks() {
-            ctes.extend(self.walk());
+        if shape.seeks() {
+            ctes.extend(self.seek());
         }
         if shape.chooses() {
             ctes.push(("choice".to_owned(), self.choice()));
             ctes.extend(parts.clone().map(|(number, part)| (format!("bounds{number}"), self.bounds(*part))));
         }
-        if self.walks_groups() {
+        if self.seeks_groups() {
             ctes.push(("strategy".to_owned(), self.strategy()));
         }
         let ctes: Vec<String> = ctes.into_iter().map(|(name, sql)| format!("{name} as materialized ({sql})")).collect();
-        let strategies = if self.walks_groups() { &[true, false][..] } else { &[self.grouped()] };
+        let strategies = if self.seeks_groups() { &[true, false][..] } else { &[self.shape.grouped()] };
         let scans = parts.flat_map(|(number, part)| strategies.iter().map(move |by| self.scan(number, *part, *by)));
         let scans = scans.collect::<Vec<_>>().join(" union all ");
         let scanned = format!("select id, k from ({scans}) u offset {} limit $2", self.skip());
@@ -86,9 +86,9 @@ impl<Q> PageStatement<'_, Q> {
     }
 
     fn choice(&self) -> String {
-        let sort = if self.shape.among == Among::Deep { SORT_DEEP } else { SORT_NEAR };
-        // Each group is scanned until it has filled the page alone.
-        let (scans, scanned) = if self.grouped() {
+        let sort = if self.shape.among == Among::Deep { SORT_DEEP } else { SORT_SHALLOW };
+        // The scan of each group ends when it has filled a page.
+        let (scans, scanned) = if self.shape.grouped() {
             ("(select count(*) from groups)", "(select sum(n) from groups)".to_owned())
         } else {
             (
@@ -106,14 +106,14 @@ impl<Q> PageStatement<'_, Q> {
         fill(include_str!("sql/strategy.sql"), &[("counts", self.list.counts)])
     }
 
-    /// Matches of one part of the sort key. `grouped`: one scan for each group.
+    /// Scans one part of the sort key. If `grouped`, with one scan per group.
     fn scan(&self, number: usize, part: Part, grouped: bool) -> String {
         let (low, high) = self.ends(number, part);
         let mut passed_over = if grouped { String::new() } else { self.equal() };
         if self.shape.ranged_elsewhere() {
             passed_over += &self.in_range();
         }
-        let (ordered, sorted) = if self.walks_groups() {
+        let (ordered, sorted) = if self.seeks_groups() {
             ("and (select ordered from strategy)", "where not (select ordered from strategy)")
         } else {
             ("", "")
@@ -136,12 +136,12 @@ impl<Q> PageStatement<'_, Q> {
         )
     }
 
-    /// The fine buckets that the scan of a part is bounded by.
+    /// The fine buckets that bound the scan of a part.
     fn ends(&self, number: usize, part: Part) -> (Option<String>, Option<String>) {
         let shape = self.shape;
         // The farthest bucket is of a coarser level.
-        let (near, far, shift) = if shape.walks() {
-            // A part behind the one that the page begins in is read from its beginning.
+        let (near, far, shift) = if shape.seeks() {
+            // A later part than that of `start` is read from its beginning.
             let edge = if shape.descending { "1::bigint << 52" } else { "0" };
             let near = format!("case when part = {number} then bucket when part < {number} then {edge} end");
             let farthest = if shape.descending { "min" } else { "max" };
@@ -166,7 +166,7 @@ impl<Q> PageStatement<'_, Q> {
         (low, high)
     }
 
-    /// The page among all matches, unless a scan finds it.
+    /// Sorts all matches, unless a scan finds the page.
     fn sort(&self) -> String {
         fill(
             include_str!("sql/sort.sql"),
@@ -181,27 +181,21 @@ impl<Q> PageStatement<'_, Q> {
         )
     }
 
-    /// Records `u` of the group `g`, as a further condition.
+    /// A condition for records `u` of the group `g`.
     fn of_group(&self) -> String {
         let column = |filter: &Filter<Q>| format!(" and u.{0} = g.{0}", filter.column);
         self.list.filters.iter().map(column).collect()
     }
 
-    /// Whether each combination of the filters' values is scanned by itself. Far from the beginning, unless the counts say
-    /// where the page begins, sorting what all of them read would cost more than passing over what does not match.
-    fn grouped(&self) -> bool {
-        self.shape.grouped()
-    }
-
-    fn walks_groups(&self) -> bool {
-        self.shape.walks() && self.grouped()
+    fn seeks_groups(&self) -> bool {
+        self.shape.seeks() && self.shape.grouped()
     }
 
     fn skip(&self) -> &'static str {
-        if self.shape.walks() { "(select skip from start)" } else { "$3" }
+        if self.shape.seeks() { "(select skip from start)" } else { "$3" }
     }
 
-    /// The sort key, null for the ID: that is selected anyway.
+    /// The sort key. Null for the ID, which is selected in any case.
     fn key_column(&self) -> String {
         self.shape.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
     }

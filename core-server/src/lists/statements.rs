@@ -1,4 +1,4 @@
-//! The statements of one list, built once, and how they are run.
+//! The statements of a list, built once, and how they are run.
 
 use admission::Reservation;
 use compliance_api::{
@@ -13,10 +13,9 @@ use sqlx::{
 
 use super::{
     comparison::Compared,
-    conditions::PageStatement,
     description::{Comparison, List},
     page::Asked,
-    shape::{Among, Shape},
+    shape::{Among, PageStatement, Shape},
     statement::{TYPES, filter_types},
 };
 use crate::record_query::{Place, RecordQuery};
@@ -28,9 +27,9 @@ use storage::{
     template::fill,
 };
 
-/// Records before a page that is near the beginning, at most: so many are read faster than their counts.
-pub const NEAR: i64 = 500;
-/// Bytes of records that are read at once for a caller that takes them in parts.
+/// Maximum shallow offset. Reading this many records is faster than reading counts.
+pub const SHALLOW_OFFSET: i64 = 500;
+/// Maximum size of records that are read together for a caller that takes them in parts, in bytes.
 pub const PART: usize = 4 << 20;
 
 pub(crate) struct Statements<Q: 'static> {
@@ -47,24 +46,24 @@ pub(crate) struct Statements<Q: 'static> {
 
 pub(crate) struct Page<T> {
     pub(crate) records: Vec<T>,
-    /// How many there are on all pages.
+    /// The number of records on all pages.
     pub(crate) total: i64,
-    /// What the records take until they were sent.
+    /// The memory of the records until they were sent.
     pub(crate) memory: Reservation,
 }
 
 pub(crate) struct Records<T> {
     pub(crate) records: Vec<T>,
-    /// What they take until they were sent.
+    /// Their memory until they were sent.
     pub(crate) memory: Reservation,
 }
 
 pub(crate) struct Source {
     pub(crate) pool: Connections,
     pub(crate) company_id: i64,
-    /// Of the company. What is read has a reservation of its own.
+    /// The company's memory. Records that are read have their own reservation.
     pub(crate) memory: Reservation,
-    /// Bytes that the records may have.
+    /// Maximum size of the records, in bytes.
     pub(crate) most: usize,
 }
 
@@ -74,7 +73,7 @@ impl<Q> Statements<Q> {
         for sort in list.sorts {
             for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
                 for filtered in [false, true] {
-                    for among in [Among::Affiliate, Among::Near, Among::Deep] {
+                    for among in [Among::Affiliate, Among::Shallow, Among::Deep] {
                         let shape = Shape { parts: sort.parts, date: list.date, descending, ranged, filtered, among };
                         pages.push((shape, &*PageStatement { list, shape }.sql().leak()));
                     }
@@ -109,7 +108,7 @@ impl<Q> Statements<Q> {
             .into_iter()
     }
 
-    /// Reads one page of the company's records. `None` if they take more bytes than they may.
+    /// Reads one page of the company's records. `None` if the records are too large.
     pub(crate) async fn page<T: Record>(
         &self,
         source: Source,
@@ -120,7 +119,7 @@ impl<Q> Statements<Q> {
         let statement = self.statement(request, asked)?;
         let rows = source.fetch(|| self.query(statement, source.company_id, request, asked)).await?;
         let Some((mut rows, memory)) = rows else { return Ok(None) };
-        // A page without records is one row that has the total alone.
+        // A page without records is one row with the total.
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total")).map_err(from_database)?;
         rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
         let Records { records, memory } = Records::read(rows, memory, read)?;
@@ -143,7 +142,7 @@ impl<Q> Statements<Q> {
             filtered: self.list.filters.iter().any(|filter| filter.value.is_asked(request)),
             among: match asked.affiliate {
                 Some(_) => Among::Affiliate,
-                None if asked.page.offset() <= NEAR => Among::Near,
+                None if asked.page.offset() <= SHALLOW_OFFSET => Among::Shallow,
                 None => Among::Deep,
             },
         };
@@ -167,14 +166,14 @@ impl<Q> Statements<Q> {
         }
     }
 
-    /// What all records are compared by, if a filter or the sort key needs that.
+    /// The comparison of all records, if a filter or the sort key needs it.
     fn compares(&self, request: &Q, asked: Asked) -> Option<&'static Comparison<Q>> {
         self.list.comparison.as_ref().filter(|comparison| comparison.is_needed(request, asked.sort))
     }
 }
 
 impl Source {
-    /// The rows of a statement, with the memory for what is made of them. `None` if they take more bytes than they may.
+    /// Returns the rows of a statement, with the memory for them. `None` if they are too large.
     async fn fetch<'q>(
         &self,
         query: impl Fn() -> Query<'q, Postgres, PgArguments>,
@@ -236,7 +235,7 @@ pub(crate) async fn read_records<'q, R: Record, T>(
 }
 
 impl<T> Records<T> {
-    /// Decodes rows, which are then no longer held.
+    /// Decodes rows, and releases their memory.
     fn read<R: Record>(
         rows: Vec<PgRow>,
         mut memory: Reservation,
@@ -249,7 +248,7 @@ impl<T> Records<T> {
     }
 }
 
-/// The records do not fit into a message.
+/// The error for records that do not fit into a message.
 pub(crate) fn too_large(most: usize) -> Error {
     let message = format!("The records need more than {most} bytes. Please request fewer at once.");
     Error::new(Reason::BodyTooLarge, message)
@@ -263,12 +262,12 @@ mod tests {
     use super::{Reader, Records};
 
     #[test]
-    fn rows_that_were_decoded_are_held_no_longer() {
+    fn decoded_rows_release_their_memory() {
         let mut memory = Memory::new(300, 300).reservation(Some(1));
         memory.grow(300).unwrap();
         let records = Records::read(Vec::new(), memory, Reader::<ComplianceUrl>::read).unwrap();
         assert!(records.records.is_empty());
-        // Two of three copies: the records, and what is sent.
+        // Two of three copies remain: the records, and the message.
         assert_eq!(records.memory.bytes(), 200);
     }
 }

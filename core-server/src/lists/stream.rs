@@ -1,7 +1,7 @@
-//! A page of any size as a stream: the rows of one statement, and so of one snapshot, as its reader takes them.
+//! A page of any size as a stream: the rows of one statement, and so of one snapshot.
 //!
 //! Rows are read ahead as far as there is memory, so most pages release their connection before the reader has taken them. A page
-//! that cannot go on ends with an error, because the rest of it would be of another snapshot.
+//! that cannot continue ends with an error, because the rest of it would be of another snapshot.
 
 use std::{
     pin::pin,
@@ -35,7 +35,7 @@ use storage::{
     table::{Read, Reader},
 };
 
-/// KiB of records that are read before their reader takes them.
+/// Maximum read-ahead, in KiB.
 const READ_AHEAD: usize = 16 << 10;
 const KIB: usize = 1 << 10;
 /// How long a page waits for its reader, and for memory for its next record.
@@ -61,7 +61,7 @@ pub(crate) struct PagePart<T> {
     pub(crate) total: Option<i64>,
 }
 
-/// What a message holds until the reader asks for the next one.
+/// The resources of a message.
 type Held = (Reservation, OwnedSemaphorePermit);
 
 impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
@@ -70,9 +70,9 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         self,
         message: impl Fn(PagePart<T>) -> M + Send + Sync + 'static,
     ) -> Result<Response<BoxStream<M>>, Error> {
-        let open = self.backend.shares.open_stream(self.company_id)?;
+        let open = self.backend.quotas.open_stream(self.company_id)?;
         // The part of a record that has arrived before the record's size is known.
-        let mut arriving = self.backend.shares.memory.reservation(Some(self.company_id));
+        let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
         let mut response = streams::respond(open, self.deadline, async move |messages| {
             self.send(&|part, held| messages.send(message(part), held)).await
@@ -84,7 +84,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     /// Reads the page, and passes each part to `send`. If nothing was sent yet, the page may be read again.
     async fn send(&self, send: &(impl Fn(PagePart<T>, Held) + Sync)) -> Result<(), Error> {
         let statement = self.statements.statement(&self.request, self.asked)?;
-        let permit = &self.backend.shares.large_pages.enter(self.company_id).await?;
+        let permit = &self.backend.quotas.large_pages.enter(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
         // Only the first row is a wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
@@ -123,7 +123,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
             let bytes = size(&row);
             let ahead = Arc::clone(&room).acquire_many_owned((bytes.div_ceil(KIB)).clamp(1, READ_AHEAD) as u32);
             let ahead = wait(ahead, permit, &mut stalls).await?.map_err(|_| Error::internal())?;
-            let mut memory = self.backend.shares.memory.reservation(Some(self.company_id));
+            let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
             wait(memory.wait_to_grow(bytes * COPIES, PAGE_STALLED), permit, &mut stalls).await??;
             let part = compute(bytes, || self.part(&row, &mut reader)).map_err(from_database)?;
             drop(row);

@@ -1,7 +1,13 @@
-//! All records of a list that its filters let through, by ID: the statements for the pages in which they are read.
+//! All records of a list that match its filters, by ID: the statements for the pages in which they are read.
 
 use std::collections::BTreeSet;
 
+use prost::Message;
+use sqlx::{
+    Postgres,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
 use storage::template::fill;
 
 use super::{
@@ -10,20 +16,47 @@ use super::{
     statement::{TYPES, filter_types, filters_or_null},
     statements::chosen,
 };
-use crate::{record_pages::PageOfRecords, record_query::Place};
+use crate::record_query::Place;
 
-/// Transcribed text on a page, in bytes: after it, the page has no further record.
+/// Maximum size of transcribed text on a page, in bytes. The page ends with the record that exceeds it.
 const TRANSCRIPT_BYTES: usize = 2 << 20;
+
+/// A message of the stream: a page of records, or a part of one.
+pub(crate) trait RecordPage: Message + Sized + Send + 'static {
+    /// Whether a page may have fewer records than requested although more follow.
+    const MAY_BE_SHORT: bool = false;
+
+    /// The number of the table of the records.
+    const RESOURCE: i16;
+
+    /// Which records are read. `()` for all.
+    type Filters: Send + Sync + 'static;
+
+    /// The statement for a page. Its first parameters are the company, the ID before the page, and the number of records. With
+    /// `changed`, its last parameter is the IDs of the changed records. Its column `last_id` is the ID of a record.
+    fn statement(filters: &Self::Filters, changed: bool) -> &'static str;
+
+    /// Binds the other parameters.
+    fn bind(query: PageOfRecords, _: &Self::Filters) -> PageOfRecords {
+        query
+    }
+
+    /// Reads records. `last_id` is the ID of the last one.
+    fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
+}
+
+/// A statement for a page, with its parameters.
+pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
 pub(crate) struct Whole<Q: 'static> {
     list: &'static List<Q>,
-    /// With the types of their parameters: for all records of the company and for those of an affiliate, then the same for records that
-    /// have changed.
+    /// With the types of their parameters. The first two read all records of the company or of an affiliate, and the others those of
+    /// them that have changed.
     pub(crate) statements: [(&'static str, &'static str); 4],
 }
 
 impl<Q> Whole<Q> {
-    /// `long` is a column with texts that are so long that few of them make a page.
+    /// `long` is a column with texts so long that a few records make a page.
     pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
         let compared = list.comparison.as_ref().map(|comparison| comparison.types);
         let (filters, compared) = (filter_types(list), compared.map_or_else(String::new, |types| format!(", {types}")));
@@ -74,8 +107,9 @@ fn statement<Q>(list: &List<Q>, long: Option<&str>, from: &str, condition: &str)
     page(&fill(include_str!("sql/whole.sql"), &parts), long, &(list.record)(&Place::now("$1", "p.id")))
 }
 
-/// The records `p.id` that a statement selects, each as `record` has it. Of those with texts in `long`, which the statement selects too, as
-/// many as their texts let fit.
+/// The records `p.id` that the statement `ids` selects, each as `record` reads it.
+///
+/// If the statement also selects texts in the column `long`, the page has as many records as their texts allow.
 pub(crate) fn page(ids: &str, long: Option<&str>, record: &str) -> String {
     let file = if long.is_some() { include_str!("sql/page_of_texts.sql") } else { include_str!("sql/page.sql") };
     let most = TRANSCRIPT_BYTES.to_string();

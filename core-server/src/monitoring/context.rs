@@ -1,4 +1,4 @@
-//! What every operation works with: connections and names.
+//! What every operation uses: connections, names, and writes of items.
 
 use std::sync::Arc;
 
@@ -6,29 +6,30 @@ use compliance_api::error::Error;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
-use super::names::CompanyNames;
+use super::names::{CompanyNames, OwnName};
 use crate::backend::Backend;
 use storage::{
-    database::Connections,
-    error::{is_contention, is_disconnected},
+    database::{self, Connections},
+    error::{from_database, is_contention, is_disconnected},
     limits::MAX_TRIES,
     table::Layouts,
     writes::CompanyQueue,
 };
 
+/// Companies whose names are cached.
 const MAX_CACHED_COMPANIES: usize = 1000;
 
 pub(super) struct Context {
     pub(super) backend: Arc<Backend>,
-    /// Names of the companies that have some of their own.
-    pub(super) names: Cache<i64, Arc<CompanyNames>>,
-    /// One for each chunk of observations that may be saved at a time, so that reads find connections as well.
+    /// The names that companies have added. Names are never renamed or removed, so the cache stays correct.
+    names: Cache<i64, Arc<CompanyNames>>,
+    /// Bounds the chunks of observations that are saved at a time, so that reads find connections.
     pub(super) chunk_permits: Semaphore,
 }
 
 impl Context {
     pub(super) fn new(backend: Arc<Backend>) -> Self {
-        // The writers of one company wait for each other at its counts; more of them would only hold connections.
+        // The writers of one company wait for each other at its counts. More of them would only occupy connections.
         let chunk_permits = Semaphore::new((backend.pool.most() / 4).clamp(1, 8) as usize);
         Self { names: Cache::new(MAX_CACHED_COMPANIES), backend, chunk_permits }
     }
@@ -42,7 +43,29 @@ pub(super) struct CompanyWriter<'c> {
 }
 
 impl CompanyWriter<'_> {
-    /// Runs a statement that sends a batch, and retries it where that helps: nearly every write of internal services is idempotent.
+    /// The company's names: the cached ones if they are `enough`, otherwise from the database.
+    pub(super) async fn names(self, enough: impl Fn(&CompanyNames) -> bool) -> Result<Arc<CompanyNames>, Error> {
+        let cached = self.context.names.get(&self.id).unwrap_or_default();
+        if enough(&cached) { Ok(cached) } else { self.read_names().await }
+    }
+
+    /// The company's names, from the database.
+    pub(super) async fn read_names(self) -> Result<Arc<CompanyNames>, Error> {
+        let Context { backend, names: cache, .. } = self.context;
+        let own = database::read(&backend.pool, async |pool| {
+            sqlx::query_file_as!(OwnName, "src/monitoring/names.sql", self.id).fetch_all(&pool).await
+        });
+        let own = own.await.map_err(from_database)?;
+        let names = Arc::new(CompanyNames::new(own));
+        if names.own.is_empty() {
+            cache.remove(&self.id);
+        } else {
+            cache.insert(self.id, Arc::clone(&names));
+        }
+        Ok(names)
+    }
+
+    /// Runs a statement that writes a batch, and retries it after contention or a lost connection. Nearly every such write is idempotent.
     pub(super) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
@@ -50,7 +73,7 @@ impl CompanyWriter<'_> {
         self.write_in(&self.context.backend.queues.monitoring, run).await
     }
 
-    /// The same, for a statement that is not idempotent: after a lost connection nobody knows whether it was applied.
+    /// Runs a statement that is not idempotent. It is not retried after a lost connection, which may have applied it.
     pub(super) async fn write_once<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
@@ -59,7 +82,7 @@ impl CompanyWriter<'_> {
         queues.monitoring.one(self.id).await?.write(pool, is_contention, run).await
     }
 
-    /// The same as [`write`](Self::write), for a statement that waits in another queue.
+    /// Runs a statement like [`write`](Self::write), in another queue.
     pub(super) async fn write_in<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         queue: &CompanyQueue,
@@ -70,8 +93,10 @@ impl CompanyWriter<'_> {
     }
 }
 
-/// Writes items, and returns what became of each. `run` sends items, and returns a row for each, in their order. Without one,
-/// another writer has just added the record: the next run finds it.
+/// Writes items, and returns a row for each.
+///
+/// `run` sends items, and returns their rows in order. An item without a row has met another writer that added the record: the next run
+/// finds the record.
 pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option<R>>, Error>>>(
     items: impl IntoIterator<Item = &'i T>,
     run: impl Fn(Vec<&'i T>) -> F,
@@ -99,8 +124,7 @@ mod tests {
     use super::write_all;
     use storage::limits::MAX_TRIES;
 
-    /// Writes items, each of which is written by the run of its number. Returns how many runs there were, and the run of
-    /// each item.
+    /// Writes items, each by the run of its number. Returns the number of runs, and the run of each item.
     async fn written(items: &[usize]) -> (usize, Option<Vec<usize>>) {
         let runs = AtomicUsize::new(0);
         let rows = write_all(items, async |items| {

@@ -10,22 +10,20 @@ use compliance_api::{
     },
 };
 use sqlx::{Row as _, postgres::PgRow};
-
-use super::context::CompanyWriter;
-use crate::lists::PART;
-use crate::record_pages::PAGE_RECORDS;
-use crate::{
-    cases,
-    lists::{chosen, page},
-    record_pages::RecordPage,
-    record_query::Place,
-    urls,
-};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
     table::{Reader, read_all},
     template::fill,
+};
+
+use super::context::CompanyWriter;
+use crate::{
+    cases,
+    lists::{PART, RecordPage, chosen, page},
+    record_pages::PAGE_RECORDS,
+    record_query::Place,
+    urls,
 };
 
 /// URLs of the company $1 with IDs above $2, at most $3.
@@ -44,6 +42,7 @@ const RECORD: Place = Place::now("$1", "p.id");
 
 impl RecordPage for ExportUrlsResponse {
     const MAY_BE_SHORT: bool = true;
+    const RESOURCE: i16 = 2;
 
     type Filters = ();
 
@@ -74,6 +73,8 @@ fn cases(ids: Option<usize>) -> String {
 }
 
 impl RecordPage for ExportCasesResponse {
+    const RESOURCE: i16 = 4;
+
     type Filters = ();
 
     fn statement((): &(), changed: bool) -> &'static str {
@@ -103,7 +104,7 @@ pub(super) async fn each_case(
     mut take: impl FnMut(i64, OpenCaseRequest),
 ) -> Result<(), Error> {
     let backend = &company.context.backend;
-    let memory = backend.shares.memory.reservation(Some(company.id));
+    let memory = backend.quotas.memory.reservation(Some(company.id));
     for ids in ids.chunks(PAGE_RECORDS as usize) {
         let mut last_id = 0;
         loop {

@@ -31,7 +31,6 @@ use super::{
 use crate::{
     access::Identity,
     backend::Backend,
-    changes::Changed,
     chunks, record_pages,
     requests::{Served, accept, timeout_of},
 };
@@ -82,8 +81,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_url_id.unwrap_or_default();
-        let changed = Changed::after(&self.0.backend, company_id, 2, request.changed_after).await?;
-        Ok(record_pages::all(&self.0.backend, company_id, after, (), changed, timeout)?)
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), request.changed_after, timeout).await?)
     }
 
     async fn record_infractions(
@@ -124,8 +122,7 @@ impl MonitoringService for Monitoring {
         let timeout = timeout_of(&request, self.0.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_case_id.unwrap_or_default();
-        let changed = Changed::after(&self.0.backend, company_id, 4, request.changed_after).await?;
-        Ok(record_pages::all(&self.0.backend, company_id, after, (), changed, timeout)?)
+        Ok(record_pages::all(&self.0.backend, company_id, after, (), request.changed_after, timeout).await?)
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Served<UpdateCaseResponse> {

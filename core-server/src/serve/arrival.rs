@@ -3,7 +3,7 @@
 use compliance_api::wire::{self, Authorization, Operation};
 use http::{HeaderMap, Method};
 
-use crate::{access::Verified, shares::QueueClass};
+use crate::{access::Verified, quotas::QueueClass};
 
 /// A call before its checks.
 pub(super) struct Arrival<'r> {
@@ -117,7 +117,7 @@ mod tests {
     use compliance_api::wire::{Authorization, Operation};
 
     use super::{Called, HEALTH_CHECK};
-    use crate::shares::QueueClass;
+    use crate::quotas::QueueClass;
 
     #[test]
     fn long_batches_are_heavy() {

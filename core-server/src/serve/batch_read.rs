@@ -46,7 +46,7 @@ pub(super) struct BatchReads {
     pub(super) signatures: Arc<SignaturePermits>,
 }
 
-/// A batch of reads that is being served.
+/// A batch of reads in progress.
 struct Batch {
     service: BatchReads,
     authorizations: Vec<String>,

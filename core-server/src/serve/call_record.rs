@@ -1,4 +1,4 @@
-//! What is recorded of a call: its line in the access log, its duration, its span.
+//! The record of a call: its line in the access log, its duration, its span.
 
 use std::{
     net::SocketAddr,
@@ -40,17 +40,17 @@ static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
     })
 });
 
-/// A call, which is recorded when this is dropped: as cancelled, if it has no code by then.
+/// Records a call when it is dropped. Without a code, the call was cancelled.
 #[derive(Debug)]
 pub(super) struct CallRecord {
     started: Instant,
     called: Called,
-    /// Whether it is recorded when its response begins: a watch, which lasts for up to a day.
+    /// Whether the record ends when the response begins. A watch lasts up to a day.
     ends_with_head: bool,
-    /// What its token says, once that is verified.
+    /// The token, once it is verified.
     pub(super) token: Option<VerifiedToken>,
     peer: Option<SocketAddr>,
-    /// Whether it has a line in the access log. A request that comes through a gateway in this process has one there.
+    /// Whether the call has a line in the access log. The gateway in this process has its own line for its calls.
     is_logged: bool,
     pub(super) request_id: Option<HeaderValue>,
     pub(super) code: Code,
@@ -64,7 +64,7 @@ impl CallRecord {
     pub(super) fn new(arrival: &Arrival<'_>, usage: &Usage) -> Self {
         let Arrival { called, headers, .. } = *arrival;
         let operation = called.name();
-        // Health checks are many, and the same.
+        // Health checks are frequent and all alike.
         let span = if called.is_health() { Span::default() } else { Span::server(headers, || operation.to_owned()) };
         span.set("rpc.system.name", "grpc");
         span.set("rpc.method", operation);
@@ -84,8 +84,8 @@ impl CallRecord {
         }
     }
 
-    /// What its statements are for.
-    pub(super) fn purpose(&self) -> StatementContext {
+    /// The context of its statements.
+    pub(super) fn statement_context(&self) -> StatementContext {
         StatementContext { name: self.called.name(), request_id: self.request_id.clone(), token: self.token.clone() }
     }
 
@@ -94,7 +94,7 @@ impl CallRecord {
         count("compliance_refusals_total", "reason", error.reason.as_str_name().trim_start_matches("REASON_"));
     }
 
-    /// Records the call to the end of its response, where the code is unless the head has it.
+    /// Records the call until the end of its response. The code is in the head or in the trailers.
     pub(super) fn until_end(mut self, mut response: http::Response<Body>) -> http::Response<Body> {
         describe(self.called, response.headers_mut());
         match code(response.headers()) {
@@ -143,7 +143,7 @@ impl Drop for CallRecord {
     }
 }
 
-/// Names a call in the log. A single read has no span: nothing is logged in its task, since its statement is shared.
+/// Names a call in the log. A single read has no span, because its statement runs in a shared task.
 pub(super) fn log_span(arrival: &Arrival<'_>) -> tracing::Span {
     match arrival.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()) {
         Some(id) if id.len() <= MAX_REQUEST_ID && !arrival.called.is_single_read() => {
@@ -153,7 +153,7 @@ pub(super) fn log_span(arrival: &Arrival<'_>) -> tracing::Span {
     }
 }
 
-/// Whether a code says that the service, rather than its caller, is the reason.
+/// Whether the service, and not its caller, is the reason for a code.
 fn is_failure(code: Code) -> bool {
     matches!(
         code,

@@ -1,4 +1,4 @@
-//! Calls from the network, which are checked before their message is read.
+//! Calls from the network. They are checked before their message is read.
 
 use std::{
     convert::Infallible,
@@ -20,12 +20,12 @@ use super::{
     protocol,
     receive::receive,
 };
-use crate::shares::QueueClass;
+use crate::quotas::QueueClass;
 
-/// A request of one item that takes more bytes than this, encoded and decoded, weighs as a long batch.
+/// A request with one item is a long batch if it takes more bytes than this, encoded and decoded.
 const HEAVY_BYTES: usize = 1 << 20;
 
-/// Services on a network, behind the pipeline.
+/// The services for the network, behind the pipeline.
 #[derive(Clone)]
 pub struct NetworkService<S> {
     pipeline: Pipeline,
@@ -94,13 +94,13 @@ where
     };
     let response = pipeline.serve(call, message, service).await;
     if is_repeatable(called, company_id, response.headers()) {
-        // It is no longer in flight.
+        // The call is no longer in flight during the delay.
         pipeline.delay(company_id).await;
     }
     response
 }
 
-/// Whether a client can repeat a call as often as it likes: it costs the client nothing, and nothing limits it.
+/// Whether a client can repeat a call without a cost and without a limit.
 fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) -> bool {
     if matches!(called, Called::Standard(_)) {
         return called.is_open_to_all();
@@ -111,10 +111,10 @@ fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) 
     }
 }
 
-/// What a request holds until its response was sent.
+/// The resources of a request, which it holds until its response was sent.
 struct Held {
     memory: Reservation,
-    /// It is one of the streams that need no token.
+    /// Counts a stream that needs no token.
     stream: Option<Count>,
 }
 
@@ -129,18 +129,18 @@ where
 {
     let operation = match called {
         Called::Operation(operation) => operation,
-        // Health and reflection, which nobody needs a token for.
+        // Health and reflection need no token.
         Called::Standard(_) => {
-            let shares = pipeline.shares();
-            let stream = called.is_open_to_all().then(|| shares.open_to_all(http_server::peer())).transpose()?;
-            let content = (Body::new(body), Held { memory: shares.memory.reservation(None), stream }, false);
+            let quotas = pipeline.quotas();
+            let stream = called.is_open_to_all().then(|| quotas.open_to_all(http_server::peer())).transpose()?;
+            let content = (Body::new(body), Held { memory: quotas.memory.reservation(None), stream }, false);
             return Ok(MeasuredMessage { content, written: 0, work: QueueClass::Coalesced, is_long: false });
         }
         Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
     };
     let (body, measure, memory) = receive(pipeline, operation, body, company_id).await?;
     let work = match called.work(measure.items) {
-        // One item can be long, too. A batch of reads has no company, and its own limits.
+        // One item can also be large. A batch of reads has no company and has its own limits.
         QueueClass::Coalesced if memory.bytes() > HEAVY_BYTES => QueueClass::Heavy,
         work => work,
     };
@@ -149,7 +149,7 @@ where
     Ok(MeasuredMessage { content: (body, held, is_long), written: called.written(measure.items), work, is_long })
 }
 
-/// A response that holds what its request does, and its own memory, until it was sent. Large messages are encoded off-thread.
+/// A response that holds its request's resources and its own memory until it was sent. Large messages are encoded off-thread.
 fn holding(mut response: Response<Body>, held: Held, is_long_request: bool) -> Response<Body> {
     let own = response.extensions_mut().remove::<ResponseMemory>();
     let is_long = is_long_request || own.as_ref().is_some_and(|own| is_long(own.bytes()));

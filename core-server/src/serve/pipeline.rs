@@ -41,7 +41,7 @@ use super::{
 use crate::{
     CoreSettings,
     access::{AccessPolicy, Identity, Verify as _},
-    shares::{QueueClass, Shares},
+    quotas::{QueueClass, Quotas},
 };
 use storage::{deadline, statement::milliseconds};
 
@@ -59,7 +59,7 @@ pub(super) struct MessageLimits {
 struct SharedPipeline {
     access: Arc<AccessPolicy>,
     in_flight: Arc<Semaphore>,
-    shares: Shares,
+    quotas: Quotas,
     message: MessageLimits,
     call_timeout: Duration,
 }
@@ -129,27 +129,27 @@ fn access(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -
 
 fn quota(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
     call.count = match call.company_id {
-        Some(company_id) if arrival.called.is_watch() => Some(shared.shares.open_watch(company_id)?),
-        Some(company_id) => Some(shared.shares.call(company_id)?),
+        Some(company_id) if arrival.called.is_watch() => Some(shared.quotas.open_watch(company_id)?),
+        Some(company_id) => Some(shared.quotas.call(company_id)?),
         None => None,
     };
     Ok(())
 }
 
 impl Pipeline {
-    pub(crate) fn new(access: AccessPolicy, shares: Shares, settings: &CoreSettings) -> Self {
+    pub(crate) fn new(access: AccessPolicy, quotas: Quotas, settings: &CoreSettings) -> Self {
         let in_flight = Arc::new(Semaphore::new(settings.max_in_flight.min(Semaphore::MAX_PERMITS)));
         let message = MessageLimits { encoded: settings.message_limit, decoded: settings.message_memory };
         let access = Arc::new(access);
-        Self(Arc::new(SharedPipeline { access, in_flight, shares, message, call_timeout: settings.call_timeout }))
+        Self(Arc::new(SharedPipeline { access, in_flight, quotas, message, call_timeout: settings.call_timeout }))
     }
 
     pub(super) fn access(&self) -> &Arc<AccessPolicy> {
         &self.0.access
     }
 
-    pub(super) fn shares(&self) -> &Shares {
-        &self.0.shares
+    pub(super) fn quotas(&self) -> &Quotas {
+        &self.0.quotas
     }
 
     pub(super) fn message_limits(&self) -> MessageLimits {
@@ -158,7 +158,7 @@ impl Pipeline {
 
     /// Delays the response to a refused call if its company had many recently.
     pub(super) async fn delay(&self, company_id: Option<i64>) {
-        self.0.shares.refusals.delay(company_id).await;
+        self.0.quotas.refusals.delay(company_id).await;
     }
 
     /// Waits for the key of a call's token, if the key is unknown. The wait is long and has its own bound, so it comes before the call is
@@ -204,7 +204,7 @@ impl Pipeline {
         service: impl FnOnce(M) -> F,
     ) -> R {
         let Call { mut record, rate_limit, company_id, timeout, log_span, permit, count, .. } = call;
-        let shares = &self.0.shares;
+        let quotas = &self.0.quotas;
         let mut items = 0;
         let serving = async {
             let MeasuredMessage { content, written, work, is_long } = message.await?;
@@ -212,7 +212,7 @@ impl Pipeline {
             let permit = match company_id {
                 Some(company_id) => {
                     let start = Instant::now();
-                    let permit = shares.enter(company_id, work).await?;
+                    let permit = quotas.enter(company_id, work).await?;
                     record.span.set("compliance.queue_wait_ms", milliseconds(start.elapsed()));
                     permit
                 }
@@ -221,11 +221,11 @@ impl Pipeline {
             };
             let mut response = run_off_thread(service(content), is_long).await;
             if let Some(permit) = permit {
-                response.keep(permit, shares);
+                response.keep(permit, quotas);
             }
             Ok::<_, Status>(response)
         };
-        let serving = record.purpose().run(record.span.run(serving));
+        let serving = record.statement_context().run(record.span.run(serving));
         let serving = deadline::until(Instant::now() + timeout, serving);
         let serving = AssertUnwindSafe(serving).catch_unwind().instrument(log_span.clone());
         let response = match serving.await {
@@ -293,7 +293,7 @@ pub(super) trait CallResponse: Sized {
     fn record(self, record: CallRecord) -> Self;
 
     /// Releases the permit of the work, once the service has done it.
-    fn keep(&mut self, permit: WorkPermit, _: &Shares) {
+    fn keep(&mut self, permit: WorkPermit, _: &Quotas) {
         drop(permit);
     }
 
@@ -325,10 +325,10 @@ impl<R> CallResponse for Result<Response<R>, Status> {
 
     /// While several companies call, the permit lasts until the gateway has written a large response. A stream needs no such permit: each
     /// of its pages waits for one, and for the reader.
-    fn keep(&mut self, permit: WorkPermit, shares: &Shares) {
+    fn keep(&mut self, permit: WorkPermit, quotas: &Quotas) {
         let Ok(extensions) = self.as_mut().map(Response::extensions_mut) else { return };
         let is_stream = extensions.get::<FinishBy>().is_some();
-        if extensions.get::<ResponseMemory>().is_some() && !is_stream && shares.are_several_calling() {
+        if extensions.get::<ResponseMemory>().is_some() && !is_stream && quotas.are_several_calling() {
             extensions.insert(Arc::new(permit));
         }
     }

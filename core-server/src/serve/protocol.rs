@@ -1,4 +1,4 @@
-//! What gRPC requires of the head of a call, and errors that the library makes, in the terms of the contract.
+//! The rules of gRPC for the head of a call, and errors of the gRPC library in the form of the contract.
 
 use compliance_api::{
     client::grpc_timeout,
@@ -17,10 +17,10 @@ const ENCODING: &str = "grpc-encoding";
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 const TIMEOUT: &str = "grpc-timeout";
 
-/// The encoding of messages that are not compressed.
+/// The encoding of uncompressed messages.
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// Refuses what is no call of gRPC that the service understands: the same for every path, since it comes before the token.
+/// Refuses a head that is not a supported gRPC call. The response is the same for every path, because this step comes before the token.
 pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
     if method != Method::POST {
         let message = "An operation is called with the HTTP method POST.";
@@ -41,13 +41,13 @@ pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Err
     Ok(())
 }
 
-/// Whether a `content-type` is that of a call with encoded messages.
+/// Whether a `content-type` is one of protobuf messages.
 fn is_grpc(content_type: &[u8]) -> bool {
     let media_type = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     [&b"application/grpc"[..], b"application/grpc+proto"].iter().any(|known| media_type.eq_ignore_ascii_case(known))
 }
 
-/// Adds to the refusal of a head what HTTP and gRPC require: a client that does not speak gRPC reads the HTTP status.
+/// Adds the HTTP status and headers to the refusal of a head, for clients that do not use gRPC.
 pub(super) fn complete_refusal(reason: Reason, response: &mut Response<Body>) {
     match reason {
         Reason::MethodNotAllowed => {
@@ -63,8 +63,8 @@ pub(super) fn complete_refusal(reason: Reason, response: &mut Response<Body>) {
     *response.status_mut() = compliance_api::error::meaning(reason).http;
 }
 
-/// Gives an error that the library made the details and the message of ours. `headers` are the head of a response, or its
-/// trailers; those of a success and those of our own errors stay as they are.
+/// Replaces an error of the gRPC library by one of the contract. `headers` are the head or the trailers of a response. Successes and errors
+/// of the service are not changed.
 pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     let Some(code) = code(headers) else { return };
     if matches!(code, Code::Ok | Code::Cancelled) || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
@@ -75,12 +75,12 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
         Code::OutOfRange | Code::ResourceExhausted if is_standard => {
             Error::new(Reason::BodyTooLarge, "The request's message is too large.")
         }
-        // The pipeline has measured the request, so it is the response.
+        // The pipeline has measured the request, so the response is too large.
         Code::OutOfRange | Code::ResourceExhausted => Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE),
         Code::NotFound if is_standard => {
             Error::new(Reason::ReferenceNotFound, "What the request names does not exist.")
         }
-        // Health and reflection are decoded by the library, and fail for no other reason.
+        // The library decodes health and reflection, which have no other reason to fail.
         Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
         _ => {
             let error = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());
@@ -101,11 +101,11 @@ pub(super) fn code(headers: &HeaderMap) -> Option<Code> {
     headers.get(Status::GRPC_STATUS).map(|status| Code::from_bytes(status.as_bytes()))
 }
 
-/// The message of a response that is larger than a message may be.
+/// The message for a response that is too large.
 pub(super) const RESPONSE_TOO_LARGE: &str = "The response's message is too large. Please request less.";
 const MALFORMED: &str = "The body must be a valid message of the operation.";
 
-/// The body of a request is not what it must be.
+/// The error for a malformed body.
 pub(super) fn malformed(message: &str) -> Error {
     Error::invalid(Violations::one("body", message))
 }

@@ -1,4 +1,4 @@
-//! Requests from the network, measured before they are decoded.
+//! Receives requests from the network. Messages are measured before they are decoded.
 
 use admission::{MEMORY_WAIT, Reservation, SMALL};
 use bytes::{Bytes, BytesMut};
@@ -19,13 +19,14 @@ use super::{
 };
 use crate::access::Verify as _;
 
-/// What the message of a batch of reads may take, in bytes.
+/// Maximum sizes of a batch of reads.
 const BATCH_READ: MessageLimits = MessageLimits { encoded: 4 << 20, decoded: 8 << 20 };
 
-/// Flag and length of a message.
+/// Size of a message's flag and length, in bytes.
 const HEADER: usize = 5;
-/// Receives a request of an operation: its body, its measure, and what it takes in memory until its response was sent. One
-/// message is read whole. The messages of a stream are measured one by one as the service reads them.
+/// Receives a request of an operation: its body, its measure, and its memory until the response was sent.
+///
+/// A single message is read whole. The messages of a stream are measured one by one as the service reads them.
 pub(super) async fn receive<B>(
     pipeline: &Pipeline,
     operation: &'static Operation,
@@ -37,17 +38,17 @@ where
 {
     let is_batch_read = operation.path == Operation::BATCH_READ.path;
     let limits = if is_batch_read { BATCH_READ } else { pipeline.message_limits() };
-    let memory = pipeline.shares().memory.reservation(company);
+    let memory = pipeline.quotas().memory.reservation(company);
     let (pipeline, buffer) = (pipeline.clone(), BytesMut::new());
     let mut messages = Messages { pipeline, operation, body, buffer, limits, memory };
     if operation.streams {
         let memory = messages.memory.empty();
         let messages = stream::try_unfold(messages, move |mut messages| async move {
-            // The service reads the next one when it has saved the last one.
+            // The service reads the next message after it has saved the last one.
             messages.memory = messages.memory.empty();
             let next = messages.next().await?;
             if let (Some((_, measure)), Some(company)) = (&next, company) {
-                messages.pipeline.shares().usage.wrote(company, measure.items);
+                messages.pipeline.quotas().usage.wrote(company, measure.items);
             }
             Ok::<_, Status>(next.map(|(message, _)| (Frame::data(message), messages)))
         });
@@ -71,7 +72,7 @@ struct Messages<B> {
 }
 
 impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> Messages<B> {
-    /// The next message, with its header.
+    /// Returns the next message, with its header.
     async fn next(&mut self) -> Result<Option<(Bytes, Measure)>, Status> {
         loop {
             if let Some(length) = self.length()?
@@ -100,7 +101,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         if self.buffer.is_empty() { Ok(None) } else { Err(malformed("The request's message is incomplete.").into()) }
     }
 
-    /// Refuses whatever follows the one message of a request. Most requests end with it, so that nothing is waited for.
+    /// Refuses data after the message. Most requests end with their message, and do not wait here.
     async fn end(&mut self) -> Result<(), Status> {
         loop {
             if !self.buffer.is_empty() {
@@ -116,7 +117,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         }
     }
 
-    /// The length of the next message with its header, once that has arrived.
+    /// The length of the next message with its header, once the header has arrived.
     fn length(&mut self) -> Result<Option<usize>, Error> {
         let Some(&[flag, a, b, c, d]) = self.buffer.first_chunk::<HEADER>() else { return Ok(None) };
         if flag > 0 {
@@ -133,7 +134,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     async fn measure(&mut self, message: &Bytes) -> Result<Measure, Error> {
         let scan = || measure(self.operation.request, &message[HEADER..], self.limits.decoded);
         let measure = admission::compute(message.len(), scan)?;
-        // The transport has a copy of the message while it decodes it, and a list that grows is moved.
+        // The transport has a copy of the message while it decodes it, and a growing list is copied.
         let bytes = message.len() * 2 + measure.bytes + measure.bytes / 2;
         if bytes > SMALL && self.grow_to(bytes, message).is_err() {
             self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
@@ -141,8 +142,10 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         Ok(measure)
     }
 
-    /// Holds `bytes` in all for a message, of which this has arrived. Anybody can use up what there is without a company.
-    /// Then a batch of reads is counted to a company that it has a valid token of.
+    /// Reserves `bytes` in total for a message that has partly arrived.
+    ///
+    /// Anybody can use up the memory of requests without a company. Then a batch of reads uses the memory of a company for which it has a
+    /// valid token.
     fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
         let Err(full) = self.memory.grow_to(bytes) else { return Ok(()) };
         if self.operation.path == Operation::BATCH_READ.path {
@@ -154,11 +157,11 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     }
 
     fn held_by(&self, company: i64, bytes: usize) -> Option<Reservation> {
-        let mut memory = self.pipeline.shares().memory.reservation(Some(company));
+        let mut memory = self.pipeline.quotas().memory.reservation(Some(company));
         memory.grow(bytes).is_ok().then_some(memory)
     }
 
-    /// The companies of a batch's valid tokens. One signature is verified for it at most, as for any other call.
+    /// The companies of a batch's valid tokens. At most one signature is verified, as for any other call.
     fn companies(&self, arrived: &[u8]) -> impl Iterator<Item = i64> {
         let access = self.pipeline.access();
         let tokens = authorizations(arrived.get(HEADER..).unwrap_or_default()).take(MAX_READS).enumerate();
@@ -170,7 +173,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     }
 }
 
-/// The values of `authorization` headers at the beginning of an encoded batch of reads, as far as they have arrived.
+/// The `authorization` values at the beginning of an encoded batch of reads, as far as they have arrived.
 fn authorizations(mut message: &[u8]) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let (1, WireType::LengthDelimited) = decode_key(&mut message).ok()? else { return None };
@@ -181,7 +184,7 @@ fn authorizations(mut message: &[u8]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The status of a request whose body has not arrived. A client that has cancelled its call reads none.
+/// The status of a request whose body has not arrived. A client that has cancelled its call does not read it.
 fn broken(error: impl Into<tonic::codegen::StdError>) -> Status {
     let status = Status::from_error(error.into());
     if status.code() == Code::Cancelled { status } else { malformed("The request's message is incomplete.").into() }

@@ -1,4 +1,4 @@
-//! Reads: one URL by ID (coalesced), many by ID, and pages of the list.
+//! Reads: one URL by ID (coalesced), many by ID, pages of the list, and a search.
 
 use std::sync::LazyLock;
 
@@ -6,20 +6,26 @@ use admission::Memory;
 use compliance_api::{
     error::Error,
     v1::{
-        ComplianceUrl, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse, ListComplianceUrlsRequest, UrlSort,
+        ComplianceUrl, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse, ListComplianceUrlsRequest,
+        SearchComplianceUrlsRequest, UrlSort,
     },
 };
 use sqlx::postgres::PgRow;
-
-use super::record;
-use crate::{
-    lists::{Asked, Comparison, Filter, List, PageQuery, Part, Sort, Statements, Value, Whole, day, days},
-    record_pages::{PageOfRecords, RecordPage},
-};
 use storage::{
     database::Connections,
     reads::{ReadByKey, Reads},
     table::read_all,
+    template::fill,
+};
+
+use super::record;
+use crate::{
+    lists::{
+        Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source, Statements,
+        Value, Whole, day, days, read_records,
+    },
+    record_query::Place,
+    search,
 };
 
 pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
@@ -89,6 +95,7 @@ pub(super) fn filters(request: ListAllComplianceUrlsRequest) -> ListComplianceUr
 
 impl RecordPage for ListAllComplianceUrlsResponse {
     const MAY_BE_SHORT: bool = true;
+    const RESOURCE: i16 = 2;
 
     type Filters = ListComplianceUrlsRequest;
 
@@ -126,4 +133,24 @@ pub(super) fn asked(request: &ListComplianceUrlsRequest) -> Asked {
         days: days(request.discovery_after.as_deref(), request.discovery_before.as_deref()),
         affiliate: request.distributor_id,
     }
+}
+
+static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
+    let record = record::query::<ComplianceUrl>(&Place::now("$1", "p.id"));
+    fill(include_str!("search.sql"), &[("record", &record)]).leak()
+});
+
+/// The statement, with the types of its parameters.
+pub(crate) fn search_statement() -> (&'static str, &'static str) {
+    (*SEARCH, search::TYPES)
+}
+
+/// The last URLs that contain a text, newest first.
+pub(super) async fn search(
+    source: Source,
+    request: &SearchComplianceUrlsRequest,
+) -> Result<Records<ComplianceUrl>, Error> {
+    let SearchComplianceUrlsRequest { q, limit } = request;
+    let company_id = source.company_id;
+    read_records(source, || search::query(*SEARCH, company_id, q, *limit), record::read).await
 }

@@ -9,23 +9,22 @@ use compliance_api::v1::{
     StreamComplianceUrlsRequest, StreamComplianceUrlsResponse, compliance_url_service_server::ComplianceUrlService,
 };
 use futures::stream;
+use storage::writes::Writes;
 use tokio::time::Instant;
 use tonic::{Request, Response, codegen::BoxStream};
 
 use super::{
     add::{AddFew, add, validate},
-    list::{STATEMENTS, asked, filters},
-    record, search,
+    list::{STATEMENTS, asked, filters, search},
+    record,
 };
-use crate::lists::PART;
 use crate::{
     backend::Backend,
-    changes::{Changed, get_as_of},
-    lists::{LargePage, PagePart, Source, read_by_ids, too_large},
+    changes::get_as_of,
+    lists::{LargePage, PART, PagePart, Source, read_by_ids, too_large},
     record_pages,
     requests::{Served, accept, holding, timeout_of},
 };
-use storage::writes::Writes;
 
 pub(crate) struct ComplianceUrls {
     backend: Arc<Backend>,
@@ -87,8 +86,8 @@ impl ComplianceUrlService for ComplianceUrls {
         let limit = timeout_of(&request, self.backend.settings.list_timeout);
         let (company_id, request) = accept(request)?;
         let after = request.after_id.unwrap_or_default();
-        let changed = Changed::after(&self.backend, company_id, 2, request.changed_after).await?;
-        Ok(record_pages::all(&self.backend, company_id, after, filters(request), changed, limit)?)
+        let changed_after = request.changed_after;
+        Ok(record_pages::all(&self.backend, company_id, after, filters(request), changed_after, limit).await?)
     }
 
     async fn get_compliance_url(&self, request: Request<GetComplianceUrlRequest>) -> Served<ComplianceUrl> {
@@ -111,7 +110,7 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<SearchComplianceUrlsRequest>,
     ) -> Served<SearchComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
-        let found = search::search(self.backend.source(company_id), &request).await?;
+        let found = search(self.backend.source(company_id), &request).await?;
         Ok(holding(SearchComplianceUrlsResponse { urls: found.records }, found.memory))
     }
 

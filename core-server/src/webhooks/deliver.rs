@@ -1,6 +1,6 @@
-//! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves it there once the
-//! endpoint has accepted them. A message that fails is sent again with the same content: the row has where it ends. Only a message that
-//! is too large for the endpoint is replaced by a smaller one.
+//! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves the position once the
+//! endpoint has accepted the message. A failed message is sent again with the same content, because the row stores its end. Only a message
+//! that is too large for the endpoint is replaced by a smaller one.
 
 use std::{
     sync::Arc,
@@ -12,6 +12,7 @@ use compliance_api::{
     v1::{Change, ListChangesRequest},
 };
 use sqlx::{Postgres, postgres::PgArguments, query::Query, query_as};
+use storage::error::from_database;
 use telemetry::metrics::count;
 use time::OffsetDateTime;
 
@@ -22,31 +23,32 @@ use super::{
     send::{Attempt, Sender},
     statements::{CLAIM, FINISH, FIX, PASS, RESTORED},
 };
-use crate::webhooks::permits::WEBHOOK_SLOW;
-use crate::webhooks::send::WEBHOOK_TIMEOUT;
-use crate::{backend::Backend, changes, lists::Source};
-use storage::error::from_database;
+use crate::{
+    backend::Backend,
+    changes,
+    lists::Source,
+    webhooks::{permits::WEBHOOK_SLOW, send::WEBHOOK_TIMEOUT},
+};
 
-/// Messages that are sent to one webhook before others have the slot.
+/// Messages to one webhook before another webhook gets the permit.
 const WEBHOOK_MESSAGES: usize = 16;
-/// Changes of a message, at most, and what their rows take, in bytes; the first one in any case.
+/// Maximum number of changes in a message.
 const WEBHOOK_CHANGES: i64 = 100;
-/// See [`WEBHOOK_CHANGES`].
+/// Maximum size of their rows, in bytes. The first change is sent in any case.
 const WEBHOOK_BYTES: usize = 1 << 20;
-/// How long a core has a webhook to itself: longer than an attempt takes with its statements. If a core dies, the next attempt waits
-/// as long.
+/// How long a core leases a webhook: longer than an attempt and its statements take. If a core dies, the next attempt waits this long.
 const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
-/// The longest wait after the first failure, which doubles with each other one, and at most.
+/// The longest wait after the first failure. It doubles with each further failure.
 const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
-/// See [`WEBHOOK_BACKOFF`].
+/// The longest wait after any failure.
 const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
-/// A webhook is not waited for longer: the clock was ahead when the time of its next attempt was stored.
+/// A next attempt that is further away was stored when the clock was ahead, and is due.
 pub(super) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
-/// See [`WEBHOOK_LONGEST_WAIT`], of the end of its lease.
+/// A lease that ends later was stored when the clock was ahead, and has ended.
 pub(super) const WEBHOOK_LONGEST_LEASE: Duration = Duration::from_mins(2);
-/// How long a webhook fails before it is disabled.
+/// How long a webhook may fail before it is disabled.
 const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
-/// Entries of a webhook's log.
+/// Maximum number of entries of a webhook's log.
 const WEBHOOK_LOG: i64 = 1000;
 
 pub(super) const DELIVERIES: &str = "compliance_webhook_deliveries_total";
@@ -62,7 +64,7 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// Delivers some messages. After an error of the database, the lease ends by its time.
+    /// Delivers some messages. After a database error, the lease expires.
     pub(super) async fn run(self, mut permit: Permit) {
         let start = Instant::now();
         for _ in 0..WEBHOOK_MESSAGES {
@@ -73,7 +75,7 @@ impl Delivery {
         }
     }
 
-    /// Whether the webhook's position has moved.
+    /// Delivers one message. Returns whether the position has moved.
     async fn deliver_one(&self, permit: &mut Permit) -> Result<bool, Error> {
         let start = Instant::now();
         let Some(endpoint) = self.claim().await? else { return Ok(false) };
@@ -83,20 +85,20 @@ impl Delivery {
             types: endpoint.types.clone(),
             limit: Some(WEBHOOK_CHANGES),
         };
-        // What was sent is not cut again.
+        // A message that was sent is not shortened.
         let most = if endpoint.message_to.is_some() { WEBHOOK_BYTES * 2 } else { WEBHOOK_BYTES };
         let source = Source { most, ..self.backend.source(self.company_id) };
-        let (mut page, _memory) = changes::read(source, &request).await?;
-        // Endpoints belong to nobody who may audit, whatever scopes their creator had.
+        let ((mut page, _), _memory) = changes::read(source, &request).await?;
+        // Writers are for audits only, whatever scopes the creator of the endpoint had.
         page.changes.iter_mut().for_each(changes::hide_writer);
         let pass = |position, is_dropped: bool| self.store(self.leased(PASS, endpoint, position).bind(is_dropped));
         if page.dropped_position > endpoint.position {
-            // The next message begins there, which its `after` says.
+            // The next message begins there, and its `after` says so.
             return pass(page.dropped_position, true).await;
         }
         if let Some(end) = endpoint.message_to {
             if page.position < end {
-                // There is no memory for all of it now.
+                // There is not enough memory for the message now.
                 return Ok(false);
             }
             page.changes.retain(|change| change.position <= end);
@@ -112,7 +114,7 @@ impl Delivery {
             return Ok(false);
         }
         if start.elapsed() + WEBHOOK_TIMEOUT > WEBHOOK_LEASE {
-            // Another core may have it before the attempt ends.
+            // Another core may lease the webhook before the attempt ends.
             return Ok(false);
         }
         self.send(permit, endpoint, position, &page.changes).await
@@ -126,18 +128,18 @@ impl Delivery {
         claim.fetch_optional(&self.backend.pool).await.map_err(from_database)
     }
 
-    /// A statement about the message up to a position of a webhook that this core has leased.
+    /// A statement about a message of a webhook that this core has leased. `position` is the end of the message.
     fn leased(&self, statement: &'static str, endpoint: &Endpoint, position: i64) -> Statement {
         let query = sqlx::query(statement).bind(self.company_id).bind(self.id).bind(endpoint.leased_until());
         query.bind(endpoint.message_id.clone()).bind(position)
     }
 
-    /// Runs such a statement. False if the webhook was changed meanwhile.
+    /// Runs such a statement. Returns false if the webhook was changed since.
     async fn store(&self, statement: Statement) -> Result<bool, Error> {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }
 
-    /// The first position that is lost between two, if there is one.
+    /// The first position between two that a restore has skipped.
     async fn restored(&self, after: i64, position: i64) -> Result<Option<i64>, Error> {
         let find = sqlx::query_scalar(RESTORED).bind(self.company_id).bind(after).bind(position);
         find.fetch_one(&self.backend.pool).await.map_err(from_database)
@@ -157,7 +159,7 @@ impl Delivery {
         let bytes = message.body.len();
         let mut attempt = permit.wait_for(self.sender.send(&endpoint.url, message, endpoint.secrets())).await;
         let is_delivered = attempt.error.is_none();
-        // Then another message follows, with fewer changes.
+        // A message with fewer changes follows.
         let is_cut = attempt.is_too_large() && changes.len() > 1;
         if attempt.is_too_large() {
             attempt.error = Some(too_large(changes, bytes));
@@ -194,7 +196,7 @@ impl Delivery {
     }
 }
 
-/// What a body was that was too large for its endpoint.
+/// The reason in the log for a body that is too large for its endpoint.
 fn too_large(changes: &[Change], bytes: usize) -> String {
     match changes {
         [Change { position, resource, id, .. }] => {
@@ -206,7 +208,7 @@ fn too_large(changes: &[Change], bytes: usize) -> String {
     }
 }
 
-/// Why a webhook is disabled after an attempt, if it is.
+/// Why a webhook is disabled after an attempt, if it is disabled.
 fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now: OffsetDateTime) -> Option<String> {
     let error = attempt.error.as_ref()?;
     if attempt.status == Some(reqwest::StatusCode::GONE) {
@@ -216,8 +218,10 @@ fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now
     is_given_up.then(|| format!("No attempt succeeded for three days. The last one: {error}."))
 }
 
-/// How long to wait after so many failed attempts and this one: at random up to a limit that doubles each time, so that endpoints that
-/// were down together are not all tried at once, and no shorter than the endpoint says.
+/// The wait after a failed attempt, and `attempts` before it.
+///
+/// It is random up to a limit that doubles each time, so that endpoints that were down together are tried at different times. It is at
+/// least what the endpoint requests.
 fn wait(attempts: i64, retry_after: Option<Duration>) -> Result<Duration, Error> {
     let mut bytes = [0; 4];
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| Error::internal())?;

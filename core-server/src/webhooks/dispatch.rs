@@ -1,10 +1,11 @@
-//! Which webhooks are delivered to, and when.
+//! Finds due webhooks, and starts their deliveries.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use admission::Full;
 use metrics::{describe_gauge, gauge};
 use sqlx::query_as;
+use storage::statement::StatementContext;
 use telemetry::{
     background::{Task, supervise},
     metrics::describe,
@@ -17,23 +18,21 @@ use super::{
     send::Sender,
     statements::{COMPANIES, DUE},
 };
-use crate::backend::Backend;
-use crate::webhooks::deliver::WEBHOOK_LONGEST_LEASE;
-use crate::webhooks::deliver::WEBHOOK_LONGEST_WAIT;
-use storage::statement::StatementContext;
+use crate::{
+    backend::Backend,
+    webhooks::deliver::{WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT},
+};
 
-use std::time::Duration;
-
-/// How often webhooks with changes to deliver are looked for: the statement reads all webhooks.
+/// How often due webhooks are looked for. The statement reads all webhooks.
 const WEBHOOK_INTERVAL: Duration = Duration::from_millis(500);
-/// How long the search for them may take.
+/// How long this may take.
 const WEBHOOK_DUE: Duration = Duration::from_secs(2);
-/// Webhooks that are found at once, of which some may have no slot.
+/// Maximum number of due webhooks that are found. Some may get no permit.
 const WEBHOOK_CANDIDATES: i64 = 1000;
 
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 
-/// Starts to deliver.
+/// Starts the deliveries.
 pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
     describe(DELIVERIES, "Attempts to deliver changes to webhooks.", "outcome", &["delivered", "failed", "disabled"]);
     describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last attempt failed.");
@@ -45,14 +44,14 @@ pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Se
     }
 }
 
-/// Delivers to webhooks whose last attempt failed or took long, or to the others.
+/// Delivers to webhooks whose last attempt was slow or failed, or to the others.
 async fn deliver(backend: Arc<Backend>, sender: Sender, permits: Arc<Permits>, are_slow: bool, task: Arc<Task>) {
     let (mut running, mut companies) = (JoinSet::new(), Vec::new());
     loop {
         tokio::time::sleep(WEBHOOK_INTERVAL).await;
         while running.try_join_next().is_some() {}
         let due = StatementContext::of("due webhooks").run(due(&backend, &mut companies, are_slow, &task)).await;
-        for (company_id, id) in in_rounds(due) {
+        for (company_id, id) in round_robin(due) {
             let permit = if are_slow { permits.slow(company_id) } else { permits.fast(company_id).await };
             match permit {
                 Ok(permit) => {
@@ -67,8 +66,8 @@ async fn deliver(backend: Arc<Backend>, sender: Sender, permits: Arc<Permits>, a
     }
 }
 
-/// Webhooks of companies in turns: the first one of each company, then the second one of each.
-fn in_rounds(due: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+/// Orders webhooks fairly: the first one of each company, then the second one of each.
+fn round_robin(due: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     let mut rounds: HashMap<i64, usize> = HashMap::new();
     let mut due: Vec<_> = due
         .into_iter()
@@ -82,7 +81,7 @@ fn in_rounds(due: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     due.into_iter().map(|(_, webhook)| webhook).collect()
 }
 
-/// Webhooks that are due. A node of Citus that is away holds up its companies only: `companies` has those that were read before.
+/// Returns the due webhooks. A Citus node that is down delays only its companies. `companies` has the companies that were read last.
 async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: &Task) -> Vec<(i64, i64)> {
     let known = query_as::<_, (i64, i64)>(COMPANIES).fetch_all(&backend.pool);
     let known = timeout(WEBHOOK_DUE, known).await;
@@ -110,11 +109,11 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: 
 
 #[cfg(test)]
 mod tests {
-    use super::in_rounds;
+    use super::round_robin;
 
     #[test]
-    fn companies_take_turns() {
+    fn companies_alternate() {
         let due = [(7, 1), (7, 2), (7, 3), (8, 4), (9, 5), (8, 6)];
-        assert_eq!(in_rounds(due.to_vec()), [(7, 1), (8, 4), (9, 5), (7, 2), (8, 6), (7, 3)]);
+        assert_eq!(round_robin(due.to_vec()), [(7, 1), (8, 4), (9, 5), (7, 2), (8, 6), (7, 3)]);
     }
 }

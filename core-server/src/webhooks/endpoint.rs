@@ -1,20 +1,18 @@
-//! A webhook as the database has it.
+//! The row of a webhook.
 
-use std::iter;
+use std::{iter, time::Duration};
 
 use compliance_api::v1::{Webhook, WebhookDelivery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
 use storage::table::{Shown, timestamp};
 use time::OffsetDateTime;
 
-use std::time::Duration;
-
-/// How long a secret is used next to the one that replaced it.
+/// How long a previous secret remains valid.
 pub(super) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
-/// How far the clock may have been ahead when a secret was replaced, so that the one before is still used.
+/// How far the clock may have been ahead when a secret was replaced, so that the previous one remains valid.
 const WEBHOOK_CLOCK_ERROR: Duration = Duration::from_hours(1);
 
-/// The row. It has no `Debug`, since secrets are in it.
+/// The row. It has no `Debug`, because it has secrets.
 #[derive(FromRow)]
 pub(super) struct Endpoint {
     pub(super) id: i64,
@@ -22,7 +20,7 @@ pub(super) struct Endpoint {
     pub(super) types: Vec<String>,
     description: Option<String>,
     secret: String,
-    /// The last one first.
+    /// The most recent first.
     previous_secrets: Vec<String>,
     previous_secret_until: Vec<Option<Shown>>,
     pub(super) position: i64,
@@ -36,46 +34,46 @@ pub(super) struct Endpoint {
     created_at: Shown,
     leased_until: Shown,
     pub(super) deliveries: i64,
-    /// Bytes of a message, since the endpoint has refused a larger one.
+    /// Maximum size of a message, in bytes, after the endpoint has refused a larger one.
     pub(super) body_limit: Option<i64>,
     /// The database's clock.
     pub(super) read_at: OffsetDateTime,
 }
 
-/// A webhook that a request created, or has found.
+/// A webhook that a request has created or found.
 #[derive(FromRow)]
 pub(super) struct Created {
     #[sqlx(flatten)]
     pub(super) endpoint: Endpoint,
-    /// Whether the same request created it: then a repeated one gets the same response.
+    /// Whether the same request created it. Then the repeated request gets the same response.
     pub(super) is_of_request: bool,
 }
 
 impl Endpoint {
-    /// The secrets that messages are signed with now.
+    /// The secrets that sign messages now.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         let previous = self.previous_secrets.iter().zip(&self.previous_secret_until);
         let valid = previous.filter(|(_, until)| self.valid(**until).is_some()).map(|(secret, _)| &**secret);
         iter::once(&*self.secret).chain(valid)
     }
 
-    /// Until when a previous secret is valid, if it is. A later time than a rotation can say now is that of a clock that was ahead.
+    /// The end of a previous secret's validity, if it is valid. A later end than a rotation can set comes from a clock that was ahead.
     fn valid(&self, until: Option<Shown>) -> Option<OffsetDateTime> {
         let last = self.read_at + PREVIOUS_SECRET_TIME + WEBHOOK_CLOCK_ERROR;
         until?.0.filter(|until| self.read_at < *until && *until <= last)
     }
 
-    /// Since when its attempts have failed, if they do.
+    /// The beginning of its failures, if the last attempt failed.
     pub(super) fn failing_since(&self) -> Option<OffsetDateTime> {
         self.failing_since?.0
     }
 
-    /// The end of the lease, by which the core that has it is known.
+    /// The end of the lease, which identifies the core that has it.
     pub(super) fn leased_until(&self) -> Option<OffsetDateTime> {
         self.leased_until.0
     }
 
-    /// The webhook and its secret, for the only response that has it.
+    /// The webhook and its secret, for the one response with the secret.
     pub(super) fn with_secret(self) -> (Webhook, String) {
         let secret = self.secret.clone();
         (self.into(), secret)
@@ -103,7 +101,7 @@ impl From<Endpoint> for Webhook {
     }
 }
 
-/// An entry of the log; `None` for a row without one.
+/// An entry of the log. `None` for a row without one.
 pub(super) fn delivery(row: &PgRow) -> Result<Option<WebhookDelivery>, sqlx::Error> {
     let Some(number) = row.try_get("number")? else { return Ok(None) };
     Ok(Some(WebhookDelivery {

@@ -1,15 +1,15 @@
-//! Messages as [Standard Webhooks](https://www.standardwebhooks.com) says: their bodies, IDs, secrets and signatures.
+//! Messages of [Standard Webhooks](https://www.standardwebhooks.com): bodies, IDs, secrets and signatures.
 
 use aws_lc_rs::{error::Unspecified, hmac, rand};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use compliance_api::v1::Change;
 use serde::Serialize;
 
-/// How secrets begin.
+/// The prefix of secrets.
 const SECRET_PREFIX: &str = "whsec_";
-/// Bytes of a secret.
+/// Size of a secret, in bytes.
 const SECRET: usize = 32;
-/// Bytes of a body besides its changes, at most.
+/// Maximum size of a body without its changes, in bytes.
 const AROUND_CHANGES: usize = 200;
 
 /// A message.
@@ -22,7 +22,7 @@ pub(super) struct Message {
 #[derive(Serialize)]
 struct Body<D> {
     r#type: &'static str,
-    /// When what it says happened, by RFC 3339.
+    /// When the last change happened, by RFC 3339.
     timestamp: String,
     data: D,
 }
@@ -31,14 +31,14 @@ struct Body<D> {
 struct Page<'c> {
     after: i64,
     position: i64,
-    /// The first position that a restore has passed over.
+    /// The first position that a restore has skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     restored: Option<i64>,
     changes: &'c [Change],
 }
 
 impl Message {
-    /// One with the changes between two positions.
+    /// A message with the changes between two positions.
     pub(super) fn of_changes(
         id: String,
         after: i64,
@@ -52,7 +52,7 @@ impl Message {
         Ok(Self { id, body: serde_json::to_string(&body)? })
     }
 
-    /// One that says nothing.
+    /// A test message.
     pub(super) fn of_test(id: String, now: prost_types::Timestamp) -> Result<Self, serde_json::Error> {
         let body = Body { r#type: "test", timestamp: now.to_string(), data: serde_json::Map::new() };
         Ok(Self { id, body: serde_json::to_string(&body)? })
@@ -71,7 +71,7 @@ impl Message {
     }
 }
 
-/// How many of the changes fit into a body of so many bytes: one in any case.
+/// The number of changes that fit into a body of `limit` bytes. At least one.
 pub(super) fn fitting(changes: &[Change], limit: usize) -> usize {
     let mut bytes = AROUND_CHANGES;
     let fits = |change: &&Change| {
@@ -81,7 +81,7 @@ pub(super) fn fitting(changes: &[Change], limit: usize) -> usize {
     changes.iter().take_while(fits).count().max(1)
 }
 
-/// A new ID of a message.
+/// A new message ID.
 pub(super) fn new_id() -> Result<String, Unspecified> {
     let mut bytes = [0; 8];
     rand::fill(&mut bytes)?;

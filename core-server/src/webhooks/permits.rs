@@ -1,7 +1,7 @@
-//! How many deliveries are in flight. Their permits have two classes, so that endpoints that hang delay no others: an attempt that takes
-//! long gives its fast permit back and goes on with a slow one.
+//! Permits for deliveries in flight. There are two classes, so that hanging endpoints delay no others: an attempt that takes long exchanges
+//! its fast permit for a slow one.
 
-use std::{pin::pin, sync::Arc};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use admission::{Count, Counts, Full};
 use tokio::{
@@ -11,43 +11,39 @@ use tokio::{
 
 use super::send::Attempt;
 
-use std::time::Duration;
-
-/// An attempt that takes longer is slow, and gives its slot to others. After this time, a webhook with more messages lets others go first.
+/// An attempt that takes longer is slow, and releases its fast permit. After this time, a webhook with more messages waits for others.
 pub(super) const WEBHOOK_SLOW: Duration = Duration::from_millis(500);
-/// Deliveries of a core whose attempt has just begun. Each has its slot for twice [`WEBHOOK_SLOW`] at most, so webhooks wait for about a
-/// second behind this many that begin to hang.
-const WEBHOOK_SLOTS: usize = 256;
-/// Those of one company: all its webhooks, so that none waits for another one.
-const WEBHOOK_COMPANY_SLOTS: usize = 20;
-/// Deliveries of a core that are slow, or whose webhook was slow or failed last.
-const WEBHOOK_SLOW_SLOTS: usize = 256;
-/// Those of one company.
-const WEBHOOK_COMPANY_SLOW_SLOTS: usize = 8;
+/// Fast permits of a core, for attempts that have just begun. Each lasts twice [`WEBHOOK_SLOW`] at most, so webhooks wait about a second
+/// behind this many endpoints that begin to hang.
+const FAST_PERMITS: usize = 256;
+/// Fast permits of one company: as many as it has webhooks, so that none waits for another.
+const COMPANY_FAST_PERMITS: usize = 20;
+/// Slow permits of a core, for slow attempts, and for webhooks whose last attempt was slow or failed.
+const SLOW_PERMITS: usize = 256;
+/// Slow permits of one company.
+const COMPANY_SLOW_PERMITS: usize = 8;
 
-/// Why an attempt ends that takes long, when no more may.
+/// The error of a slow attempt without a slow permit.
 const NO_SLOW_PERMIT: &str = "no response within 0.5 s, and too many endpoints take longer";
 
-/// The permits for deliveries of this core.
+/// The permits of this core.
 pub(super) struct Permits {
-    /// For attempts that have just begun.
     fast: Counts,
-    /// For attempts that take longer, and for webhooks whose last one did, or failed.
     slow: Counts,
-    /// A fast permit is free again.
+    /// Notified when a fast permit is released.
     freed: Notify,
 }
 
 impl Permits {
     pub(super) fn new() -> Self {
         Self {
-            fast: Counts::new(WEBHOOK_SLOTS, WEBHOOK_COMPANY_SLOTS),
-            slow: Counts::new(WEBHOOK_SLOW_SLOTS, WEBHOOK_COMPANY_SLOW_SLOTS),
+            fast: Counts::new(FAST_PERMITS, COMPANY_FAST_PERMITS),
+            slow: Counts::new(SLOW_PERMITS, COMPANY_SLOW_PERMITS),
             freed: Notify::new(),
         }
     }
 
-    /// A fast permit, when one is free: each is soon.
+    /// Waits for a fast permit. Each is released soon.
     pub(super) async fn fast(self: &Arc<Self>, company_id: i64) -> Result<Permit, Full> {
         let deadline = Instant::now() + WEBHOOK_SLOW * 2;
         loop {
@@ -77,7 +73,7 @@ pub(super) struct Permit {
 }
 
 impl Permit {
-    /// Waits for an attempt. One that takes long goes on in a slow permit, or ends if there is none.
+    /// Runs an attempt. A slow attempt continues with a slow permit, or ends without one.
     pub(super) async fn wait_for(&mut self, attempt: impl Future<Output = Attempt>) -> Attempt {
         let mut attempt = pin!(attempt);
         if self.is_fast {
@@ -115,15 +111,15 @@ mod tests {
         pause();
         let permits = Arc::new(Permits::new());
         let mut hanging = Vec::new();
-        for number in 0..WEBHOOK_SLOTS {
-            let company = (number / WEBHOOK_COMPANY_SLOTS) as i64;
+        for number in 0..FAST_PERMITS {
+            let company = (number / COMPANY_FAST_PERMITS) as i64;
             let mut permit = permits.fast(company).await.unwrap();
             hanging.push(tokio::spawn(async move { permit.wait_for(pending()).await }));
         }
         assert_eq!(permits.fast(100).await.err(), None, "none is free within the time of an attempt");
         // Attempts without a slow permit have ended.
         tokio::time::sleep(WEBHOOK_SLOW).await;
-        assert_eq!((permits.fast.open(), permits.slow.open() % WEBHOOK_COMPANY_SLOW_SLOTS), (0, 0));
+        assert_eq!((permits.fast.open(), permits.slow.open() % COMPANY_SLOW_PERMITS), (0, 0));
         let mut ended = 0;
         for attempt in hanging {
             if let Ok(attempt) = timeout(Duration::from_millis(1), attempt).await {
@@ -131,7 +127,7 @@ mod tests {
                 ended += 1;
             }
         }
-        assert_eq!(ended + permits.slow.open(), WEBHOOK_SLOTS);
+        assert_eq!(ended + permits.slow.open(), FAST_PERMITS);
         assert!(matches!(permits.slow(0), Err(Full::Company)));
     }
 

@@ -1,4 +1,4 @@
-//! Sending messages over HTTPS. Only addresses that [`Networks`] allow are connected to, whatever a name resolves to at that time.
+//! Sends messages over HTTPS. [`Networks`] checks each address when it is connected to, whatever a name resolved to before.
 
 use std::{
     error::Error as _,
@@ -18,19 +18,22 @@ use reqwest::{
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::{lookups::look_up, message::Message, networks::Networks};
+use super::{
+    addresses::{Networks, look_up},
+    message::Message,
+};
 use crate::WebhookSettings;
 
-/// How long an endpoint may take to accept a connection, and as a whole until its response begins.
+/// How long an endpoint may take to accept a connection.
 const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// See [`WEBHOOK_CONNECT_TIMEOUT`].
+/// How long an attempt may take until the response begins.
 pub(super) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a request that names an endpoint waits for its addresses.
+/// How long a request waits for the addresses of its endpoint.
 const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Characters of a reason that the log keeps.
+/// Maximum length of an error in the log, in characters.
 const WEBHOOK_ERROR_CHARS: usize = 200;
 
-/// Why an address is not connected to.
+/// The error for an address that is not allowed.
 const REFUSED: &str = "the host has no public address";
 
 /// Clones share the connections.
@@ -38,22 +41,22 @@ const REFUSED: &str = "the host has no public address";
 pub(crate) struct Sender {
     networks: Networks,
     authorities: Vec<Certificate>,
-    /// Made when it is needed: it reads the certificates of the system.
+    /// Made when it is first used, because it reads the system's certificates.
     client: Arc<OnceLock<Client>>,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 pub(super) struct Attempt {
     pub(super) status: Option<StatusCode>,
     /// Why the message was not delivered.
     pub(super) error: Option<String>,
-    /// When the endpoint wants the next attempt.
+    /// How long the endpoint wants to wait for the next attempt.
     pub(super) retry_after: Option<Duration>,
     pub(super) duration: Duration,
 }
 
 impl Attempt {
-    /// One that did not deliver its message.
+    /// An attempt without a response.
     pub(super) fn failed(error: String, duration: Duration) -> Self {
         Self { status: None, error: Some(error), retry_after: None, duration }
     }
@@ -65,14 +68,14 @@ impl Attempt {
 }
 
 impl WebhookSettings {
-    /// Fails if the file with authorities cannot be used.
+    /// Checks the certificate file.
     pub fn check(&self) -> Result<(), String> {
         Sender::new(self).map(drop)
     }
 }
 
 impl Sender {
-    /// Fails if the file with authorities cannot be read.
+    /// Fails if the certificate file cannot be used.
     pub(crate) fn new(settings: &WebhookSettings) -> Result<Self, String> {
         let authorities = match &settings.ca {
             Some(path) => {
@@ -85,7 +88,7 @@ impl Sender {
         Ok(Self { networks: Networks::new(&settings.networks), authorities, client: Arc::default() })
     }
 
-    /// Why the address cannot be one of a webhook. A name that does not resolve now may do so later.
+    /// Checks the URL of a webhook. A name that does not resolve now may resolve later.
     pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
         let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -101,7 +104,7 @@ impl Sender {
         if is_allowed { Ok(()) } else { Err("must have a host with a public address") }
     }
 
-    /// Whether the address in a URL is allowed. Names are resolved when they are connected to.
+    /// Whether the address in a URL is allowed. Names are checked when they are connected to.
     fn allows_address_of(&self, url: &Url) -> bool {
         match url.host() {
             Some(Host::Ipv4(address)) => self.networks.allow(address.into()),
@@ -128,7 +131,7 @@ impl Sender {
         }
     }
 
-    /// The response, whose body is not read.
+    /// Returns the response. Its body is not read.
     async fn post(&self, url: &str, message: Message, secrets: impl Iterator<Item = &str>) -> Result<Response, String> {
         let url = Url::parse(url).ok().filter(|url| self.allows_address_of(url)).ok_or(REFUSED)?;
         let timestamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -162,17 +165,17 @@ impl Sender {
     }
 }
 
-/// How long a value of `Retry-After` says to wait: seconds, or until a date.
+/// The wait in a `Retry-After` value: a number of seconds, or until a date.
 fn wait_of(value: &str, now: SystemTime) -> Option<Duration> {
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit are a longer wait than any that is kept.
+        // A number that does not fit is longer than any wait.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = httpdate::parse_http_date(value).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// Resolves names to the addresses that are allowed.
+/// Resolves names to allowed addresses.
 struct Resolver {
     networks: Networks,
 }
@@ -192,7 +195,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// Why there was no response, for the owner of the endpoint: the cause at the end of the chain, without the URL.
+/// The reason for a missing response, for the owner of the endpoint: the root cause, without the URL.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return format!("no connection within {} s", WEBHOOK_CONNECT_TIMEOUT.as_secs());

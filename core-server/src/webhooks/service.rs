@@ -1,6 +1,9 @@
-//! `WebhookService`: who asks.
+//! `WebhookService`.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use admission::Counts;
 use aws_lc_rs::digest::SHA256;
@@ -16,6 +19,11 @@ use compliance_api::{
 };
 use prost::Message as _;
 use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryAs, query_as};
+use storage::{
+    database::{self, Connections},
+    error::{from_database, is_contention},
+    statement::writer,
+};
 use tonic::{Request, Response};
 
 use super::{
@@ -24,45 +32,38 @@ use super::{
     send::Sender,
     statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, TEST, UPDATE},
 };
-use crate::changes::DEFAULT_CHANGES;
-use crate::webhooks::endpoint::PREVIOUS_SECRET_TIME;
 use crate::{
     access::Identity,
     backend::Backend,
+    changes::DEFAULT_CHANGES,
     requests::{Served, accept},
-};
-use storage::{
-    database::{self, Connections},
-    error::{from_database, is_contention},
-    statement::writer,
+    webhooks::endpoint::PREVIOUS_SECRET_TIME,
 };
 
-use std::time::Duration;
-
-/// Webhooks of a company. Each is a reader of its changes.
+/// Maximum number of webhooks of a company. Each reads its changes.
 const MAX_WEBHOOKS: i64 = 20;
-/// How long a repeated request to create a webhook gets the response of the first one, with the secret.
+/// How long a repeated request to create a webhook gets the first response, with the secret.
 const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
-/// Lookups of names for requests that name an endpoint.
+/// Maximum number of lookups of names for requests.
 const WEBHOOK_CHECKS: usize = 256;
-/// Those of one company.
+/// The same of one company.
 const WEBHOOK_COMPANY_CHECKS: usize = 4;
-/// Secrets that are kept next to the one that replaced them.
+/// Maximum number of previous secrets.
 const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
-/// Test messages in flight, and those of one company.
+/// Maximum number of test messages in flight.
 const WEBHOOK_TESTS: usize = 32;
-/// See [`WEBHOOK_TESTS`].
+/// The same of one company.
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
-/// Why a webhook is disabled that does not fail.
+/// The reason of a webhook that a request has disabled.
 const DISABLED: &str = "A request disabled it.";
 
 pub(crate) struct Webhooks {
     backend: Arc<Backend>,
     sender: Sender,
-    /// Test messages that are being sent.
+    /// Test messages in flight.
     tests: Counts,
-    /// Lookups of names in requests.
+    /// Lookups in progress for requests.
     lookups: Counts,
 }
 
@@ -76,7 +77,7 @@ impl Webhooks {
         Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
     }
 
-    /// What a request sends, with a URL that can be one, or none. Refuses it with all that is wrong.
+    /// Checks the webhook of a request, with its URL if it has one. Reports all violations.
     async fn checked(
         &self,
         company_id: i64,
@@ -95,7 +96,7 @@ impl Webhooks {
         if violations.is_empty() { Ok(webhook) } else { Err(Error::invalid(violations)) }
     }
 
-    /// The webhooks, or the one with this ID.
+    /// Returns the webhooks, or the one with this ID.
     async fn read(&self, company_id: i64, id: Option<i64>) -> Result<Vec<Endpoint>, Error> {
         let read = async |pool| query_as(*READ).bind(company_id).bind(id).fetch_all(&pool).await;
         database::read(&self.backend.reads, read).await.map_err(from_database)
@@ -112,7 +113,7 @@ impl Webhooks {
     }
 }
 
-/// Names a request to create a webhook. The caller is a part of it, so that nobody else is told the secret.
+/// Identifies a request to create a webhook. It includes the caller, so that nobody else gets the secret.
 fn digest(subject: Option<&str>, webhook: &WebhookInput) -> [u8; 32] {
     let mut webhook = webhook.clone();
     webhook.types.sort();
@@ -131,7 +132,7 @@ impl WebhookService for Webhooks {
         let webhook = self.checked(company_id, &request, request.webhook.as_ref()).await?;
         let digest = digest(subject.as_deref(), &webhook);
         let WebhookInput { url, types, description, status, position } = webhook;
-        // The rules need it.
+        // The rules require it.
         let url = url.unwrap_or_default();
         let secret = new_secret().map_err(|_| Error::internal())?;
         let (url, types, description, secret, status) = (&url, &types, &description, &secret, &status);

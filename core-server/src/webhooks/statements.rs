@@ -1,4 +1,4 @@
-//! The statements.
+//! The statements of webhooks.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ fn with_columns(statement: &str) -> &'static str {
     fill(statement, &[("columns", COLUMNS)]).leak()
 }
 
-/// Those of one company that are no part of a transaction, with the types of their parameters.
+/// The statements about one company outside of transactions, with the types of their parameters.
 pub(crate) fn statements() -> [(&'static str, &'static str); 11] {
     [
         (*READ, "bigint, bigint"),

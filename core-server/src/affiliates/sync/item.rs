@@ -1,19 +1,32 @@
-//! The items of a roster.
+//! The items of a roster, and the comparison with the affiliates that have their identifiers.
+
+use std::sync::LazyLock;
 
 use compliance_api::{
-    record::{FieldSet, Record as _},
+    error::Error,
+    record::{FieldSet, Record as _, RecordField},
     rules::{Violations, check},
     v1::{AffiliateInput, AffiliateSync},
 };
+use storage::{
+    database::{self, Connections},
+    error::from_database,
+    template::fill,
+};
 
-use super::compare::Found;
-use crate::affiliates::{in_order::NAME, input::Input};
+use crate::affiliates::{
+    in_order::NAME,
+    input::{INPUT, Input},
+};
+
+/// Maximum number of affiliates with one identifier that a result names.
+const MAX_CONFLICTS: i64 = 10;
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
 
 /// An item of a roster.
 pub(super) struct Item {
-    /// The fields that the roster has, and no others.
+    /// Has the fields of the roster only.
     pub(super) input: Input,
     pub(super) violations: Violations,
 }
@@ -33,7 +46,7 @@ impl Item {
     }
 }
 
-/// An item that is to be written, and what was found for it.
+/// An item to be written, and what was found for it.
 pub(super) struct RosterUpdate<'i> {
     /// Its index in the batch, and its position in the roster.
     pub(super) index: usize,
@@ -64,4 +77,42 @@ impl RosterUpdate<'_> {
         let update = Input::new(*company_id, self.id().unwrap_or_default(), fields.clone(), self.fields());
         Input { revisions: Some(vec![self.found.revision]), ..update }
     }
+}
+
+pub(in crate::affiliates) static COMPARE: LazyLock<&'static str> = LazyLock::new(|| {
+    let changed = AffiliateInput::FIELDS.iter().map(|field| {
+        let (column, bit) = (field.column.name, field.bit());
+        format!("case when i.mask & {bit} <> 0 and i.{column} is distinct from a.{column} then {bit} else 0 end")
+    });
+    let parts = [
+        ("changed", &*changed.collect::<Vec<_>>().join(" | ")),
+        ("name_bit", &AffiliateInput::field(NAME).map_or(0, RecordField::bit).to_string()),
+        ("most", &MAX_CONFLICTS.to_string()),
+    ];
+    fill(include_str!("compare.sql"), &parts).leak()
+});
+
+/// What was found for an item.
+#[derive(sqlx::FromRow)]
+pub(super) struct Found {
+    /// The affiliates with its identifier.
+    pub(super) ids: Vec<i64>,
+    /// The revision of the affiliate.
+    pub(super) revision: i64,
+    /// A bit for each field that differs; of a new affiliate, for each that it has.
+    pub(super) changed: i64,
+    /// The name of the affiliate, if that differs.
+    pub(super) old_name: Option<String>,
+    /// The affiliate that has the name that this one gets.
+    pub(super) holder: Option<i64>,
+}
+
+/// What was found for each item, in their order.
+pub(super) async fn compare(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<Vec<Found>, Error> {
+    let layouts = pool.layouts();
+    let read = async |pool: Connections| {
+        let query = sqlx::query_as(*COMPARE).bind(company_id).bind(INPUT.batch(&layouts, inputs));
+        query.fetch_all(&pool).await
+    };
+    database::read(pool, read).await.map_err(from_database)
 }

@@ -96,7 +96,7 @@ mod tests {
     use crate::affiliates::{
         in_order::NAME,
         input::Input,
-        sync::{compare::Found, item::RosterUpdate},
+        sync::item::{Found, RosterUpdate},
     };
 
     /// Items of affiliates (0 is a new one), the name that each gets (if any), and who has it (0 is nobody).

@@ -54,7 +54,7 @@ impl Roster {
             after: 0,
             is_absent_checked: false,
             is_one_batch: false,
-            memory: backend.shares.memory.reservation(Some(company_id)),
+            memory: backend.quotas.memory.reservation(Some(company_id)),
         }
     }
 

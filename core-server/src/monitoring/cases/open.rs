@@ -9,8 +9,8 @@ use compliance_api::{
 };
 
 use super::{
-    case_update::{CaseUpdate, INPUT},
     opened_with::OpenedWith,
+    update::{CaseUpdate, INPUT},
 };
 use crate::monitoring::{
     context::{CompanyWriter, write_all},

@@ -27,8 +27,8 @@ use super::{Arrival, Origin, Pipeline};
 use crate::{
     CoreSettings,
     access::{AccessPolicy, Limiters, RateLimit},
+    quotas::{QueueClass, Quotas},
     serve::{arrival::Called, network::NetworkService},
-    shares::{QueueClass, Shares},
 };
 
 /// The steps that refuse calls from the network, in their order, each with its reason.
@@ -69,7 +69,7 @@ impl World {
         let settings = CoreSettings { max_in_flight: 100, rate_limit: RateLimit::Off, ..CoreSettings::default() };
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
         Self {
-            pipeline: Pipeline::new(access, Shares::new(&settings, 20), &settings),
+            pipeline: Pipeline::new(access, Quotas::new(&settings, 20), &settings),
             token: issue(&secret(), &Claims::new(COMPANY, now, 3600)).unwrap(),
             faults: faults.iter().map(|(step, _)| *step).collect(),
         }
@@ -91,18 +91,18 @@ impl World {
 
     /// Makes a call while other calls use up the limits of its steps.
     async fn make<F: Future>(&self, call: F) -> F::Output {
-        let shares = self.pipeline.shares();
+        let quotas = self.pipeline.quotas();
         let in_flight = Arc::clone(&self.pipeline.0.in_flight);
         let _permits = self.fails_at("permit").then(|| in_flight.try_acquire_many_owned(100).unwrap());
         let mut counts = Vec::new();
         while self.fails_at("quota")
-            && let Ok(count) = shares.call(COMPANY)
+            && let Ok(count) = quotas.call(COMPANY)
         {
             counts.push(count);
         }
         let (mut permits, mut waiting) = (Vec::new(), Vec::new());
         while self.fails_at("work") {
-            let mut entering = Box::pin(shares.enter(COMPANY, QueueClass::Statement));
+            let mut entering = Box::pin(quotas.enter(COMPANY, QueueClass::Statement));
             match poll!(entering.as_mut()) {
                 std::task::Poll::Ready(Ok(permit)) => permits.push(permit),
                 std::task::Poll::Ready(Err(_)) => break,

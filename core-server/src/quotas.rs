@@ -1,4 +1,4 @@
-//! What companies share of this process: memory, calls, streams, and statements that are not coalesced.
+//! Limits of companies in this process: memory, calls, streams, and statements that are not coalesced.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -15,46 +15,45 @@ use storage::writes::OnWait;
 
 use crate::{CompanyLimit, CoreSettings, Limit, usage::Usage};
 
-/// A company may have one in so many of the calls in flight, and at least `CALLS_AT_LEAST`.
+/// A company may have a quarter of the calls in flight, and at least [`CALLS_AT_LEAST`].
 pub const CALL_SHARE: usize = 4;
 const CALLS_AT_LEAST: usize = 64;
-/// Open streams of all companies: this number of times what one company may have.
+/// All companies together may have this many times the streams of one.
 const STREAM_COMPANIES: usize = 16;
-/// Work with more items is a long batch, which keeps a processor busy here and another one in the database.
+/// Batches with more items are long. A long batch occupies a processor here and another one in the database.
 pub const HEAVY_ITEMS: usize = 100;
-/// Connections to the database that are left to coalesced reads and writes.
+/// Database connections reserved for coalesced reads and writes.
 const CONNECTIONS_OF_COALESCED: usize = 4;
-/// Pages and short batches that run at the same time, per processor: most of them wait for the database.
+/// Concurrent pages and short batches per processor. Most of them wait for the database.
 const STATEMENTS_PER_CPU: usize = 4;
-/// Long batches that run at the same time, if there are fewer processors.
+/// Minimum number of concurrent long batches, if there are fewer processors.
 const LONG_BATCHES_AT_LEAST: usize = 2;
-/// Large pages that are read at the same time, if one in [`LARGE_PAGE_SHARE`] of the connections is as many.
+/// Maximum number of concurrent large pages. They use at most a quarter of the connections.
 const LARGE_PAGES: usize = 4;
 const LARGE_PAGE_SHARE: usize = 4;
-/// Statements, long batches and large pages that wait for a slot. Most statements are short, so more of them have their slot
-/// before their deadline.
+/// Maximum queue lengths. Most statements are short, so more of them get a permit before their deadline.
 const MAX_QUEUED_STATEMENTS: usize = 4096;
 const MAX_QUEUED_LONG_BATCHES: usize = 1024;
 const MAX_QUEUED_LARGE_PAGES: usize = 1024;
-/// A company may have one in so many of those that wait.
+/// A company may have a quarter of each queue.
 const QUEUE_SHARE: usize = 4;
-/// A company may have one in so many of the slots: the others find one at once, however many of its calls wait.
-const SLOT_SHARE: usize = 2;
-/// While other companies call, a company may have one slot for so many processors. What its work takes here and in the
-/// database, one after the other, counts, so half of the processors stay free.
-const CPUS_PER_SLOT_WITH_OTHERS: usize = 2;
-/// Streams of health and reflection, which need no token: of all peers, and of one.
+/// A company may have half of the permits. Other companies find a free one, however many calls of the company wait.
+const PERMIT_SHARE: usize = 2;
+/// While other companies call, a company may have one permit per two processors. Its work occupies a processor here or in the database,
+/// so half of the processors remain free.
+const CPUS_PER_PERMIT_WITH_OTHERS: usize = 2;
+/// Maximum number of health and reflection streams, which need no token.
 const OPEN_STREAMS: usize = 1024;
-/// The same of one peer.
+/// Maximum number of such streams of one peer.
 pub const OPEN_STREAMS_OF_A_PEER: usize = 128;
-/// Watchers of all companies and of one. They hold little, and each has a connection or a stream of one.
+/// Maximum number of watchers. Each holds little memory, and a connection or a stream of one.
 const WATCHERS: usize = 10_000;
-/// The same of one company.
+/// Maximum number of watchers of one company.
 pub const WATCHERS_OF_A_COMPANY: usize = 2000;
 
-/// Clones share the shares.
+/// Clones share one set of limits.
 #[derive(Clone, Debug)]
-pub(crate) struct Shares {
+pub(crate) struct Quotas {
     pub(crate) memory: Memory,
     pub(crate) calls: Counts,
     callers: Callers,
@@ -62,22 +61,22 @@ pub(crate) struct Shares {
     pub(crate) streams: Counts,
     pub(crate) watchers: Counts,
     pub(crate) usage: Usage,
-    /// Calls that open a watch. All watches of a company may be opened at once, so they are not among its calls.
+    /// Calls that open a watch. A company may open all its watches at the same time, so these calls have their own limit.
     openings: Counts,
-    /// Streams without a token, by the network of their peer.
+    /// Streams without a token, by the network of the peer.
     open_to_all: Counts,
-    /// Pages, and batches that are short.
+    /// Pages and short batches.
     pub(crate) statements: WorkQueue,
-    /// Long batches: they keep a processor busy here, and another one in the database. Records of the past: they read all later batches.
+    /// Long batches, and records of the past, which read all later batches.
     pub(crate) heavy: WorkQueue,
-    /// Large pages: each keeps a connection for as long as its reader takes.
+    /// Large pages. Each occupies a connection until its reader has taken it.
     pub(crate) large_pages: WorkQueue,
 }
 
-/// What a call makes the service do.
+/// The queue of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueClass {
-    /// Nothing, or a part of a coalesced statement.
+    /// None: no statement, or a part of a coalesced one.
     Coalesced,
     /// A statement of its own.
     Statement,
@@ -95,22 +94,22 @@ impl QueueClass {
     }
 }
 
-impl Shares {
-    /// `connections` are those to the database.
+impl Quotas {
+    /// `connections` is the number of database connections.
     pub(crate) fn new(settings: &CoreSettings, connections: u32) -> Self {
         let cpus = available_parallelism().map_or(1, usize::from);
         let connections = (connections as usize).saturating_sub(CONNECTIONS_OF_COALESCED).max(1);
         let callers = Callers::default();
         let limits = |running: usize, waiting: usize| QueueLimits {
             running,
-            running_per_company: running.div_ceil(SLOT_SHARE),
-            running_with_others: (cpus / CPUS_PER_SLOT_WITH_OTHERS).max(1),
+            running_per_company: running.div_ceil(PERMIT_SHARE),
+            running_with_others: (cpus / CPUS_PER_PERMIT_WITH_OTHERS).max(1),
             slow_after: SLOW_AFTER,
             waiting,
             waiting_per_company: waiting / QUEUE_SHARE,
         };
         let large_pages = limits((connections / LARGE_PAGE_SHARE).clamp(1, LARGE_PAGES), MAX_QUEUED_LARGE_PAGES);
-        // One that is slow still has its connection.
+        // A slow page still occupies its connection.
         let large_pages = QueueLimits { running_with_others: 1, slow_after: Duration::MAX, ..large_pages };
         let queue = |limits| WorkQueue::new(limits, callers.clone());
         let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
@@ -136,7 +135,7 @@ impl Shares {
         }
     }
 
-    /// Counts a call in flight of a company until what is returned is dropped.
+    /// Counts a call of a company as in flight until the count is dropped.
     pub(crate) fn call(&self, company_id: i64) -> Result<Count, Full> {
         self.callers.called(company_id);
         self.calls.add(company_id)
@@ -146,9 +145,9 @@ impl Shares {
         self.callers.are_several()
     }
 
-    /// Waits until a company's work may run; it runs until the permit is dropped.
+    /// Waits for a permit for a company's work. Drop the permit after the work.
     pub(crate) async fn enter(&self, company_id: i64, work: QueueClass) -> Result<Option<WorkPermit>, Error> {
-        // A stream's pages and chunks are work like calls.
+        // Pages and chunks of streams count like calls.
         self.callers.called(company_id);
         match work {
             QueueClass::Coalesced => Ok(None),
@@ -157,23 +156,23 @@ impl Shares {
         }
     }
 
-    /// What is told that a company's work waits: it makes room for work of other companies.
+    /// A callback for work that waits for a lock. Work of other companies gets its permit.
     pub(crate) fn on_wait(&self) -> OnWait {
         let queues = [self.statements.clone(), self.heavy.clone()];
         Arc::new(move |company_id| queues.iter().for_each(|queue| queue.waits(company_id)))
     }
 
-    /// Counts a stream as open until what is returned is dropped.
+    /// Counts a stream as open until the count is dropped.
     pub(crate) fn open_stream(&self, company_id: i64) -> Result<Count, Error> {
         Ok(self.streams.add(company_id)?)
     }
 
-    /// Counts a watcher as open until what is returned is dropped.
+    /// Counts a watcher as open until the count is dropped.
     pub(crate) fn watch(&self, company_id: i64) -> Result<Count, Error> {
         self.watchers.add(company_id).map_err(|full| self.too_many_watches(company_id, full))
     }
 
-    /// Counts a call that opens a watch until what is returned is dropped.
+    /// Counts a call that opens a watch until the count is dropped.
     pub(crate) fn open_watch(&self, company_id: i64) -> Result<Count, Error> {
         self.callers.called(company_id);
         self.openings.add(company_id).map_err(|full| self.too_many_watches(company_id, full))
@@ -188,7 +187,7 @@ impl Shares {
         Error { message, ..full.into() }
     }
 
-    /// Counts a stream that needs no token as open until what is returned is dropped.
+    /// Counts a stream that needs no token as open until the count is dropped.
     pub(crate) fn open_to_all(&self, peer: Option<SocketAddr>) -> Result<Count, Error> {
         let network = match peer.map(|peer| http_server::network(peer.ip())) {
             Some(IpAddr::V4(address)) => i64::from(address.to_bits()),

@@ -1,15 +1,16 @@
-//! How the command waits for other writers.
-
-use storage::error::{is_contention, is_lock_timeout};
+//! How the command retries a transaction when other writers are in its way.
 
 use std::time::Duration;
 
-/// How often it is tried while other writers are in its way, and the pause after the first attempt, which grows by as much each time.
+use storage::error::{is_contention, is_lock_timeout};
+use tokio::time::sleep;
+
+/// Maximum number of attempts of one transaction.
 const ERASURE_TRIES: u32 = 12;
-/// See [`ERASURE_TRIES`].
+/// The pause after the first attempt. Each further pause is longer by as much.
 const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Why the command cannot erase. What it has erased stays so.
+/// Why the command cannot erase. What it has erased remains erased.
 #[derive(Debug, thiserror::Error)]
 pub enum ErasureError {
     /// Other writers were in the way of every attempt.
@@ -18,7 +19,7 @@ pub enum ErasureError {
          Revoke the company's tokens, end its long transactions, and run the command again"
     )]
     InTheWay(sqlx::Error),
-    /// The record of changes is its owner's to erase.
+    /// Only the owner can erase the record of changes.
     #[error(
         "a company is erased as the owner of the tables, which this database role is not: use the URL of that role"
     )]
@@ -28,23 +29,23 @@ pub enum ErasureError {
     Database(#[from] sqlx::Error),
 }
 
-/// The attempts of one transaction.
-#[derive(Default)]
-pub(super) struct Patience(u32);
-
-impl Patience {
-    /// Waits after an attempt in whose way another writer was. Fails after the last attempt, and for other errors.
-    pub(super) async fn wait(&mut self, error: sqlx::Error) -> Result<(), ErasureError> {
-        if !is_contention(&error) && !is_lock_timeout(&error) {
-            return Err(ErasureError::Database(error));
-        }
-        self.0 += 1;
-        if self.0 >= ERASURE_TRIES {
+/// Runs a transaction, and again while another writer is in its way.
+pub(super) async fn retried<T>(
+    mut transaction: impl AsyncFnMut() -> Result<T, sqlx::Error>,
+) -> Result<T, ErasureError> {
+    let mut attempt = 0;
+    loop {
+        let error = match transaction().await {
+            Ok(done) => return Ok(done),
+            Err(error) if is_contention(&error) || is_lock_timeout(&error) => error,
+            Err(error) => return Err(ErasureError::Database(error)),
+        };
+        attempt += 1;
+        if attempt >= ERASURE_TRIES {
             return Err(ErasureError::InTheWay(error));
         }
-        tracing::info!(attempt = self.0, "another writer is in the way, and the batch is erased again: {error}");
-        tokio::time::sleep(ERASURE_PAUSE * self.0).await;
-        Ok(())
+        tracing::info!(attempt, "another writer is in the way, and the batch is erased again: {error}");
+        sleep(ERASURE_PAUSE * attempt).await;
     }
 }
 
@@ -54,8 +55,7 @@ mod tests {
 
     use sqlx::error::{DatabaseError, ErrorKind};
 
-    use super::ERASURE_TRIES;
-    use super::{ErasureError, Patience};
+    use super::{ERASURE_TRIES, ErasureError, retried};
 
     #[derive(Debug)]
     struct Code(&'static str);
@@ -90,16 +90,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn other_writers_are_waited_for_a_bounded_number_of_times() {
+    async fn a_transaction_is_retried_a_bounded_number_of_times() {
+        let fail = async |code| {
+            let mut attempts = 0;
+            let failed = retried::<()>(async || {
+                attempts += 1;
+                Err(sqlx::Error::Database(Box::new(Code(code))))
+            });
+            (failed.await.unwrap_err(), attempts)
+        };
         for code in ["40P01", "40001", "23503", "55P03"] {
-            let mut patience = Patience::default();
-            for _ in 1..ERASURE_TRIES {
-                patience.wait(sqlx::Error::Database(Box::new(Code(code)))).await.unwrap();
-            }
-            let last = patience.wait(sqlx::Error::Database(Box::new(Code(code)))).await.unwrap_err();
+            let (last, attempts) = fail(code).await;
             assert!(matches!(last, ErasureError::InTheWay(_)) && last.to_string().contains("run the command again"));
+            assert_eq!(attempts, ERASURE_TRIES);
         }
-        let other = Patience::default().wait(sqlx::Error::Database(Box::new(Code("42501")))).await;
-        assert!(matches!(other, Err(ErasureError::Database(_))));
+        assert!(matches!(fail("42501").await, (ErasureError::Database(_), 1)));
     }
 }
