@@ -1,4 +1,4 @@
-//! The caller of a request, and the calls that the gateway makes to the core on its behalf.
+//! The caller of a request, and the calls to the core on its behalf.
 
 use std::{
     error::Error as _,
@@ -6,27 +6,32 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use admission::{Reservation, ResponseMemory, WATCH_TIME, WorkPermit};
-use axum::extract::FromRequestParts;
+use admission::{HoldingBody, Reservation, ResponseMemory, SMALL, WATCH_TIME, WorkPermit, compute};
+use axum::{
+    body::{Body, HttpBody as _},
+    extract::FromRequestParts,
+    response::Response as HttpResponse,
+};
 use compliance_api::{
     client::{BoxStream, Clients},
     error::Error,
     token::{TokenError, VerifiedToken},
     v1::CheckAccessRequest,
-    wire::{Authorization, Operation},
 };
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use http::{Extensions, HeaderMap, HeaderValue, Method, header::AUTHORIZATION, request::Parts};
+use http::{Extensions, HeaderMap, HeaderValue, StatusCode, header::AUTHORIZATION, request::Parts};
+use serde::Serialize;
 use telemetry::trace;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
 use crate::{
-    envelope::RateLimit,
+    envelope::{Envelope, RateLimit, respond},
     error::Refusal,
     gateway::Gateway,
     limits::CORE_DEADLINE_SLACK,
     request_record::{REQUEST_ID, RequestRecord},
+    route::Route,
     tags,
 };
 
@@ -35,30 +40,49 @@ pub(crate) struct Caller {
     pub(crate) gateway: Arc<Gateway>,
     authorization: HeaderValue,
     token: VerifiedToken,
-    /// The scope that the operation needs, if it needs one.
-    scope: Option<&'static str>,
+    route: Option<&'static Route>,
     request_id: Option<HeaderValue>,
-    /// How long the core may take for a call.
+    /// Longest duration of a call to the core.
     timeout: Duration,
 }
 
-/// What records hold of a core in this process.
-pub(crate) struct HeldByCore {
-    /// What they take, until they were sent.
+/// The core's response to a call.
+pub(crate) struct CoreResponse<R> {
+    pub(crate) message: R,
+    pub(crate) rate_limit: RateLimit,
+    pub(crate) resources: Resources,
+}
+
+impl<R> CoreResponse<R> {
+    /// Responds with a part of the message.
+    pub(crate) fn found<T: Serialize + Sync>(
+        self,
+        caller: &Caller,
+        msg: &str,
+        data: fn(&R) -> &T,
+    ) -> Result<HttpResponse, Refusal> {
+        let found = Envelope::found(msg, data(&self.message), None);
+        caller.respond_found(self.resources, 0, || respond(StatusCode::OK, self.rate_limit, &found))
+    }
+}
+
+/// What the records of a core in the same process hold.
+pub(crate) struct Resources {
+    /// Memory, until the records are sent.
     pub(crate) memory: Option<ResponseMemory>,
-    /// The permit with which they were read, until they are written.
+    /// The permit of the read, until the records are written.
     pub(crate) permit: Option<Arc<WorkPermit>>,
 }
 
-/// A stream of which the first messages were read.
+/// A stream whose first messages were read.
 pub(crate) struct Opened<R> {
     pub(crate) first: Vec<R>,
     pub(crate) rest: BoxStream<R>,
     pub(crate) rate_limit: RateLimit,
-    pub(crate) held: HeldByCore,
+    pub(crate) resources: Resources,
 }
 
-/// Tells operators why a token is refused.
+/// Logs why a token is refused.
 fn report_refused(gateway: &Gateway, headers: &HeaderMap) {
     let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
     if let Some(why) = gateway.verifier.explain_some(header, unix_now()) {
@@ -68,7 +92,7 @@ fn report_refused(gateway: &Gateway, headers: &HeaderMap) {
 }
 
 impl Caller {
-    /// Checks the token. This comes before any other look at the request.
+    /// Checks the token, before anything else in the request.
     pub(crate) async fn of(gateway: &Arc<Gateway>, parts: &Parts) -> Result<Self, TokenError> {
         let headers = &parts.headers;
         let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -85,13 +109,14 @@ impl Caller {
         };
         let token = token.inspect_err(|_| report_refused(gateway, headers))?;
         gateway.callers.called(token.company_id);
-        if let Some(record) = parts.extensions.get::<Arc<RequestRecord>>() {
+        let record = parts.extensions.get::<Arc<RequestRecord>>();
+        if let Some(record) = record {
             let _ = record.token.set(token.clone());
         }
         Ok(Self {
             gateway: Arc::clone(gateway),
             token,
-            scope: scope_of(&parts.method, parts.uri.path()),
+            route: record.and_then(|record| record.route),
             authorization: first.cloned().ok_or(TokenError::Missing)?,
             request_id: headers.get(REQUEST_ID).cloned(),
             timeout: gateway.settings.request_timeout,
@@ -102,36 +127,61 @@ impl Caller {
         self.token.company_id
     }
 
-    /// The caller of an operation that returns a stream, which may take longer as a whole; and until when.
+    /// Returns the caller of an operation that streams a list, and when the list must end.
     pub(crate) fn for_list(self) -> (Self, Instant) {
         let timeout = self.gateway.settings.list_timeout;
         (Self { timeout, ..self }, Instant::now() + timeout)
     }
 
-    /// The caller of an operation that ends with its token; and when that is.
+    /// Returns the caller of a watch, and when the watch ends: with its token, or earlier.
     pub(crate) fn for_watch(self) -> (Self, Instant) {
         let left = self.token.exp.saturating_sub(unix_now()).max(0) as u64;
         let timeout = Duration::from_secs(left).min(WATCH_TIME) + CORE_DEADLINE_SLACK;
         (Self { timeout, ..self }, Instant::now() + timeout)
     }
 
-    /// Calls an operation of the core with the caller's token, the request's ID and a deadline.
+    /// Calls an operation of the core with the caller's token, the request ID and a deadline.
     pub(crate) async fn call<'a, M, R, F>(
         &'a self,
         message: M,
         operation: impl FnOnce(&'a Clients, Request<M>) -> F,
-    ) -> Result<(R, RateLimit, HeldByCore), Refusal>
+    ) -> Result<CoreResponse<R>, Refusal>
     where
         F: Future<Output = Result<Response<R>, Status>>,
     {
         let response = operation(&self.gateway.clients, self.request(message));
         let (metadata, message, mut extensions) = self.wait(response).await?.into_parts();
-        let held = HeldByCore { memory: extensions.remove(), permit: extensions.remove() };
-        Ok((message, metadata.into(), held))
+        let resources = Resources { memory: extensions.remove(), permit: extensions.remove() };
+        Ok(CoreResponse { message, rate_limit: metadata.into(), resources })
     }
 
-    /// Reads a stream up to its first messages, so that an error before them gets its own status. If the connection breaks
-    /// before, the stream is read again, once: nothing of it was returned.
+    /// Makes a response with records of at least `bytes` bytes.
+    ///
+    /// A large response is written on a separate thread. It holds memory until it is sent, because a slow client keeps it.
+    pub(crate) fn respond_found(
+        &self,
+        Resources { memory, permit }: Resources,
+        bytes: usize,
+        make: impl FnOnce() -> HttpResponse,
+    ) -> Result<HttpResponse, Refusal> {
+        let of_core = memory.as_ref().map_or(0, |memory| memory.bytes());
+        let response = compute(of_core.max(bytes), make);
+        // The company's next work may begin in the core.
+        drop(permit);
+        let size = response.body().size_hint().lower() as usize;
+        if of_core.max(bytes).max(size) <= SMALL {
+            return Ok(response);
+        }
+        let mut own = self.memory();
+        match own.grow(size.saturating_sub(of_core)) {
+            Ok(()) => Ok(response.map(|body| Body::new(HoldingBody::new(body, false, (memory, own))))),
+            Err(full) => Err(Refusal { error: full.into(), rate_limit: response.headers().into() }),
+        }
+    }
+
+    /// Reads the first messages of a stream, so that an error before them gets its own status.
+    ///
+    /// If the connection breaks before them, the stream is read again, once.
     pub(crate) async fn open<'a, M: Clone, R, F>(
         &'a self,
         message: M,
@@ -143,10 +193,11 @@ impl Caller {
     {
         let mut is_again = false;
         loop {
-            let (mut rest, rate_limit, held) = self.call(message.clone(), &operation).await?;
+            let CoreResponse { message: mut rest, rate_limit, resources } =
+                self.call(message.clone(), &operation).await?;
             let first = rest.by_ref().take(messages).try_collect::<Vec<_>>();
             match self.wait(async { Ok(first.await) }).await {
-                Ok(Ok(first)) => return Ok(Opened { first, rest, rate_limit, held }),
+                Ok(Ok(first)) => return Ok(Opened { first, rest, rate_limit, resources }),
                 Ok(Err(status)) if status.source().is_some() && !is_again => is_again = true,
                 Ok(Err(status)) => return Err(Refusal { rate_limit, ..status.into() }),
                 Err(refusal) => return Err(Refusal { rate_limit, ..refusal }),
@@ -154,12 +205,12 @@ impl Caller {
         }
     }
 
-    /// Memory for the company, of which nothing is held yet.
+    /// Returns an empty memory reservation of the company.
     pub(crate) fn memory(&self) -> Reservation {
         self.gateway.memory.reservation(Some(self.company_id()))
     }
 
-    /// Waits for a message of the core, at most as long as most calls may take as a whole.
+    /// Waits for a message of the core, at most as long as an ordinary call may take.
     pub(crate) fn wait<T, F: Future<Output = Result<T, Status>>>(
         &self,
         response: F,
@@ -171,27 +222,27 @@ impl Caller {
         })
     }
 
-    /// Whether the token has the scope that the operation needs, and the operation takes the conditions of the request.
+    /// Checks the scope of the token, and that the operation supports the request's conditions.
     pub(crate) fn permits(&self, parts: &Parts) -> Result<(), Error> {
         match self.missing_scope() {
             Some(scope) => Err(Error::scope_missing(scope)),
-            None => tags::refuse_others(parts),
+            None => tags::refuse_unsupported(parts, self.route.is_some_and(|route| route.supports_if_match)),
         }
     }
 
     fn missing_scope(&self) -> Option<&'static str> {
-        self.scope.filter(|scope| !self.token.has_scope(scope))
+        self.route?.scope.filter(|scope| !self.token.has_scope(scope))
     }
 
-    /// Returns what the gateway has read of a request. If that failed, the core does not see the request, so it is asked
-    /// first whether it would have accepted the call: an exceeded rate limit and a missing scope come before any violation, and the
-    /// request is counted.
+    /// Returns what the gateway has read of a request. If that failed, asks the core whether it accepts the call.
+    ///
+    /// The core counts the request. An exceeded rate limit and a missing scope come before any violation.
     pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Refusal> {
         match read {
             Ok(read) => Ok(read),
             Err(error) => {
                 let check = self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request));
-                let (_, rate_limit, _) = check.await?;
+                let rate_limit = check.await?.rate_limit;
                 Err(Refusal { error: self.missing_scope().map_or(error, Error::scope_missing), rate_limit })
             }
         }
@@ -210,23 +261,6 @@ impl Caller {
         let mut request = Request::from_parts(MetadataMap::from_headers(headers), extensions, message);
         request.set_timeout(self.timeout);
         request
-    }
-}
-
-/// The scope that the operation at a path needs.
-fn scope_of(method: &Method, path: &str) -> Option<&'static str> {
-    let operation = match path.strip_prefix("/api/")?.split('/').next()? {
-        "webhooks" => Operation::CREATE_WEBHOOK,
-        "audit" => Operation::SEARCH_CHANGES,
-        "affiliates" if method == Method::DELETE => Operation::ERASE_AFFILIATE,
-        "cases" if method != Method::GET => Operation::UPDATE_CASE,
-        "urls" if method == Method::PATCH => Operation::REVIEW_URL,
-        _ => return None,
-    };
-    match operation.authorization {
-        // Behind the scope of internal services is that of partners.
-        Authorization::Scope(scopes) => scopes.last().copied(),
-        Authorization::Open | Authorization::Token => None,
     }
 }
 

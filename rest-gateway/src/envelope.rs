@@ -1,4 +1,4 @@
-//! The documented bodies: the envelope, and the one of a validation failure.
+//! The documented bodies: the envelope, and the body of a validation failure.
 
 use std::{
     collections::HashMap,
@@ -16,14 +16,14 @@ use compliance_api::{
 };
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, ETAG},
+    header::{CONTENT_TYPE, ETAG, LOCATION},
 };
 use serde::{Serialize, Serializer};
 use tonic::metadata::MetadataMap;
 
 use crate::tags::{self, IfNoneMatch};
 
-/// The common response envelope; what is absent is left out.
+/// The common envelope. Absent fields are left out.
 #[derive(Serialize)]
 pub(crate) struct Envelope<'a, T = ()> {
     #[serde(serialize_with = "text_of_code")]
@@ -51,7 +51,7 @@ pub(crate) struct Detail<'a> {
     /// Paths of the fields that an error is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fields: Option<&'a [&'a str]>,
-    /// Where changes begin that a restored database has.
+    /// The last position before a restored database continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) restored_position: Option<i64>,
     pub(crate) msg: &'a str,
@@ -64,7 +64,7 @@ impl<'a, T> Envelope<'a, T> {
         Self { data: Some(data), meta, ..Self::without_data(ResultCode::Found.into(), detail) }
     }
 
-    /// The result of a write that returns more than its detail.
+    /// The result of a write that returns data.
     pub(crate) fn written(code: ResultCode, msg: &'a str, data: &'a T) -> Self {
         let detail = Detail { msg, ..Detail::default() };
         Self { data: Some(data), ..Self::without_data(code.into(), detail) }
@@ -95,12 +95,12 @@ pub(crate) fn respond_invalid(
     message: &str,
     violations: Violations,
 ) -> Response {
-    /// About what a violation takes as JSON, in bytes.
+    /// Typical size of a violation as JSON, in bytes.
     const VIOLATION: usize = 128;
     compute(violations.len() * VIOLATION, || respond(status, rate_limit, &InvalidFields::new(message, violations)))
 }
 
-/// The body of a validation failure: its message, and those of the violations by path, in the order in which each path occurs.
+/// The body of a validation failure: the summary, and the messages of each path. Paths are in the order of their first violation.
 #[derive(Serialize)]
 struct InvalidFields<'a> {
     message: &'a str,
@@ -126,64 +126,93 @@ fn map<S: Serializer>(errors: &[(String, Vec<String>)], serializer: S) -> Result
     serializer.collect_map(errors.iter().map(|(path, messages)| (path, messages)))
 }
 
+/// The response with a body.
 pub(crate) fn respond(status: StatusCode, rate_limit: RateLimit, body: &impl Serialize) -> Response {
-    respond_as(rate_limit, body, |bytes, rate_limit| respond_with(status, rate_limit, Body::from(bytes)))
+    match to_json(body) {
+        Some(json) => respond_with(status, rate_limit, Body::from(json)),
+        None => internal_error(),
+    }
 }
 
-/// The response to a read of one record, which has this etag, unless the client has it already. If a part of what is read is not the
-/// record's own, its tag changes with the content as well. A core of an earlier version knows no etags.
+/// The response to a write.
+pub(crate) fn respond_saved(status: StatusCode, rate_limit: RateLimit, detail: Detail<'_>) -> Response {
+    respond(status, rate_limit, &Envelope::result(ResultCode::Saved, detail))
+}
+
+/// The response to a batch: `success` if every item succeeded, otherwise 207. Each item has its code and its detail.
+pub(crate) fn respond_to_items<'a>(
+    success: StatusCode,
+    rate_limit: RateLimit,
+    items: impl Iterator<Item = (i32, Detail<'a>)>,
+) -> Response {
+    let results: Vec<Envelope<'_>> = items.map(|(code, detail)| Envelope::result(code, detail)).collect();
+    let saved = i32::from(ResultCode::Saved);
+    let is_success = results.iter().all(|result| result.code == saved);
+    respond(if is_success { success } else { StatusCode::MULTI_STATUS }, rate_limit, &results)
+}
+
+/// The response to a read of a record with this etag: 304 if the client has the tag.
+///
+/// A record with a part of another record has the content's digest in its tag. An earlier version of the core has no etags.
 pub(crate) fn respond_tagged(
     rate_limit: RateLimit,
     body: &impl Serialize,
     mut etag: String,
-    is_own: bool,
+    has_other_records: bool,
     if_none_match: &IfNoneMatch,
 ) -> Response {
-    respond_as(rate_limit, body, |bytes, rate_limit| {
-        if etag.is_empty() {
-            return respond_with(StatusCode::OK, rate_limit, Body::from(bytes));
-        }
-        if !is_own {
-            let mut hasher = DefaultHasher::new();
-            hasher.write(&bytes);
-            // Writing to a text does not fail.
-            let _ = write!(etag, ".{:016x}", hasher.finish());
-        }
-        let known = if_none_match.known(&etag);
-        let mut response = if known.is_some() {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NOT_MODIFIED;
-            rate_limit.write(response.headers_mut());
-            response
-        } else {
-            respond_with(StatusCode::OK, rate_limit, Body::from(bytes))
-        };
-        if let Some(tag) = known.or_else(|| tags::header(&etag)) {
-            response.headers_mut().insert(ETAG, tag);
-        }
-        response
-    })
+    let Some(json) = to_json(body) else { return internal_error() };
+    if etag.is_empty() {
+        return respond_with(StatusCode::OK, rate_limit, Body::from(json));
+    }
+    if has_other_records {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&json);
+        // Writing to a string does not fail.
+        let _ = write!(etag, ".{:016x}", hasher.finish());
+    }
+    let Some(known) = if_none_match.known(&etag) else {
+        return with_etag(respond_with(StatusCode::OK, rate_limit, Body::from(json)), &etag);
+    };
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(ETAG, known);
+    rate_limit.write(response.headers_mut());
+    response
 }
 
-fn respond_as(
-    rate_limit: RateLimit,
-    body: &impl Serialize,
-    respond_with_bytes: impl FnOnce(Vec<u8>, RateLimit) -> Response,
-) -> Response {
-    // Most bodies are one record or a page of results; a page of records grows from here in a few steps.
-    let mut bytes = Vec::with_capacity(1536);
-    match serde_json::to_writer(&mut bytes, body) {
-        Ok(()) => respond_with_bytes(bytes, rate_limit),
+/// Adds the tag of an etag. An earlier version of the core has no etags.
+pub(crate) fn with_etag(mut response: Response, etag: &str) -> Response {
+    response.headers_mut().extend(tags::header(etag).filter(|_| !etag.is_empty()).map(|tag| (ETAG, tag)));
+    response
+}
+
+/// Adds the path of a new record.
+pub(crate) fn with_location(mut response: Response, collection: &str, id: i64) -> Response {
+    let path = HeaderValue::try_from(format!("/api/{collection}/{id}")).ok();
+    response.headers_mut().extend(path.map(|path| (LOCATION, path)));
+    response
+}
+
+fn to_json(body: &impl Serialize) -> Option<Vec<u8>> {
+    // Most bodies are one record or a page of results. A page of records grows from here in a few steps.
+    let mut json = Vec::with_capacity(1536);
+    match serde_json::to_writer(&mut json, body) {
+        Ok(()) => Some(json),
         Err(error) => {
             tracing::error!(%error, "a response could not be serialized");
-            let detail = Detail { msg: SERVER_ERROR, ..Detail::default() };
-            let status = StatusCode::INTERNAL_SERVER_ERROR;
-            respond(status, RateLimit::default(), &Envelope::result(ResultCode::ServerError, detail))
+            None
         }
     }
 }
 
-/// A response whose body is JSON already.
+fn internal_error() -> Response {
+    let detail = Detail { msg: SERVER_ERROR, ..Detail::default() };
+    let json = to_json(&Envelope::result(ResultCode::ServerError, detail)).unwrap_or_default();
+    respond_with(StatusCode::INTERNAL_SERVER_ERROR, RateLimit::default(), Body::from(json))
+}
+
+/// The response with a JSON body.
 pub(crate) fn respond_with(status: StatusCode, rate_limit: RateLimit, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;

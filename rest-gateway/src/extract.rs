@@ -1,18 +1,14 @@
-//! What clients send, as messages. The gateway refuses only what no message can hold; the rules are the core's.
+//! Reads requests as messages. The gateway refuses only values that no message can hold. The rules are the core's.
 
-pub(crate) mod affiliates;
+mod batch;
+pub(crate) mod bodies;
 pub(crate) mod body;
-pub(crate) mod cases;
-pub(crate) mod checked;
 mod collect;
+pub(crate) mod draft;
 mod inflate;
 mod json;
-mod json_body;
 mod object;
-pub(crate) mod path;
 pub(crate) mod query;
-pub(crate) mod urls;
-pub(crate) mod webhooks;
 
 #[cfg(test)]
 mod tests;

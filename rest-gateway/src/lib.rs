@@ -1,7 +1,7 @@
 //! The axum facade: the documented JSON interface in front of the gRPC service.
 //!
-//! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream`, `found` → `caller` → `envelope`, `error`
-//! → `tags`, `accept` → the contract.
+//! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream` → `caller` → `envelope`, `error`
+//! → `tags`, `accept`, `route` → the contract.
 
 mod accept;
 mod caller;
@@ -9,11 +9,11 @@ mod compression;
 mod envelope;
 mod error;
 mod extract;
-mod found;
 mod gateway;
 mod ignored;
 pub mod limits;
 mod observe;
+mod path;
 mod remote;
 mod request_record;
 mod route;
@@ -22,7 +22,6 @@ mod routes;
 mod serve;
 mod settings;
 mod sign_in;
-mod spelling;
 mod stream;
 mod tags;
 

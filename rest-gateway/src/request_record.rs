@@ -1,4 +1,4 @@
-//! What is recorded of a request: its line in the access log, its duration, its span.
+//! The record of a request: its line in the access log, its duration, its span.
 
 use std::{
     net::SocketAddr,
@@ -12,14 +12,14 @@ use http::{HeaderName, HeaderValue, Method};
 use metrics::Label;
 use telemetry::{metrics::Durations, trace::Span};
 
-use crate::{ignored::ignored_parameters, route::Route};
+use crate::route::{Route, ignored_parameters};
 
-/// Names a request, in both directions and in both layers' logs.
+/// The request ID, in requests, in responses, and in the logs of both layers.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The route of requests that match none.
+/// The path of requests without a route.
 const UNKNOWN_PATH: &str = "(unknown path)";
-/// The status of a request whose client went away before it had a response, as web servers log it.
+/// The status of a request whose client left before the response, as web servers log it.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyLock::new(|| {
@@ -29,19 +29,19 @@ static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyL
     })
 });
 
-/// A request, from its head to the end of its response. It is recorded when the last clone is dropped.
+/// A request, from its head to the end of its response. It is recorded when the last reference is dropped.
 pub(crate) struct RequestRecord {
     started: Instant,
     method: &'static str,
-    route: &'static str,
-    /// The operation, unless the path or the method is unknown.
-    pub(crate) operation: Option<&'static Route>,
-    /// Lists the parameters of the query that have no effect.
+    path: &'static str,
+    /// `None` if the path or the method is unknown.
+    pub(crate) route: Option<&'static Route>,
+    /// Lists the query parameters without an effect.
     pub(crate) ignored_parameters: Option<HeaderValue>,
-    /// Lists the fields of the body that have no effect, once it was read.
+    /// Lists the body fields without an effect, once the body is read.
     pub(crate) ignored_fields: OnceLock<HeaderValue>,
     pub(crate) request_id: HeaderValue,
-    /// What the token says, once it is verified.
+    /// The token, once it is verified.
     pub(crate) token: OnceLock<VerifiedToken>,
     peer: Option<SocketAddr>,
     pub(crate) status: AtomicU16,
@@ -49,29 +49,29 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Metrics are labelled with the path of one of `routes`, never with what a client sends.
+    /// Metrics have the path of a route as a label, never a path that a client sends.
     pub(crate) fn begin(request: &Request, routes: &'static [Route], request_id: HeaderValue) -> Arc<Self> {
         let method = known(request.method());
         let matched = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
         let mut of_path = routes.iter().filter(|route| matched == Some(route.path)).peekable();
-        let route = of_path.peek().map_or(UNKNOWN_PATH, |route| route.path);
-        // The answer to HEAD is that to GET without its body.
+        let path = of_path.peek().map_or(UNKNOWN_PATH, |route| route.path);
+        // HEAD gets the response to GET without its body.
         let of_method = if method == "HEAD" { "get" } else { method };
-        let operation = of_path.find(|route| route.method.eq_ignore_ascii_case(of_method));
-        // Health checks are many, and the same.
-        let span = if is_health_check(route) {
+        let route = of_path.find(|route| route.method.eq_ignore_ascii_case(of_method));
+        // Health checks are frequent and alike.
+        let span = if is_health_check(path) {
             Span::default()
         } else {
-            Span::server(request.headers(), || format!("{method} {route}"))
+            Span::server(request.headers(), || format!("{method} {path}"))
         };
         span.set("http.request.method", method);
-        span.set("http.route", route);
+        span.set("http.route", path);
         Arc::new(Self {
             started: Instant::now(),
             method,
+            path,
             route,
-            operation,
-            ignored_parameters: ignored_parameters(operation, request.uri()),
+            ignored_parameters: ignored_parameters(route, request.uri()),
             ignored_fields: OnceLock::new(),
             request_id,
             token: OnceLock::new(),
@@ -88,9 +88,9 @@ impl RequestRecord {
 
 impl Drop for RequestRecord {
     fn drop(&mut self) {
-        let Self { method, route, ref span, .. } = *self;
+        let Self { method, path, ref span, .. } = *self;
         let (status, duration) = (*self.status.get_mut(), self.started.elapsed());
-        DURATIONS.record((method, route, status), duration);
+        DURATIONS.record((method, path, status), duration);
         let company = self.company();
         if let Some(company) = company {
             span.set("compliance.company_id", company);
@@ -105,12 +105,12 @@ impl Drop for RequestRecord {
         let (duration_ms, trace_id) = (duration.as_micros() as f64 / 1e3, span.trace_id());
         macro_rules! line {
             ($level:ident, $message:literal) => {
-                tracing::$level!(target: "access", operation = format_args!("{method} {route}"), status, duration_ms, company,
+                tracing::$level!(target: "access", operation = format_args!("{method} {path}"), status, duration_ms, company,
                                  subject, peer, request_id, trace_id, $message)
             };
         }
         match status {
-            _ if is_health_check(route) => line!(debug, "health check"),
+            _ if is_health_check(path) => line!(debug, "health check"),
             500 => line!(error, "request failed"),
             501..=599 => line!(warn, "request failed"),
             _ => line!(info, "request"),
@@ -118,12 +118,12 @@ impl Drop for RequestRecord {
     }
 }
 
-/// Whether a route is of health checks, which supervisors and load balancers send all the time.
-pub(crate) fn is_health_check(route: &str) -> bool {
-    matches!(route, "/livez" | "/readyz")
+/// Whether a path is for health checks.
+pub(crate) fn is_health_check(path: &str) -> bool {
+    matches!(path, "/livez" | "/readyz")
 }
 
-/// A method as a label: one of those that HTTP defines.
+/// Returns the method as a label: a method of HTTP, or `other`.
 fn known(method: &Method) -> &'static str {
     ["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Every route on one screen, each with its handler. The comment above a handler is the documentation of its route.
+//! All routes with their handlers. The comment above a handler is the documentation of its route.
 
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use compliance_api::{
         ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, SearchAffiliatesRequest, SearchChangesRequest,
         SearchComplianceUrlsRequest,
     },
+    wire::Operation,
 };
 use http::{
     HeaderValue, Method,
@@ -45,8 +46,9 @@ use crate::{
     settings::Settings,
 };
 
-/// The documented JSON interface in front of a core. A core in the same process shares its `memory` of requests; without it,
-/// the gateway has that of its settings.
+/// The documented JSON interface in front of a core.
+///
+/// A core in the same process shares its request `memory`. Without it, the gateway has the memory of its settings.
 pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: &Settings) -> Router {
     let gateway = Arc::new(Gateway::new(clients, memory, verifier, settings.clone()));
     let routes = routes().fallback(unknown_path).method_not_allowed_fallback(wrong_method);
@@ -57,7 +59,7 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
     observe(routes, ROUTES, gateway.memory.clone()).with_state(gateway)
 }
 
-/// What is served until the service can serve: it runs, and everything else gets 503.
+/// The routes of a service that is not ready: `/livez`, and 503 for everything else.
 pub fn unready() -> Router {
     let unavailable = || async { Refusal::from(Error::core_unavailable()).into_response() };
     Router::new()
@@ -67,7 +69,7 @@ pub fn unready() -> Router {
         .method_not_allowed_fallback(unavailable)
 }
 
-/// The headers that pages of other origins may send. Event clients send `Cache-Control`, and tracing clients send the last three.
+/// The headers that pages of other origins may send. Event clients send `Cache-Control`; tracing clients send the last three.
 const ALLOWED_HEADERS: [HeaderName; 11] = [
     AUTHORIZATION,
     CONTENT_TYPE,
@@ -82,8 +84,9 @@ const ALLOWED_HEADERS: [HeaderName; 11] = [
     HeaderName::from_static("baggage"),
 ];
 
-/// Lets pages of these origins call the interface, `*` being any. `None` if there are none. Tokens are sent by the page, never
-/// by the browser itself, so no credentials are allowed.
+/// Lets pages of these origins call the interface. `*` means any origin.
+///
+/// The page sends the token, and never the browser itself, so credentials are not allowed.
 fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;
@@ -105,14 +108,12 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
 }
 
 macro_rules! routes {
-    ($($method:ident $path:literal => $handler:path $(, $query:ident)*;)*) => {
+    ($($method:ident $path:literal => $handler:path $(, [$($query:ident),*])? $(, $option:ident($($value:ident)?))*;)*) => {
         /// All routes, in the order of their documentation.
-        pub const ROUTES: &[Route] = &[$(Route {
-            method: stringify!($method),
-            path: $path,
-            handler: stringify!($handler),
-            query: &[$($query::MESSAGE),*],
-        }),*];
+        pub const ROUTES: &[Route] = &[$(
+            Route::new(stringify!($method), $path, stringify!($handler), &[$($($query::MESSAGE),*)?])
+                $(.$option($(&Operation::$value)?))*
+        ),*];
 
         fn routes() -> Router<Arc<Gateway>> {
             Router::new()$(.route($path, $method($handler)))*
@@ -120,41 +121,41 @@ macro_rules! routes {
     };
 }
 
-// Behind its handler, a route has the requests whose fields are the parameters of its query.
+// The requests in brackets have the query parameters as fields. A route has the scope of an operation of the core.
 routes! {
-    get "/api/affiliates" => affiliates::list, ListAffiliatesRequest;
+    get "/api/affiliates" => affiliates::list, [ListAffiliatesRequest];
     post "/api/affiliates" => affiliates::create;
-    get "/api/affiliates:search" => affiliates::search, SearchAffiliatesRequest;
+    get "/api/affiliates:search" => affiliates::search, [SearchAffiliatesRequest];
     post "/api/affiliates:sync" => affiliates::sync;
-    get "/api/affiliates/{id}" => affiliates::get, GetAffiliateRequest;
-    put "/api/affiliates/{id}" => affiliates::update;
-    delete "/api/affiliates/{id}" => affiliates::erase;
-    get "/api/urls" => urls::list, ListComplianceUrlsRequest, ListAllComplianceUrlsRequest;
+    get "/api/affiliates/{id}" => affiliates::get, [GetAffiliateRequest];
+    put "/api/affiliates/{id}" => affiliates::update, if_match();
+    delete "/api/affiliates/{id}" => affiliates::erase, if_match(), scope(ERASE_AFFILIATE);
+    get "/api/urls" => urls::list, [ListComplianceUrlsRequest, ListAllComplianceUrlsRequest];
     post "/api/urls" => urls::add;
-    get "/api/urls:search" => urls::search, SearchComplianceUrlsRequest;
-    get "/api/urls/{id}" => urls::get, GetComplianceUrlRequest;
-    patch "/api/urls/{id}" => urls::review;
-    get "/api/cases" => cases::list, ListComplianceCasesRequest, ListAllComplianceCasesRequest;
-    get "/api/cases/{id}" => cases::get, GetComplianceCaseRequest;
-    post "/api/cases" => cases::work::open;
-    patch "/api/cases/{id}" => cases::work::update;
-    post "/api/cases/{id}/resolve" => cases::work::resolve;
-    post "/api/cases/{id}/close" => cases::work::close;
-    post "/api/cases/{id}/reopen" => cases::work::reopen;
-    post "/api/cases/{id}/incidents" => cases::work::attach;
-    post "/api/cases/{id}/incidents:detach" => cases::work::detach;
+    get "/api/urls:search" => urls::search, [SearchComplianceUrlsRequest];
+    get "/api/urls/{id}" => urls::get, [GetComplianceUrlRequest];
+    patch "/api/urls/{id}" => urls::review, scope(REVIEW_URL);
+    get "/api/cases" => cases::list, [ListComplianceCasesRequest, ListAllComplianceCasesRequest];
+    get "/api/cases/{id}" => cases::get, [GetComplianceCaseRequest];
+    post "/api/cases" => cases::open, scope(OPEN_CASE);
+    patch "/api/cases/{id}" => cases::update, if_match(), scope(UPDATE_CASE);
+    post "/api/cases/{id}/resolve" => cases::resolve, if_match(), scope(RESOLVE_CASE);
+    post "/api/cases/{id}/close" => cases::close, if_match(), scope(CLOSE_CASE);
+    post "/api/cases/{id}/reopen" => cases::reopen, if_match(), scope(REOPEN_CASE);
+    post "/api/cases/{id}/incidents" => cases::attach, scope(ATTACH_INCIDENTS);
+    post "/api/cases/{id}/incidents:detach" => cases::detach, scope(DETACH_INCIDENTS);
     get "/api/overview" => overview::get;
     get "/api/vocabularies" => vocabularies::get;
-    get "/api/changes" => changes::list, ListChangesRequest;
-    get "/api/webhooks" => webhooks::list;
-    post "/api/webhooks" => webhooks::create;
-    get "/api/webhooks/{id}" => webhooks::get;
-    put "/api/webhooks/{id}" => webhooks::update;
-    delete "/api/webhooks/{id}" => webhooks::delete;
-    post "/api/webhooks/{id}/secret" => webhooks::rotate_secret;
-    post "/api/webhooks/{id}/test" => webhooks::test;
-    get "/api/webhooks/{id}/deliveries" => webhooks::deliveries, ListWebhookDeliveriesRequest;
-    get "/api/audit" => changes::audit, SearchChangesRequest;
+    get "/api/changes" => changes::list, [ListChangesRequest];
+    get "/api/webhooks" => webhooks::list, scope(LIST_WEBHOOKS);
+    post "/api/webhooks" => webhooks::create, scope(CREATE_WEBHOOK);
+    get "/api/webhooks/{id}" => webhooks::get, scope(GET_WEBHOOK);
+    put "/api/webhooks/{id}" => webhooks::update, scope(UPDATE_WEBHOOK);
+    delete "/api/webhooks/{id}" => webhooks::delete, scope(DELETE_WEBHOOK);
+    post "/api/webhooks/{id}/secret" => webhooks::rotate_secret, scope(ROTATE_WEBHOOK_SECRET);
+    post "/api/webhooks/{id}/test" => webhooks::test, scope(TEST_WEBHOOK);
+    get "/api/webhooks/{id}/deliveries" => webhooks::deliveries, [ListWebhookDeliveriesRequest], scope(LIST_WEBHOOK_DELIVERIES);
+    get "/api/audit" => changes::audit, [SearchChangesRequest], scope(SEARCH_CHANGES);
     get "/livez" => health::live;
     get "/readyz" => health::ready;
     get "/" => about::get;

@@ -14,9 +14,9 @@ use crate::{
     envelope::{Detail, Envelope},
     error::Refusal,
     observe::new_id,
+    path::canonical,
     request_record::is_health_check,
     settings::Settings,
-    spelling::canonical,
 };
 
 /// Serves `router` until `shutdown`, then until every accepted request has its response or the grace period is over.

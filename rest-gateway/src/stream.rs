@@ -1,4 +1,4 @@
-//! A list of any length, or a page of any size, as one document, written as its records arrive.
+//! A list or a page of any size as one document, written while its records arrive.
 
 mod events;
 mod list_format;
@@ -26,39 +26,39 @@ use crate::{
     limits::RECORD_SIZE,
 };
 
-/// The response with all records of `messages`. `held` is dropped at its end.
+/// The response with all records of `messages`. It holds `resources` until its end.
 pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
     messages: Messages<M>,
     records: fn(&M) -> &[R],
     rate_limit: RateLimit,
-    held: impl Send + 'static,
+    resources: impl Send + 'static,
     deadline: Instant,
 ) -> Response {
     let content_type = document.content_type();
     let chunks = chunks(document, messages, records, deadline).map(move |chunk| {
-        let _ = &held;
+        let _ = &resources;
         chunk
     });
     let mut response = respond_with(StatusCode::OK, rate_limit, Body::from_stream(chunks));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    // A client that does not read never polls the body, so the body itself cannot end in time.
+    // The body cannot end in time itself: a client that does not read never polls it.
     response.extensions_mut().insert(FinishBy(deadline));
     response
 }
 
-/// The response with all records of a stream that was opened.
+/// The response with all records of an opened stream.
 pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
-    Opened { first, rest, rate_limit, held }: Opened<M>,
+    Opened { first, rest, rate_limit, resources }: Opened<M>,
     records: fn(&M) -> &[R],
     deadline: Instant,
 ) -> Response {
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
-    respond_list(document, messages, records, rate_limit, held.memory, deadline)
+    respond_list(document, messages, records, rate_limit, resources.memory, deadline)
 }
 
-/// Makes each chunk when the connection asks for it, so at most one message is held in memory.
+/// Makes each chunk when the connection asks for it, so at most one message is in memory.
 fn chunks<M, R: Serialize>(
     mut document: ListFormat,
     mut messages: Messages<M>,
@@ -74,10 +74,10 @@ fn chunks<M, R: Serialize>(
             let expected = records.len() * record_size;
             chunk.reserve(expected);
             compute(expected, || records.iter().try_for_each(|record| document.add(&mut chunk, record)))?;
-            // The records of a company are alike. A chunk that has to grow takes twice as much, which a connection that is
-            // not read would keep; so an eighth more is reserved.
+            // The records of a company are alike, so an eighth more is enough for the next chunk. A chunk that grows doubles, and an
+            // unread connection keeps the memory.
             record_size = chunk.len().div_ceil(records.len().max(1)) * 9 / 8;
-            // A client that does not read stops this at the next line: what it holds meanwhile is the chunk alone.
+            // An unread connection stops at `yield`, and holds only the chunk.
             drop(message);
             if !chunk.is_empty() {
                 yield Bytes::from(std::mem::take(&mut chunk));
@@ -90,11 +90,12 @@ fn chunks<M, R: Serialize>(
     }
 }
 
-/// The next message, unless the deadline has passed. With an error, the document is incomplete: the connection is closed, so
-/// that no client mistakes the part for the whole.
+/// Returns the next message, unless the deadline has passed.
+///
+/// After an error, the connection is closed, so that no client takes the part for the whole.
 async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option<M>, BoxError> {
     let too_late = || Err("the list took too long".into());
-    // `timeout_at` alone returns messages that are ready however late it is.
+    // `timeout_at` returns ready messages even after the deadline.
     if Instant::now() >= deadline {
         return too_late();
     }

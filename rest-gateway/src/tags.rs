@@ -1,30 +1,30 @@
 //! Entity tags: the headers `If-Match` and `If-None-Match` of requests, and `ETag` of responses.
 //!
-//! A record's tag is its etag in quotation marks. A compressed response has the same tag with the coding behind it, since another
-//! representation must have another one; requests may name either. Proxies that compress mark tags in the same way, with other
-//! separators and names: `"7--gzip"`, `"7;gzip"` and `"7-df"` also name the etag 7.
+//! A record's tag is its etag in quotation marks. The tag of a compressed response ends with the coding, because each representation
+//! needs its own tag. Requests may send either. Proxies that compress mark tags in the same way, with other separators and names:
+//! `"7--gzip"`, `"7;gzip"` and `"7-df"` also mean the etag 7.
 
 use std::convert::Infallible;
 
-use axum::extract::{FromRequestParts, MatchedPath};
+use axum::extract::FromRequestParts;
 use compliance_api::{error::Error, rules::Violations};
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method,
+    HeaderMap, HeaderName, HeaderValue,
     header::{IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE},
     request::Parts,
 };
 
 use crate::limits::{MAX_ENTITY_TAGS, MAX_ETAG_CHARS};
 
-/// What is between an etag and the coding of a response.
+/// Separates an etag from the coding of a response.
 const CODED: char = '-';
-/// The codings of this service and of proxies, behind any of the separators.
+/// The codings of this service and of proxies. Any of the separators comes before them.
 const CODINGS: [&str; 5] = ["gzip", "br", "zstd", "deflate", "df"];
 const SEPARATORS: [char; 2] = [CODED, ';'];
 /// An etag that no record has.
 const NO_ETAG: &str = "-";
 
-/// A header that names tags.
+/// The tags in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Named {
     Any,
@@ -34,35 +34,35 @@ enum Named {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tag {
     is_weak: bool,
-    /// What is between the quotation marks.
+    /// The content of the quotation marks.
     opaque: Vec<u8>,
 }
 
 impl Tag {
-    /// Its etag, without the codings of a response.
+    /// Returns the etag without codings.
     fn etag(&self) -> Option<&str> {
         let mut etag = str::from_utf8(&self.opaque).ok()?;
         // A response may pass several proxies.
         while let Some((before, coding)) = etag.rsplit_once(SEPARATORS)
             && CODINGS.contains(&coding)
         {
-            // Some write the separator twice.
+            // Some proxies write the separator twice.
             etag = before.strip_suffix(CODED).unwrap_or(before);
         }
         Some(etag)
     }
 }
 
-/// The tags that a record must have to be changed. One of them counts, by strong comparison.
+/// `If-Match`: a change needs a record with one of these tags, by strong comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct IfMatch(Option<Result<Named, ()>>);
 
-/// The tags of what the client has already.
+/// `If-None-Match`: the tags that the client has.
 #[derive(Clone, Debug)]
 pub(crate) struct IfNoneMatch(Option<Named>);
 
 impl IfMatch {
-    /// No such header.
+    /// A request without the header.
     #[cfg(test)]
     pub(crate) const NONE: Self = Self(None);
 
@@ -76,7 +76,7 @@ impl IfMatch {
         Self(headers.contains_key(IF_MATCH).then(|| named(headers, &IF_MATCH).ok_or(())))
     }
 
-    /// The etag of a request for one record; empty if the record may have any.
+    /// Returns the etags of a request, separated by commas. Empty if the record may have any.
     pub(crate) fn etag(&self, violations: &mut Violations) -> String {
         let mut invalid = |expected: &str| {
             violations.report("If-Match", |label| format!("The {label} header must {expected}."));
@@ -87,9 +87,9 @@ impl IfMatch {
             Some(Err(())) => invalid("be *, or a list of entity tags such as \"7\""),
             Some(Ok(Named::Tags(tags))) => {
                 let strong = tags.iter().filter(|tag| !tag.is_weak).filter_map(Tag::etag);
-                // Behind the point is the digest of what a read shows of other records.
+                // The digest of other records follows the point.
                 let strong = strong.map(|etag| etag.split_once('.').map_or(etag, |(own, _)| own));
-                // Any other is that of no record.
+                // No record has any other etag.
                 let possible = |etag: &&str| {
                     (1..=MAX_ETAG_CHARS).contains(&etag.len()) && etag.bytes().all(|byte| byte.is_ascii_digit())
                 };
@@ -103,7 +103,7 @@ impl IfMatch {
         }
     }
 
-    /// Reports the header as a violation if it is there.
+    /// Reports the header as a violation of a batch.
     pub(crate) fn refuse(&self, violations: &mut Violations) {
         if self.0.is_some() {
             let message = |label: &str| format!("The {label} header is for one affiliate, not for a batch.");
@@ -112,28 +112,16 @@ impl IfMatch {
     }
 }
 
-/// The operations that take `If-Match`.
-const CONDITIONAL: [(Method, &str); 6] = [
-    (Method::PUT, "/api/affiliates/{id}"),
-    (Method::DELETE, "/api/affiliates/{id}"),
-    (Method::PATCH, "/api/cases/{id}"),
-    (Method::POST, "/api/cases/{id}/resolve"),
-    (Method::POST, "/api/cases/{id}/close"),
-    (Method::POST, "/api/cases/{id}/reopen"),
-];
-
-/// Refuses conditions of a change that the operation does not take: a client that sends one relies on it.
-pub(crate) fn refuse_others(parts: &Parts) -> Result<(), Error> {
+/// Refuses conditions of a change that the operation does not support: a client that sends one relies on it.
+pub(crate) fn refuse_unsupported(parts: &Parts, supports_if_match: bool) -> Result<(), Error> {
     if parts.method.is_safe() {
         return Ok(());
     }
-    let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let takes_if_match = CONDITIONAL.iter().any(|(method, taken)| parts.method == method && *taken == path);
     let mut violations = Violations::new();
     for (header, name) in
         [(IF_MATCH, "If-Match"), (IF_NONE_MATCH, "If-None-Match"), (IF_UNMODIFIED_SINCE, "If-Unmodified-Since")]
     {
-        if parts.headers.contains_key(&header) && !(takes_if_match && header == IF_MATCH) {
+        if parts.headers.contains_key(&header) && !(supports_if_match && header == IF_MATCH) {
             violations.report(name, |label| format!("The {label} header is not supported by this operation."));
         }
     }
@@ -145,7 +133,7 @@ impl IfNoneMatch {
         Self(named(headers, &IF_NONE_MATCH))
     }
 
-    /// The tag of what the client has, if it is that of this etag.
+    /// Returns the client's tag of this etag.
     pub(crate) fn known(&self, etag: &str) -> Option<HeaderValue> {
         match self.0.as_ref()? {
             Named::Any => header(etag),
@@ -157,18 +145,18 @@ impl IfNoneMatch {
     }
 }
 
-/// The header `ETag` of an etag.
+/// Returns the header `ETag` of an etag.
 pub(crate) fn header(etag: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("\"{etag}\"")).ok()
 }
 
-/// The header of a response that was compressed, by that of the response as it was.
+/// Returns the header `ETag` of a compressed response, by the tag of the plain response.
 pub(crate) fn of_coded(tag: &HeaderValue, coding: &HeaderValue) -> Option<HeaderValue> {
     let etag = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
     header(&format!("{etag}{CODED}{}", coding.to_str().ok()?))
 }
 
-/// What the lines of a header name; `None` if that is nothing, or something else than tags.
+/// Returns the tags of a header. `None` if it has none, or is malformed.
 fn named(headers: &HeaderMap, name: &HeaderName) -> Option<Named> {
     let lines: Vec<&[u8]> = headers.get_all(name).iter().map(|line| line.as_bytes().trim_ascii()).collect();
     if lines == [b"*"] {
@@ -277,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_has_is_compared_weakly() {
+    fn the_clients_tags_are_compared_weakly() {
         let known = |line: &str| {
             let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_str(line).unwrap())]);
             IfNoneMatch::of(&headers).known("7").map(|tag| tag.to_str().unwrap().to_owned())

@@ -1,4 +1,4 @@
-//! Bodies of requests, read whole within limits of size, time and memory, and only for a caller with a valid token.
+//! Request bodies, read whole within limits of size, time and memory. Only callers with a valid token have their body read.
 
 use std::sync::Arc;
 
@@ -10,8 +10,7 @@ use axum::{
 };
 use bytes::Bytes;
 use compliance_api::{
-    client::Clients,
-    description::{Kind, Message},
+    description::Message,
     error::Error,
     rules::{self, Check},
     wire::MAX_ITEMS,
@@ -22,11 +21,14 @@ use http_body_util::BodyExt as _;
 use memchr::memchr_iter;
 use tokio::time::timeout;
 
-use super::{collect::Collected, inflate::inflate};
+use super::{
+    batch::{Input, list_of},
+    collect::Collected,
+    inflate::inflate,
+};
 use crate::{
     caller::Caller,
     compression::body_is_gzip,
-    envelope::RateLimit,
     error::Refusal,
     gateway::Gateway,
     ignored::Ignored,
@@ -34,10 +36,10 @@ use crate::{
     request_record::RequestRecord,
 };
 
-/// A byte order mark, with which some programs begin a text.
+/// Some programs begin a text with a byte order mark.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The body of a request, read whole, of a caller whose token was accepted.
+/// The whole body of a request, from a caller with an accepted token.
 pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
     bytes: Bytes,
@@ -78,32 +80,27 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 }
 
 impl RequestBody {
-    pub(crate) async fn read<F: Check>(
-        &mut self,
-        parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
-    ) -> Result<F, Refusal> {
-        let form = self.form(parse).await;
-        self.caller.accept(form).await
+    /// Parses the body. A refused body first asks the core whether it accepts the call.
+    pub(crate) async fn read<R: Check>(&mut self, parse: impl Fn(Input<'_>) -> Result<R, Error>) -> Result<R, Refusal> {
+        let request = self.request(parse).await;
+        self.caller.accept(request).await
     }
 
-    async fn form<F: Check>(
-        &mut self,
-        parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
-    ) -> Result<F, Error> {
+    async fn request<R: Check>(&mut self, parse: impl Fn(Input<'_>) -> Result<R, Error>) -> Result<R, Error> {
         let _permit = match self.bytes.len() {
             ..=SMALL => None,
-            _ => self.prepare(memory(F::MESSAGE, &self.bytes)).await?,
+            _ => self.prepare(memory(R::MESSAGE, &self.bytes)).await?,
         };
         let mut ignored = Ignored::default();
-        let form = self.parsed(|body, memory| parse(body, memory, &mut ignored));
+        let request = self.parsed(&mut ignored, parse);
         if let (Some(record), Some(ignored)) = (&self.record, ignored.header()) {
             // A body is read once.
             let _ = record.ignored_fields.set(ignored);
         }
-        form
+        request
     }
 
-    /// Waits until a request that takes so much memory may be read, and holds the memory.
+    /// Reserves memory to parse the body. A large request also waits for a permit.
     async fn prepare(&mut self, bytes: usize) -> Result<Option<WorkPermit>, Error> {
         if bytes <= LARGE_REQUEST {
             self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
@@ -112,7 +109,7 @@ impl RequestBody {
         let enter = || self.caller.gateway.enter(self.caller.company_id());
         let mut permit = enter().await?;
         if self.memory.grow_to(bytes).is_err() {
-            // A body that holds the memory may need a permit to be inflated to its end.
+            // A body with reserved memory may need a permit to be inflated to its end.
             drop(permit);
             self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
             permit = enter().await?;
@@ -120,50 +117,38 @@ impl RequestBody {
         Ok(Some(permit))
     }
 
-    /// Calls an operation of the core.
-    pub(crate) async fn call<'a, M, R, F>(
-        &'a self,
-        message: M,
-        operation: impl FnOnce(&'a Clients, tonic::Request<M>) -> F,
-    ) -> Result<(R, RateLimit), Refusal>
-    where
-        F: Future<Output = Result<tonic::Response<R>, tonic::Status>>,
-    {
-        let (message, rate_limit, _) = self.caller.call(message, operation).await?;
-        Ok((message, rate_limit))
-    }
-
-    /// Adds the other violations to the core's refusal of the body if the core could not send as many. The message is gone
-    /// by then, so it is parsed from the body again, which costs nothing for valid requests.
-    pub(crate) fn with_all_violations<T, F: Check>(
+    /// Adds the other violations to a refusal if the core could not send all of them.
+    ///
+    /// The message is gone by then, so the body is parsed again. Valid requests pay nothing.
+    pub(crate) fn with_all_violations<T, R: Check>(
         &self,
         result: Result<T, Refusal>,
-        parse: impl Fn(&[u8], usize, &mut Ignored) -> Result<F, Error>,
+        parse: impl Fn(Input<'_>) -> Result<R, Error>,
     ) -> Result<T, Refusal> {
         let mut refusal = match result {
             Err(refusal) if refusal.error.violations.total() > refusal.error.violations.len() => refusal,
             result => return result,
         };
-        let again = |body: &_, memory| parse(body, memory, &mut Ignored::default()).map(|form| rules::check(&form));
-        match self.parsed(again) {
-            Ok(violations) if !violations.is_empty() => refusal.error = Error::invalid(violations),
-            // The core knows more than the rules do, so its own violations have to do.
-            _ => {}
+        let again = |input: Input<'_>| parse(input).map(|request| rules::check(&request));
+        if let Ok(violations) = self.parsed(&mut Ignored::default(), again)
+            && !violations.is_empty()
+        {
+            refusal.error = Error::invalid(violations);
         }
         Err(refusal)
     }
 
-    fn parsed<T>(&self, parse: impl FnOnce(&[u8], usize) -> Result<T, Error>) -> Result<T, Error> {
+    fn parsed<T>(&self, ignored: &mut Ignored, parse: impl FnOnce(Input<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let memory = self.caller.gateway.settings.message_memory();
-        self.compute(|| parse(&self.bytes, memory))
+        self.compute(|| parse(Input { bytes: &self.bytes, memory, ignored }))
     }
 
-    /// Runs a computation on what the body holds or has led to: away from the threads that serve everybody if that takes long.
+    /// Runs a computation about the body. A long computation runs on a separate thread.
     pub(crate) fn compute<T>(&self, compute: impl FnOnce() -> T) -> T {
         admission::compute(self.memory.bytes(), compute)
     }
 
-    /// The response to the request. A large one holds its memory until it was sent.
+    /// Returns the response. A large response holds its memory until it is sent.
     pub(crate) fn respond(self, response: Response) -> Response {
         let Self { mut memory, .. } = self;
         let size = response.body().size_hint().lower() as usize;
@@ -175,44 +160,41 @@ impl RequestBody {
     }
 }
 
-/// What a body, its message and the work with it may take in memory, in bytes: an upper bound.
+/// Returns an upper bound of the memory for a body, its message and the work with it, in bytes.
 fn memory(message: &Message, body: &[u8]) -> usize {
     // Each element is copied into the parameters of a statement, and has a result.
     const RESULT: usize = 256;
-    // What a key takes that a mask names.
+    // A key in an update mask.
     const MASKED: usize = size_of::<String>() + 32;
-    let element = message.fields.iter().find_map(|field| match field.kind {
-        Kind::Message(element) if field.is_list => Some(element),
-        _ => None,
-    });
+    let element = list_of(message).map(|(_, element)| element);
     let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);
     let is_masked = element.is_some_and(|element| element.field("update_mask").is_some());
     let keys = if is_masked { memchr_iter(b':', body).count() } else { 0 };
     body.len() * 4 + elements * (element.map_or(0, |element| element.size) + RESULT) + keys * MASKED
 }
 
-/// Reads a body whole, with the memory that it takes reserved.
+/// Reads a whole body, and reserves its memory.
 async fn read(
     gateway: &Gateway,
     caller: &Caller,
     headers: &HeaderMap,
     body: &mut Body,
 ) -> Result<(Bytes, Reservation), Error> {
-    let nothing = || Collected::new(caller.memory(), gateway.settings.body_limit);
+    let empty = || Collected::new(caller.memory(), gateway.settings.body_limit);
     let is_gzip = body_is_gzip(headers)?;
-    let mut arrived = nothing();
+    let mut arrived = empty();
     arrived.read(body).await?;
     if !is_gzip {
         return Ok(arrived.finish());
     }
-    let mut inflated = nothing();
+    let mut inflated = empty();
     inflate(arrived.bytes(), &mut inflated, || gateway.enter(caller.company_id())).await?;
     Ok(inflated.finish())
 }
 
-/// Reads a refused body without keeping it, within limits.
+/// Reads and drops a refused body, within limits.
 async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
-    // A client that waits for `100 Continue` has written nothing yet.
+    // A client that waits for `100 Continue` has sent nothing yet.
     if body.is_end_stream() || headers.contains_key(EXPECT) {
         return;
     }
@@ -226,6 +208,6 @@ async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
             }
         }
     };
-    // The response follows, whether the body ends in time or not.
+    // The response follows even if the body does not end in time.
     let _ = timeout(DISCARD_TIME, reading).await;
 }

@@ -1,16 +1,17 @@
-//! The bytes of a body, in one piece, as they arrive.
+//! Collects the bytes of a body in one piece.
 
 use admission::{Reservation, SMALL};
 use axum::body::Body;
 use bytes::Bytes;
 use compliance_api::{error::Error, rules::Violations};
+use either::Either;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use memmap2::MmapMut;
 
 use crate::limits::BODY_IN_HEAP;
 
-/// What has arrived of a body. Its memory is reserved before it is taken.
+/// The received part of a body. Its memory is reserved before it is used.
 pub(super) struct Collected {
     bytes: Store,
     length: usize,
@@ -18,48 +19,29 @@ pub(super) struct Collected {
     limit: usize,
 }
 
-enum Store {
-    Heap(Vec<u8>),
-    Pages(MmapMut),
-}
+/// A short body is on the heap, and a long one in mapped pages.
+type Store = Either<Vec<u8>, MmapMut>;
 
-impl Store {
-    /// Room for so many bytes.
-    fn new(capacity: usize) -> Result<Self, Error> {
-        if capacity <= BODY_IN_HEAP {
-            return Ok(Self::Heap(vec![0; capacity]));
-        }
-        // Nothing is taken yet, but the system may refuse to promise more than it has.
-        MmapMut::map_anon(capacity).map(Self::Pages).map_err(|_| Error::overloaded())
+fn store(capacity: usize) -> Result<Store, Error> {
+    if capacity <= BODY_IN_HEAP {
+        return Ok(Either::Left(vec![0; capacity]));
     }
-
-    fn all(&self) -> &[u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            Self::Pages(pages) => pages,
-        }
-    }
-
-    fn all_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Heap(bytes) => bytes,
-            Self::Pages(pages) => pages,
-        }
-    }
+    // Pages use memory when they are written, but the system may refuse to promise more than it has.
+    MmapMut::map_anon(capacity).map(Either::Right).map_err(|_| Error::overloaded())
 }
 
 impl Collected {
-    /// Nothing of a body that may have `limit` bytes.
+    /// An empty body of at most `limit` bytes.
     pub(super) fn new(memory: Reservation, limit: usize) -> Self {
-        Self { bytes: Store::Heap(Vec::new()), length: 0, memory, limit }
+        Self { bytes: Either::Left(Vec::new()), length: 0, memory, limit }
     }
 
     /// Reads a body to its end.
     pub(super) async fn read(&mut self, body: &mut Body) -> Result<(), Error> {
-        // The announced size; a body that announces none is counted as it grows.
+        // A body without an announced size is counted as it grows.
         self.expect(body.size_hint().lower())?;
         while let Some(frame) = body.frame().await {
-            // An incomplete body has no client left to respond to.
+            // The client of an incomplete body is usually gone.
             if let Ok(data) = frame.map_err(|_| not_readable())?.into_data() {
                 self.push(&data)?;
             }
@@ -67,7 +49,7 @@ impl Collected {
         Ok(())
     }
 
-    /// Reserves the memory of a body of this size, of which nothing has arrived.
+    /// Reserves memory for a body of this size, before its first byte.
     fn expect(&mut self, bytes: u64) -> Result<(), Error> {
         match usize::try_from(bytes) {
             Ok(bytes) if bytes <= self.limit => {
@@ -83,23 +65,23 @@ impl Collected {
         if length > self.limit {
             return Err(Error::body_too_large());
         }
-        if length > self.bytes.all().len() {
+        if length > self.bytes.len() {
             let steps = [SMALL, BODY_IN_HEAP, self.limit].map(|step| step.min(self.limit));
             self.move_to(steps.into_iter().find(|step| length <= *step).unwrap_or(self.limit))?;
         }
         self.hold(length)?;
-        self.bytes.all_mut()[start..length].copy_from_slice(data);
+        self.bytes[start..length].copy_from_slice(data);
         self.length = length;
         Ok(())
     }
 
-    /// Moves what has arrived, which is short, to where there is room for so many bytes.
+    /// Moves the received part, which is short, to a store of this capacity.
     fn move_to(&mut self, capacity: usize) -> Result<(), Error> {
         if capacity <= BODY_IN_HEAP {
             self.hold(capacity)?;
         }
-        let mut moved = Store::new(capacity)?;
-        moved.all_mut()[..self.length].copy_from_slice(self.bytes());
+        let mut moved = store(capacity)?;
+        moved[..self.length].copy_from_slice(self.bytes());
         self.bytes = moved;
         Ok(())
     }
@@ -113,20 +95,16 @@ impl Collected {
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes.all()[..self.length]
+        &self.bytes[..self.length]
     }
 
-    /// The whole body, and what is reserved for it.
+    /// Returns the whole body and its reservation.
     pub(super) fn finish(self) -> (Bytes, Reservation) {
-        let bytes = match self.bytes {
-            Store::Heap(bytes) => Bytes::from(bytes),
-            Store::Pages(pages) => Bytes::from_owner(pages),
-        };
-        (bytes.slice(..self.length), self.memory)
+        (Bytes::from_owner(self.bytes).slice(..self.length), self.memory)
     }
 }
 
-/// The body ends too early, or is not what its encoding says.
+/// The error of a body that ends too early or does not match its encoding.
 pub(super) fn not_readable() -> Error {
     Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
 }
@@ -138,7 +116,7 @@ mod tests {
     use admission::Memory;
     use compliance_api::error::Reason;
 
-    use super::{BODY_IN_HEAP, Collected, SMALL, Store};
+    use super::{BODY_IN_HEAP, Collected, SMALL};
 
     const LIMIT: usize = 1 << 20;
 
@@ -172,8 +150,8 @@ mod tests {
         for size in [SMALL, SMALL + 1, BODY_IN_HEAP, BODY_IN_HEAP + 1, LIMIT] {
             let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
             body.expect(size as u64).unwrap();
-            assert_eq!((memory.held(), body.bytes.all().len()), (if size > SMALL { size } else { 0 }, size));
-            assert_eq!(matches!(body.bytes, Store::Pages(_)), size > BODY_IN_HEAP);
+            assert_eq!((memory.held(), body.bytes.len()), (if size > SMALL { size } else { 0 }, size));
+            assert_eq!(body.bytes.is_right(), size > BODY_IN_HEAP);
             let start = body.bytes().as_ptr();
             for piece in vec![b'x'; size].chunks(999) {
                 body.push(piece).unwrap();

@@ -1,5 +1,6 @@
-//! Bodies in gzip. A few bytes can stand for very many, so they are inflated in small steps: each is work of the company, away
-//! from the threads that serve everybody, and nothing is inflated beyond the limit of a body.
+//! Bodies in gzip, inflated in small steps, because a few bytes can become very many.
+//!
+//! Each long step needs a permit of the company and runs on a separate thread. Nothing is inflated beyond the body limit.
 
 use std::io::{self, Write as _};
 
@@ -11,14 +12,14 @@ use tokio::task::yield_now;
 use super::collect::{Collected, not_readable};
 use crate::limits::{INFLATE_STEP, INFLATED_AT_ONCE};
 
-/// Inflates what has arrived of a body that is whole. `enter` waits until a step of the company's work may run.
+/// Inflates a whole body. `enter` waits for a permit of the company.
 pub(super) async fn inflate<W: Future<Output = Result<WorkPermit, Error>>>(
     mut arrived: &[u8],
     body: &mut Collected,
     enter: impl Fn() -> W,
 ) -> Result<(), Error> {
     let whole = arrived.len();
-    // Has what was just inflated.
+    // Holds the bytes that were just inflated.
     let mut decoder = MultiGzDecoder::new(Vec::new());
     while !arrived.is_empty() {
         if body.len().max(whole - arrived.len()) < INFLATED_AT_ONCE {
@@ -28,14 +29,14 @@ pub(super) async fn inflate<W: Future<Output = Result<WorkPermit, Error>>>(
         let permit = enter().await?;
         off_thread(|| step(&mut decoder, &mut arrived, INFLATE_STEP, body))?;
         drop(permit);
-        // Others, and the deadline of the request.
+        // Lets other tasks run, and the request's deadline end this one.
         yield_now().await;
     }
     decoder.try_finish().map_err(|_| not_readable())?;
     body.push(decoder.get_ref())
 }
 
-/// Inflates until there are `enough` bytes more, or a part of what has arrived is done: members without content make nothing.
+/// Inflates `enough` more bytes, or one part of the input: gzip members without content add no bytes.
 fn step(
     decoder: &mut MultiGzDecoder<Vec<u8>>,
     arrived: &mut &[u8],
@@ -45,7 +46,7 @@ fn step(
     let (mut part, rest) = arrived.split_at(arrived.len().min(INFLATED_AT_ONCE));
     let end = body.len() + enough;
     while !part.is_empty() && body.len() < end {
-        // Makes at most 32 KiB.
+        // Inflates at most 32 KiB.
         let taken = decoder.write(part).and_then(some).map_err(|_| not_readable())?;
         part = &part[taken..];
         body.push(decoder.get_ref())?;
@@ -55,7 +56,7 @@ fn step(
     Ok(())
 }
 
-/// A decoder that takes nothing would never end.
+/// A decoder that consumes nothing would never end.
 fn some(taken: usize) -> io::Result<usize> {
     if taken == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(taken) }
 }

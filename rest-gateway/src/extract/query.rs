@@ -1,4 +1,4 @@
-//! Query strings: unknown parameters are ignored, an empty one is absent. A filter has one value, and of paging the last counts.
+//! Query strings. Unknown parameters are ignored, and empty ones are absent.
 
 use std::{borrow::Cow, collections::HashMap, convert::Infallible, sync::Arc};
 
@@ -14,77 +14,99 @@ use prost::Message;
 use url::form_urlencoded;
 
 use super::{
-    checked::accept,
-    json::Value,
-    object::{Object, in_json},
+    draft::Draft,
+    json::Scalar,
+    object::{Object, Value, in_json},
 };
 use crate::{
+    path::PathId,
     request_record::RequestRecord,
     route::{LAST_EVENT_PARAMETER, Route, is_parameter},
 };
 
-const YES_NO: &[(i32, &str)] = &[(1, "yes"), (0, "no")];
-/// The parameters of pages. Programs append them to an address that has them already, so the last value counts.
+/// The parameters of pages. Programs append them to a URL that has them already, so the last value counts.
 const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
-/// The first number of the parameters that a list cannot have: behind the fields of the request.
-const REFUSED: u32 = 1 << 16;
+/// The first number of unsupported parameters, which are reported after the fields of the request.
+const UNSUPPORTED: u32 = 1 << 16;
 
 /// The query of a request.
 pub(crate) struct Query {
     text: Option<String>,
-    /// The operation, which has the parameters of each request that is read from its query.
-    operation: Option<&'static Route>,
+    route: Option<&'static Route>,
 }
 
 impl Query {
-    /// The request whose fields are the parameters.
+    /// Returns the request whose fields are the parameters.
     pub(crate) fn request<M: Check + Message + Default>(&self) -> Result<M, Error> {
-        self.read(&[], |_| String::new())
+        self.draft::<M>(&[], |_| String::new()).message()
     }
 
-    /// The same for a page of a list.
+    /// Returns the request about the record of a path.
+    pub(crate) fn of_record<M: Check + Message + Default>(
+        &self,
+        path: &PathId,
+        not_found: fn(String) -> Error,
+    ) -> Result<M, Error> {
+        self.draft::<M>(&[], |_| String::new()).of_record(path, not_found)
+    }
+
+    /// Returns the request for a page of a list.
     pub(crate) fn page<M: Check + Message + Default>(&self) -> Result<M, Error> {
-        let why =
+        let message =
             |label: &str| format!("The {label} field is for whole lists: request application/x-ndjson or text/csv.");
-        self.read(&["changed_after"], why)
+        self.draft::<M>(&["changed_after"], message).message()
     }
 
-    /// The same for a whole list, which has no pages.
+    /// Returns the request for a whole list, which has no pages.
     pub(crate) fn whole_list<M: Check + Message + Default>(&self) -> Result<M, Error> {
-        let why = |label: &str| format!("The {label} field is for pages: this format has the whole list, by ID.");
-        self.read(PAGING, why)
+        let message = |label: &str| format!("The {label} field is for pages: this format has the whole list, by ID.");
+        self.draft::<M>(PAGING, message).message()
     }
 
-    /// The position `last`, or else `lastEventId` of the query, replaces `after` of the query. All must be valid.
-    pub(crate) fn changes(&self, last: Option<&str>) -> Result<ListChangesRequest, Error> {
+    /// Returns the request for changes. `last_event_id`, or else `lastEventId` of the query, replaces `after`. All must be valid.
+    pub(crate) fn changes(&self, last_event_id: Option<&str>) -> Result<ListChangesRequest, Error> {
         let sent = self.request::<ListChangesRequest>();
         let in_query = form_urlencoded::parse(self.text.as_deref().unwrap_or_default().as_bytes())
             .filter(|(name, value)| name == LAST_EVENT_PARAMETER && !value.is_empty());
-        let last = last.filter(|last| !last.is_empty()).map(Cow::Borrowed);
-        // Clients append it whenever they connect again.
+        let last = last_event_id.filter(|last| !last.is_empty()).map(Cow::Borrowed);
+        // Clients append the parameter whenever they connect again.
         let Some(last) = last.or_else(|| in_query.last().map(|(_, value)| value)) else { return sent };
-        let header = form_urlencoded::Serializer::new(String::new()).append_pair("after", &last).finish();
-        let header = read::<ListChangesRequest>(Some(&header), &[], |_| String::new());
-        // The core does not see what is replaced.
+        let text = form_urlencoded::Serializer::new(String::new()).append_pair("after", &last).finish();
+        let replacing = Self { text: Some(text), route: self.route }.request::<ListChangesRequest>();
+        // The core does not see the replaced value.
         let mut violations = violations_of(&sent);
-        violations.merge(violations_of(&header));
-        match (sent, header) {
-            (Ok(sent), Ok(header)) if violations.is_empty() => Ok(ListChangesRequest { after: header.after, ..sent }),
+        violations.merge(violations_of(&replacing));
+        match (sent, replacing) {
+            (Ok(sent), Ok(last)) if violations.is_empty() => Ok(ListChangesRequest { after: last.after, ..sent }),
             _ => Err(Error::invalid(violations)),
         }
     }
 
-    fn read<M: Check + Message + Default>(
-        &self,
-        refused: &[&'static str],
-        why: impl Fn(&str) -> String,
-    ) -> Result<M, Error> {
+    /// Reads a request by its description. `message` is the violation of an `unsupported` parameter, by its label.
+    fn draft<M: Check>(&self, unsupported: &[&'static str], message: impl Fn(&str) -> String) -> Draft<'_> {
         debug_assert!(
-            self.operation.is_some_and(|it| it.query.iter().any(|known| known.name == M::MESSAGE.name)),
+            self.route.is_some_and(|it| it.query.iter().any(|known| known.name == M::MESSAGE.name)),
             "the route does not declare that it reads {}",
             M::MESSAGE.name
         );
-        read(self.text.as_deref(), refused, why)
+        let mut values: HashMap<Cow<str>, Vec<Cow<str>>> = HashMap::new();
+        for (name, value) in form_urlencoded::parse(self.text.as_deref().unwrap_or_default().as_bytes()) {
+            values.entry(name).or_default().push(value);
+        }
+        let (mut object, mut violations) = (Object::new(M::MESSAGE), Violations::new());
+        for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
+            let Some(texts) = values.remove(field.name) else { continue };
+            match one(field, texts).and_then(|text| text.map(|text| value(field, text)).transpose()) {
+                Ok(Some(value)) => object.set(field.name, value),
+                Ok(None) => {}
+                Err(violation) => violations.push((0, field.number), || (field.name.to_owned(), violation)),
+            }
+        }
+        let is_sent = |name: &str| values.get(name).and_then(|texts| texts.last()).is_some_and(|last| !last.is_empty());
+        for (number, name) in (UNSUPPORTED..).zip(unsupported).filter(|(_, name)| is_sent(name)) {
+            violations.push((0, number), || ((*name).to_owned(), message(&label(name))));
+        }
+        Draft::new(object, violations)
     }
 }
 
@@ -92,12 +114,12 @@ impl<S: Sync> FromRequestParts<S> for Query {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let operation = parts.extensions.get::<Arc<RequestRecord>>().and_then(|record| record.operation);
-        Ok(Self { text: parts.uri.query().map(str::to_owned), operation })
+        let route = parts.extensions.get::<Arc<RequestRecord>>().and_then(|record| record.route);
+        Ok(Self { text: parts.uri.query().map(str::to_owned), route })
     }
 }
 
-/// The violations of what was read, those of the rules included.
+/// Returns all violations of a request that was read, including violations of the rules.
 fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
     match read {
         Ok(message) => rules::check(message),
@@ -105,72 +127,45 @@ fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
     }
 }
 
-/// Reads a request by its description. `refused` are parameters that it cannot have, and `why`, by their label.
-fn read<M: Check + Message + Default>(
-    query: Option<&str>,
-    refused: &[&'static str],
-    why: impl Fn(&str) -> String,
-) -> Result<M, Error> {
-    let mut values: HashMap<Cow<str>, Vec<Cow<str>>> = HashMap::new();
-    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        values.entry(name).or_default().push(value);
-    }
-    let (mut object, mut violations) = (Object::new(M::MESSAGE.fields, None), Violations::new());
-    for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
-        let Some(texts) = values.remove(field.name) else { continue };
-        match one(field, texts).and_then(|text| text.map(|text| value(field, text)).transpose()) {
-            Ok(Some(value)) => object.set(field, value),
-            Ok(None) => {}
-            Err(violation) => violations.push((0, field.number), || (field.name.to_owned(), violation)),
-        }
-    }
-    let is_sent = |name: &str| values.get(name).and_then(|texts| texts.last()).is_some_and(|last| !last.is_empty());
-    for (number, name) in (REFUSED..).zip(refused).filter(|(_, name)| is_sent(name)) {
-        violations.push((0, number), || ((*name).to_owned(), why(&label(name))));
-    }
-    accept(violations, object.message()?)
-}
-
-/// The text of a field that was sent; `None` if it is absent. Lists are joined, and a filter with two values is a violation.
+/// Returns the text of a parameter, if it has one. Lists are joined, and a filter with two values is a violation.
 fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q, str>>, String> {
-    if !PAGING.contains(&field.name) {
-        texts.retain(|text| !text.is_empty());
-    }
+    let is_paging = PAGING.contains(&field.name);
+    texts.retain(|text| is_paging || !text.is_empty());
     if field.is_list && texts.len() > 1 {
         return Ok(Some(texts.join(",").into()));
     }
     let Some(last) = texts.pop().filter(|last| !last.is_empty()) else { return Ok(None) };
-    if !PAGING.contains(&field.name) && texts.iter().any(|other| *other != last) {
+    if !is_paging && texts.iter().any(|other| *other != last) {
         return Err(format!("The {} field must have one value, and was sent with several.", label(field.name)));
     }
     Ok(Some(last))
 }
 
-/// The value of a field. Fails with the violation if the text has the wrong type.
+/// Returns the value of a parameter, or the violation if its text has the wrong type.
 fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
-    let choice = |choices: &[(i32, &str)]| {
-        let chosen = choices.iter().find(|(_, name)| *name == text).map(|(number, _)| *number);
-        let names = || choices.iter().map(|(_, name)| *name).collect::<Vec<_>>();
-        chosen.ok_or_else(|| not_one_of(&label(field.name), &names()))
+    let one_of = |names: Vec<&str>| {
+        let is_known = names.contains(&&*text);
+        if is_known { Ok(()) } else { Err(not_one_of(&label(field.name), &names)) }
     };
     Ok(match field.kind {
-        Kind::Integer(_) => Value::Integer(integer(field, &text)?),
-        Kind::Flag => Value::Flag(choice(YES_NO)? == 1),
-        Kind::Choice(values) => {
-            choice(values)?;
-            Value::Text(in_json(&text).into())
+        Kind::Integer(_) => Value::Scalar(Scalar::Integer(integer(field, &text)?)),
+        Kind::Flag => {
+            one_of(vec!["yes", "no"])?;
+            Value::Scalar(Scalar::Flag(text == "yes"))
         }
-        Kind::Text if field.is_list => {
-            Value::List(text.split(',').map(|text| Value::Text(Cow::Owned(text.to_owned()))).collect())
+        Kind::Choice(choices) => {
+            one_of(choices.iter().map(|(_, name)| *name).collect())?;
+            Value::text(in_json(&text))
         }
-        Kind::Text if field.format == Format::Timestamp => Value::Text(with_plus(text)),
-        Kind::Text => Value::Text(text),
+        Kind::Text if field.is_list => Value::List(text.split(',').map(|text| Value::text(text.to_owned())).collect()),
+        Kind::Text if field.format == Format::Timestamp => Value::text(with_plus(text)),
+        Kind::Text => Value::text(text),
         // No parameter is a message.
-        Kind::Message(_) => Value::Other,
+        Kind::Message(_) => Value::Scalar(Scalar::Other),
     })
 }
 
-/// A timestamp whose offset was sent with a plus sign, which is a space in a query: nothing else has one behind the time.
+/// Returns a timestamp with the plus sign of its offset, which is a space in a query. Nothing else follows the time after a space.
 fn with_plus(text: Cow<'_, str>) -> Cow<'_, str> {
     match text.rsplit_once(' ') {
         Some((time, offset)) if time.len() >= "YYYY-MM-DD HH:MM:SS".len() => format!("{time}+{offset}").into(),
@@ -183,7 +178,7 @@ fn integer(field: &Field, text: &str) -> Result<i64, String> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("The {} field must be an integer.", label(field.name)));
     }
-    // A number that no `i64` holds is out of range, which the rules report.
+    // The rules report a number outside of 64 bits as out of range.
     Ok(text.parse().unwrap_or(if is_negative { i64::MIN } else { i64::MAX }))
 }
 
@@ -202,8 +197,8 @@ mod tests {
 
     /// The query of a request to the operation of a path.
     fn query(path: &str, text: Option<&str>) -> Query {
-        let operation = ROUTES.iter().find(|route| (route.method, route.path) == ("get", path));
-        Query { text: text.map(str::to_owned), operation }
+        let route = ROUTES.iter().find(|route| (route.method, route.path) == ("get", path));
+        Query { text: text.map(str::to_owned), route }
     }
 
     fn urls(text: Option<&str>) -> Result<ListComplianceUrlsRequest, Error> {

@@ -7,36 +7,36 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AttachIncidentsRequest, BatchCreateAffiliatesRequest,
         BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, CloseCaseRequest, DetachIncidentsRequest,
-        OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest, UrlInput, UrlReview, WebhookInput,
+        OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest, UrlInput, UrlReview, WebhookInput,
     },
 };
 use serde_json::{Map, Value, json};
 
-use super::{affiliates, cases, path::PathId, urls, webhooks};
-use crate::{ignored::Ignored, tags::IfMatch};
+use super::bodies::{self, Input};
+use crate::{ignored::Ignored, path::PathId, tags::IfMatch};
 
 const MEMORY: usize = 1 << 20;
 
 /// Reads a body as the operation does.
 fn read(operation: &str, body: &Value, ignored: &mut Ignored) -> Result<(), Error> {
     let body = serde_json::to_vec(body).unwrap();
+    let input = Input { bytes: &body, memory: MEMORY, ignored };
+    let (path, none) = (PathId::of("/1"), IfMatch::NONE);
     match operation {
-        "post /api/affiliates" => affiliates::create(&body, MEMORY, ignored).map(drop),
-        "put /api/affiliates/{id}" => {
-            affiliates::update(&body, MEMORY, &PathId::of("/api/affiliates/1"), &IfMatch::NONE, ignored).map(drop)
-        }
-        "post /api/affiliates:sync" => affiliates::sync(&body, MEMORY, ignored).map(drop),
-        "post /api/urls" => urls::add(&body, MEMORY, ignored).map(drop),
-        "post /api/webhooks" => webhooks::create(&body, MEMORY, ignored).map(drop),
-        "put /api/webhooks/{id}" => webhooks::update(&body, MEMORY, ignored).map(drop),
-        "patch /api/urls/{id}" => cases::review(&body, MEMORY, ignored).map(drop),
-        "post /api/cases" => cases::open(&body, MEMORY, ignored).map(drop),
-        "patch /api/cases/{id}" => cases::update(&body, &IfMatch::NONE, ignored).map(drop),
-        "post /api/cases/{id}/resolve" => cases::status::<ResolveCaseRequest>(&body, &IfMatch::NONE, ignored).map(drop),
-        "post /api/cases/{id}/close" => cases::status::<CloseCaseRequest>(&body, &IfMatch::NONE, ignored).map(drop),
-        "post /api/cases/{id}/reopen" => cases::status::<ReopenCaseRequest>(&body, &IfMatch::NONE, ignored).map(drop),
-        "post /api/cases/{id}/incidents" => cases::attach(&body, MEMORY, ignored).map(drop),
-        "post /api/cases/{id}/incidents:detach" => cases::detach(&body, MEMORY, ignored).map(drop),
+        "post /api/affiliates" => bodies::create_affiliates(input).map(drop),
+        "put /api/affiliates/{id}" => bodies::update_affiliates(input, &path, &none).map(drop),
+        "post /api/affiliates:sync" => bodies::sync_affiliates(input).map(drop),
+        "post /api/urls" => bodies::add_urls(input).map(drop),
+        "post /api/webhooks" => bodies::create_webhook(input).map(drop),
+        "put /api/webhooks/{id}" => bodies::update_webhook(input, &path).map(drop),
+        "patch /api/urls/{id}" => bodies::review_url(input, &path).map(drop),
+        "post /api/cases" => bodies::whole::<OpenCaseRequest>(input).map(drop),
+        "patch /api/cases/{id}" => bodies::case::<UpdateCaseRequest>(input, &path, &none).map(drop),
+        "post /api/cases/{id}/resolve" => bodies::case_status::<ResolveCaseRequest>(input, &path, &none).map(drop),
+        "post /api/cases/{id}/close" => bodies::case_status::<CloseCaseRequest>(input, &path, &none).map(drop),
+        "post /api/cases/{id}/reopen" => bodies::case_status::<ReopenCaseRequest>(input, &path, &none).map(drop),
+        "post /api/cases/{id}/incidents" => bodies::incidents::<AttachIncidentsRequest>(input, &path).map(drop),
+        "post /api/cases/{id}/incidents:detach" => bodies::incidents::<DetachIncidentsRequest>(input, &path).map(drop),
         unknown => panic!("no body of {unknown} is read here"),
     }
 }
@@ -190,8 +190,9 @@ fn a_new_webhook_without_a_url_is_reported_along_with_wrong_types() {
 fn a_header_for_one_affiliate_is_refused_along_with_the_items_of_a_batch() {
     let if_match = IfMatch::any();
     let body = br#"{"affiliates":[{"id":"x"},7],"validate_only":1}"#;
-    let path = PathId::of("/api/affiliates/1");
-    let error = affiliates::update(body, MEMORY, &path, &if_match, &mut Ignored::default()).unwrap_err();
+    let mut ignored = Ignored::default();
+    let input = Input { bytes: body, memory: MEMORY, ignored: &mut ignored };
+    let error = bodies::update_affiliates(input, &PathId::of("/api/affiliates/1"), &if_match).unwrap_err();
     let paths: Vec<&str> = error.violations.iter().map(|violation| &*violation.path).collect();
     assert_eq!(paths, ["If-Match", "validate_only", "affiliates.0.id", "affiliates.1"]);
 }

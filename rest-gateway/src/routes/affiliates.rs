@@ -4,31 +4,28 @@ use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
     v1::{
-        AffiliateResult, BatchSyncAffiliatesResponse, CreateAffiliateRequest, GetAffiliateRequest,
+        AffiliateResult, BatchSyncAffiliatesResponse, CreateAffiliateRequest, EraseAffiliateRequest,
         UpdateAffiliateRequest,
     },
 };
-use http::{
-    HeaderValue, StatusCode,
-    header::{ETAG, LOCATION},
-};
+use http::StatusCode;
 
 use crate::{
     accept::{Format, varied},
-    caller::Caller,
-    envelope::{Detail, Envelope, RateLimit, respond, respond_tagged},
+    caller::{Caller, CoreResponse},
+    envelope::{
+        Detail, Envelope, RateLimit, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
+    },
     error::Refusal,
     extract::{
-        affiliates::{self, Create, Update},
+        bodies::{Create, Input, Update, create_affiliates, sync_affiliates, update_affiliates},
         body::RequestBody,
-        checked::id_with,
-        path::PathId,
+        draft::Draft,
         query::Query,
     },
-    found::{respond_found, respond_holding},
-    ignored::Ignored,
+    path::PathId,
     stream::{ListFormat, respond_opened},
-    tags::{self, IfMatch, IfNoneMatch},
+    tags::{IfMatch, IfNoneMatch},
 };
 
 /// The message of a list.
@@ -47,9 +44,9 @@ const FOUND: &str = "Affiliates found";
 pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.request()).await?;
     let (caller, deadline) = caller.for_list();
-    let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request));
+    let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request)).await?;
     let document = ListFormat::of(format, FOUND, "Affiliate");
-    Ok(varied(respond_opened(document, list.await?, |message| &message.affiliates, deadline)))
+    Ok(varied(respond_opened(document, list, |message| &message.affiliates, deadline)))
 }
 
 /// Read an affiliate
@@ -69,14 +66,12 @@ pub(crate) async fn get(
     if_none_match: IfNoneMatch,
     query: Query,
 ) -> Result<Response, Refusal> {
-    let sent: GetAffiliateRequest = caller.accept(query.request()).await?;
-    let id = caller.accept(id_with(path, &sent, Error::affiliate_not_found)).await?;
-    let request = GetAffiliateRequest { id, ..sent };
-    let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request));
-    let (mut affiliate, rate_limit, held) = read.await?;
+    let request = caller.accept(query.of_record(&path, Error::affiliate_not_found)).await?;
+    let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request)).await?;
+    let CoreResponse { message: mut affiliate, rate_limit, resources } = read;
     let etag = std::mem::take(&mut affiliate.etag);
     let found = Envelope::found("Affiliate found.", &affiliate, None);
-    respond_holding(&caller, held, 0, || respond_tagged(rate_limit, &found, etag, true, &if_none_match))
+    caller.respond_found(resources, 0, || respond_tagged(rate_limit, &found, etag, false, &if_none_match))
 }
 
 /// Search affiliates
@@ -89,9 +84,8 @@ pub(crate) async fn get(
 /// - 200: `AffiliateList`. The affiliates; an empty list if there are none.
 pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.request()).await?;
-    let read = caller.call(request, |core, request| core.affiliates.search_affiliates(request));
-    let (found, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &found.affiliates, None))
+    let response = caller.call(request, |core, request| core.affiliates.search_affiliates(request)).await?;
+    response.found(&caller, FOUND, |found| &found.affiliates)
 }
 
 /// Create affiliates
@@ -108,31 +102,29 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 ///   one result per item, in the order sent.
 /// - Refused: `AffiliateNameExists`
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
-    let result = match body.read(affiliates::create).await? {
-        Create::One(request) => Box::pin(create_one(&body, *request)).await,
+    let result = match body.read(create_affiliates).await? {
+        Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
         Create::Batch(request) => {
-            let call = body.call(request, |core, request| core.affiliates.batch_create_affiliates(request)).await;
-            call.map(|(created, limit)| respond_to_batch(&body, StatusCode::CREATED, limit, &created.results))
+            let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
+            let created = call.await;
+            created.map(|it| respond_to_batch(&body, StatusCode::CREATED, it.rate_limit, &it.message.results))
         }
     };
-    let response = body.with_all_violations(result, affiliates::create)?;
+    let response = body.with_all_violations(result, create_affiliates)?;
     Ok(body.respond(response))
 }
 
-async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
-    let call = body.call(request, |core, request| core.affiliates.create_affiliate(request));
-    let (created, rate_limit) = call.await?;
+async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
+    let call = caller.call(request, |core, request| core.affiliates.create_affiliate(request));
+    let CoreResponse { message: created, rate_limit, .. } = call.await?;
     let detail = Detail {
         affiliate_id: Some(created.affiliate_id),
         client_affiliate_id: Some(&created.client_affiliate_id),
         msg: "Affiliate created successfully.",
         ..Detail::default()
     };
-    let mut response = respond(StatusCode::CREATED, rate_limit, &Envelope::result(ResultCode::Saved, detail));
-    if let Ok(path) = HeaderValue::try_from(format!("/api/affiliates/{}", created.affiliate_id)) {
-        response.headers_mut().insert(LOCATION, path);
-    }
-    Ok(response)
+    let response = respond_saved(StatusCode::CREATED, rate_limit, detail);
+    Ok(with_location(response, "affiliates", created.affiliate_id))
 }
 
 /// Update affiliates
@@ -153,32 +145,28 @@ async fn create_one(body: &RequestBody, request: CreateAffiliateRequest) -> Resu
 ///   result per item, in the order sent.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`
 pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
-    let parse =
-        move |body: &[u8], memory, ignored: &mut Ignored| affiliates::update(body, memory, &path, &if_match, ignored);
-    let result = match body.read(parse.clone()).await? {
-        Update::One(request) => Box::pin(update_one(&body, *request)).await,
+    let parse = |input: Input<'_>| update_affiliates(input, &path, &if_match);
+    let result = match body.read(parse).await? {
+        Update::One(request) => Box::pin(update_one(&body.caller, *request)).await,
         Update::Batch(request) => {
-            let call = body.call(request, |core, request| core.affiliates.batch_update_affiliates(request)).await;
-            call.map(|(updated, limit)| respond_to_batch(&body, StatusCode::OK, limit, &updated.results))
+            let call = body.caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
+            let updated = call.await;
+            updated.map(|it| respond_to_batch(&body, StatusCode::OK, it.rate_limit, &it.message.results))
         }
     };
     let response = body.with_all_violations(result, parse)?;
     Ok(body.respond(response))
 }
 
-async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
-    let call = body.call(request, |core, request| core.affiliates.update_affiliate(request));
-    let (updated, rate_limit) = call.await?;
+async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
+    let call = caller.call(request, |core, request| core.affiliates.update_affiliate(request));
+    let CoreResponse { message: updated, rate_limit, .. } = call.await?;
     let detail = Detail {
         affiliate_id: Some(updated.affiliate_id),
         msg: "Affiliate updated successfully.",
         ..Detail::default()
     };
-    let mut response = respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail));
-    if let Some(tag) = tags::header(&updated.etag).filter(|_| !updated.etag.is_empty()) {
-        response.headers_mut().insert(ETAG, tag);
-    }
-    Ok(response)
+    Ok(with_etag(respond_saved(StatusCode::OK, rate_limit, detail), &updated.etag))
 }
 
 /// Sync affiliates
@@ -198,11 +186,11 @@ async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Resu
 /// - 207: `AffiliatesPartlySynced`. Some or all items were refused.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
-    let request = body.read(affiliates::sync).await?;
+    let request = body.read(sync_affiliates).await?;
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
     let is_dry = request.validate_only;
-    let result = body.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await;
-    let (synced, rate_limit) = body.with_all_violations(result, affiliates::sync)?;
+    let result = body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await;
+    let CoreResponse { message: synced, rate_limit, .. } = body.with_all_violations(result, sync_affiliates)?;
     let saved = i32::from(ResultCode::Saved);
     let refused = synced.results.iter().filter(|result| result.code != saved).count();
     let (status, code, mut msg) = match refused {
@@ -234,29 +222,27 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
 /// - 200: `AffiliateErased`. How many records were erased with it.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`, `FailedPrecondition`
 pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Result<Response, Refusal> {
-    let request = caller.accept(affiliates::erasure(path, &if_match)).await?;
-    let (erased, rate_limit, _) = caller.call(request, |core, request| core.erasures.erase_affiliate(request)).await?;
+    let draft = Draft::empty::<EraseAffiliateRequest>().if_match(&if_match);
+    let request = caller.accept(draft.of_record(&path, Error::affiliate_not_found)).await?;
+    let call = caller.call(request, |core, request| core.erasures.erase_affiliate(request));
+    let CoreResponse { message: erased, rate_limit, .. } = call.await?;
     Ok(respond(StatusCode::OK, rate_limit, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
 }
 
-/// Responds with `success` if every item succeeded, otherwise with 207.
 fn respond_to_batch(
     body: &RequestBody,
     success: StatusCode,
     rate_limit: RateLimit,
     results: &[AffiliateResult],
 ) -> Response {
-    let saved = i32::from(ResultCode::Saved);
-    let status = if results.iter().all(|result| result.code == saved) { success } else { StatusCode::MULTI_STATUS };
-    body.compute(|| respond(status, rate_limit, &results.iter().map(envelope).collect::<Vec<_>>()))
-}
-
-fn envelope(result: &AffiliateResult) -> Envelope<'_> {
-    let detail = Detail {
-        affiliate_id: result.affiliate_id,
-        client_affiliate_id: result.client_affiliate_id.as_deref(),
-        msg: &result.msg,
-        ..Detail::default()
-    };
-    Envelope::result(result.code, detail)
+    let items = results.iter().map(|result| {
+        let detail = Detail {
+            affiliate_id: result.affiliate_id,
+            client_affiliate_id: result.client_affiliate_id.as_deref(),
+            msg: &result.msg,
+            ..Detail::default()
+        };
+        (result.code, detail)
+    });
+    body.compute(|| respond_to_items(success, rate_limit, items))
 }

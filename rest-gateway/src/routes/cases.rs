@@ -1,19 +1,25 @@
 //! `/cases`
 
-pub(crate) mod work;
-
 use axum::response::Response;
-use compliance_api::{error::Error, v1::GetComplianceCaseRequest};
+use compliance_api::{
+    error::Error,
+    v1::{
+        CloseCaseResponse, IncidentResult, OpenCaseRequest, ReopenCaseResponse, ResolveCaseResponse, UpdateCaseResponse,
+    },
+};
+use http::StatusCode;
 
 use crate::{
     accept::{Format, varied},
-    caller::Caller,
-    envelope::{Envelope, respond_tagged},
+    caller::{Caller, CoreResponse},
+    envelope::{
+        Detail, Envelope, RateLimit, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
+    },
     error::Refusal,
-    extract::{checked::id_with, path::PathId, query::Query},
-    found::{respond_found, respond_holding},
+    extract::{bodies, body::RequestBody, query::Query},
+    path::{ParentId, PathId},
     stream::{ListFormat, respond_opened},
-    tags::IfNoneMatch,
+    tags::{IfMatch, IfNoneMatch},
 };
 
 /// The message of a list.
@@ -48,9 +54,10 @@ async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Respo
 
 async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.page()).await?;
-    let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request));
-    let (page, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found(FOUND, &page.cases, page.meta))
+    let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request)).await?;
+    let CoreResponse { message: page, rate_limit, resources } = read;
+    let found = Envelope::found(FOUND, &page.cases, page.meta);
+    caller.respond_found(resources, 0, || respond(StatusCode::OK, rate_limit, &found))
 }
 
 /// Read a compliance case
@@ -70,13 +77,182 @@ pub(crate) async fn get(
     if_none_match: IfNoneMatch,
     query: Query,
 ) -> Result<Response, Refusal> {
-    let sent: GetComplianceCaseRequest = caller.accept(query.request()).await?;
-    let id = caller.accept(id_with(path, &sent, Error::case_not_found)).await?;
-    let request = GetComplianceCaseRequest { id, ..sent };
-    let read = caller.call(request, |core, request| core.cases.get_compliance_case(request));
-    let (mut case, rate_limit, held) = read.await?;
+    let request = caller.accept(query.of_record(&path, Error::case_not_found)).await?;
+    let read = caller.call(request, |core, request| core.cases.get_compliance_case(request)).await?;
+    let CoreResponse { message: mut case, rate_limit, resources } = read;
     let etag = std::mem::take(&mut case.etag);
     let found = Envelope::found("Case found.", &case, None);
-    // It shows its affiliate's data, too.
-    respond_holding(&caller, held, 0, || respond_tagged(rate_limit, &found, etag, false, &if_none_match))
+    // A case shows its affiliate's data.
+    caller.respond_found(resources, 0, || respond_tagged(rate_limit, &found, etag, true, &if_none_match))
+}
+
+/// Open a case
+///
+/// Opens a case for an affiliate, with incidents if there are any. `request_id` is your key: a repeated request opens no other case and gets
+/// the same response with the status 200. Names of statuses and infractions are those of `GET /api/vocabularies`. The service sets the
+/// dates that follow from the opening, unless you send them.
+///
+/// - Operation: `openCase`
+/// - Body: `CaseOpen`
+/// - 201: `CaseOpened`, `Location`. The case is open.
+/// - 200: `CaseOpened`, `Location`. An earlier request with this `request_id` opened the case.
+/// - Refused: `ReferenceNotFound`, `RequestIdReused`
+pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Refusal> {
+    let request = body.read(bodies::whole::<OpenCaseRequest>).await?;
+    let result = body.caller.call(request, |core, request| core.monitoring.open_case(request)).await;
+    let opened = body.with_all_violations(result, bodies::whole::<OpenCaseRequest>)?;
+    let CoreResponse { message: opened, rate_limit, .. } = opened;
+    let (status, msg) = if opened.created {
+        (StatusCode::CREATED, "Case opened.")
+    } else {
+        (StatusCode::OK, "The case was already opened.")
+    };
+    let detail = Detail { case_id: Some(opened.case_id), msg, ..Detail::default() };
+    let response = respond_saved(status, rate_limit, detail);
+    Ok(body.respond(with_location(response, "cases", opened.case_id)))
+}
+
+/// Update a case
+///
+/// Changes the fields that are sent. Null and `""` clear an optional field; `tags` replaces all tags. The service sets the dates that follow
+/// from the change, such as `closed_date`, unless you send them. With `If-Match`, the case is changed only if it has one of these tags.
+///
+/// - Operation: `updateCase`
+/// - Path: of the case
+/// - Header: `If-Match`
+/// - Body: `CaseUpdate`
+/// - 200: `CaseUpdated`, `ETag`. The case has these values.
+/// - Refused: `CaseNotFound`, `ReferenceNotFound`, `EtagMismatch`
+pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
+    let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
+    let updated = body.caller.call(request, |core, request| core.monitoring.update_case(request)).await?;
+    Ok(respond_changed(body, updated, ["Case updated.", "The case has these values already."]))
+}
+
+/// Resolve a case
+///
+/// Sets the case status Resolved. A resolved case stays as it is. The body may be empty.
+///
+/// - Operation: `resolveCase`
+/// - Path: of the case
+/// - Header: `If-Match`
+/// - Body: `CaseResolve`
+/// - 200: `CaseUpdated`, `ETag`. The case is resolved.
+/// - Refused: `CaseNotFound`, `EtagMismatch`
+pub(crate) async fn resolve(
+    ParentId(path): ParentId,
+    if_match: IfMatch,
+    mut body: RequestBody,
+) -> Result<Response, Refusal> {
+    let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
+    let resolved = body.caller.call(request, |core, request| core.monitoring.resolve_case(request)).await?;
+    Ok(respond_changed(body, resolved, ["Case resolved.", "The case was already resolved."]))
+}
+
+/// Close a case
+///
+/// Sets the case status Closed, or another that ends a case. A closed case stays as it is. The body may be empty.
+///
+/// - Operation: `closeCase`
+/// - Path: of the case
+/// - Header: `If-Match`
+/// - Body: `CaseClose`
+/// - 200: `CaseUpdated`, `ETag`. The case is closed.
+/// - Refused: `CaseNotFound`, `EtagMismatch`
+pub(crate) async fn close(
+    ParentId(path): ParentId,
+    if_match: IfMatch,
+    mut body: RequestBody,
+) -> Result<Response, Refusal> {
+    let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
+    let closed = body.caller.call(request, |core, request| core.monitoring.close_case(request)).await?;
+    Ok(respond_changed(body, closed, ["Case closed.", "The case was already closed."]))
+}
+
+/// Reopen a case
+///
+/// Sets the case status Open, or another that does not end a case. A case that has not ended stays as it is. The body may be empty.
+///
+/// - Operation: `reopenCase`
+/// - Path: of the case
+/// - Header: `If-Match`
+/// - Body: `CaseReopen`
+/// - 200: `CaseUpdated`, `ETag`. The case is open.
+/// - Refused: `CaseNotFound`, `EtagMismatch`
+pub(crate) async fn reopen(
+    ParentId(path): ParentId,
+    if_match: IfMatch,
+    mut body: RequestBody,
+) -> Result<Response, Refusal> {
+    let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
+    let reopened = body.caller.call(request, |core, request| core.monitoring.reopen_case(request)).await?;
+    Ok(respond_changed(body, reopened, ["Case reopened.", "The case was already open."]))
+}
+
+/// Attach incidents to a case
+///
+/// Adds incidents; a case can have 10,000. An incident that the case has already takes the infraction that is sent. Each item has its own
+/// result: an invalid one (1021) or a URL that the company does not have (1025) fails alone, and the status is 207.
+///
+/// - Operation: `attachIncidents`
+/// - Path: of the case
+/// - Body: `IncidentsAttach`
+/// - 200: `[IncidentSaved]`. Every incident is attached; one result per item, in the order sent.
+/// - 207: `[IncidentSaved | IncidentInvalid | IncidentUnknown]`. Some or all items failed; one result per item, in the order sent.
+/// - Refused: `CaseNotFound`
+pub(crate) async fn attach(ParentId(path): ParentId, mut body: RequestBody) -> Result<Response, Refusal> {
+    let request = body.read(|input| bodies::incidents(input, &path)).await?;
+    let attached = body.caller.call(request, |core, request| core.monitoring.attach_incidents(request)).await?;
+    Ok(respond_to_incidents(body, attached.rate_limit, &attached.message.results))
+}
+
+/// Detach incidents from a case
+///
+/// Removes incidents, each by its ID or by its type and content. An incident that the case does not have counts as detached.
+///
+/// - Operation: `detachIncidents`
+/// - Path: of the case
+/// - Body: `IncidentsDetach`
+/// - 200: `[IncidentDetached]`. No such incident is attached; one result per item, in the order sent.
+/// - 207: `[IncidentDetached | IncidentInvalid]`. Some or all items failed; one result per item, in the order sent.
+/// - Refused: `CaseNotFound`
+pub(crate) async fn detach(ParentId(path): ParentId, mut body: RequestBody) -> Result<Response, Refusal> {
+    let request = body.read(|input| bodies::incidents(input, &path)).await?;
+    let detached = body.caller.call(request, |core, request| core.monitoring.detach_incidents(request)).await?;
+    Ok(respond_to_incidents(body, detached.rate_limit, &detached.message.results))
+}
+
+/// A response of the core to a change of one case.
+trait Changed {
+    /// Returns the ID, whether anything changed, and the etag after the call.
+    fn parts(&self) -> (i64, bool, &str);
+}
+
+macro_rules! changed {
+    ($($response:ident)*) => {$(
+        impl Changed for $response {
+            fn parts(&self) -> (i64, bool, &str) {
+                (self.case_id, self.changed, &self.etag)
+            }
+        }
+    )*};
+}
+
+changed! { UpdateCaseResponse ResolveCaseResponse CloseCaseResponse ReopenCaseResponse }
+
+/// Responds with the first message if anything changed.
+fn respond_changed(body: RequestBody, changed: CoreResponse<impl Changed>, [did, did_not]: [&str; 2]) -> Response {
+    let (case_id, has_changed, etag) = changed.message.parts();
+    let msg = if has_changed { did } else { did_not };
+    let detail = Detail { case_id: Some(case_id), msg, ..Detail::default() };
+    body.respond(with_etag(respond_saved(StatusCode::OK, changed.rate_limit, detail), etag))
+}
+
+fn respond_to_incidents(body: RequestBody, rate_limit: RateLimit, results: &[IncidentResult]) -> Response {
+    let items = results.iter().map(|result| {
+        let detail = Detail { incident_id: result.incident_id, msg: &result.msg, ..Detail::default() };
+        (result.code, detail)
+    });
+    let response = body.compute(|| respond_to_items(StatusCode::OK, rate_limit, items));
+    body.respond(response)
 }

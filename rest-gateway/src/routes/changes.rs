@@ -7,14 +7,12 @@ use http::{HeaderMap, HeaderName};
 use crate::{
     accept::{prefers_events, varied},
     caller::Caller,
-    envelope::Envelope,
     error::Refusal,
     extract::query::Query,
-    found::respond_found,
     stream::respond_events,
 };
 
-/// Where a client of events has the position of the last one.
+/// The position of the last event that a client has.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// List changes
@@ -37,28 +35,21 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// - 200: `ChangesFound`, `text/event-stream`. The changes.
 /// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Result<Response, Refusal> {
-    // What is no text is no position.
+    // An ID that is not text is not a position.
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
     let request = caller.accept(query.changes(last)).await?;
-    let response =
-        if prefers_events(&headers) { watch(caller, request).await? } else { list_page(caller, request).await? };
-    Ok(varied(response))
-}
-
-async fn watch(
-    caller: Caller,
-    ListChangesRequest { after, types, .. }: ListChangesRequest,
-) -> Result<Response, Refusal> {
+    if !prefers_events(&headers) {
+        return list_page(caller, request).await.map(varied);
+    }
     let (caller, deadline) = caller.for_watch();
-    let request = WatchChangesRequest { after, types };
+    let request = WatchChangesRequest { after: request.after, types: request.types };
     let opened = caller.open(request, 1, |core, request| core.changes.watch_changes(request)).await?;
-    Ok(respond_events(opened, deadline))
+    Ok(varied(respond_events(opened, deadline)))
 }
 
 async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Response, Refusal> {
-    let read = caller.call(request, |core, request| core.changes.list_changes(request));
-    let (changes, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))
+    let changes = caller.call(request, |core, request| core.changes.list_changes(request)).await?;
+    changes.found(&caller, "Changes found", |changes| changes)
 }
 
 /// Search the audit trail
@@ -71,7 +62,6 @@ async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Respon
 /// - 200: `AuditFound`. The changes.
 pub(crate) async fn audit(caller: Caller, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.request()).await?;
-    let read = caller.call(request, |core, request| core.audit.search_changes(request));
-    let (changes, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Changes found", &changes, None))
+    let changes = caller.call(request, |core, request| core.audit.search_changes(request)).await?;
+    changes.found(&caller, "Changes found", |changes| changes)
 }

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use compliance_api::v1::GetOverviewRequest;
 
-use crate::{caller::Caller, envelope::Envelope, error::Refusal, found::respond_found};
+use crate::{caller::Caller, error::Refusal};
 
 /// Read the overview
 ///
@@ -13,7 +13,6 @@ use crate::{caller::Caller, envelope::Envelope, error::Refusal, found::respond_f
 /// - Operation: `getOverview`
 /// - 200: `OverviewFound`. The figures.
 pub(crate) async fn get(caller: Caller) -> Result<Response, Refusal> {
-    let read = caller.call(GetOverviewRequest {}, |core, request| core.overview.get_overview(request));
-    let (overview, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Overview found", &overview, None))
+    let response = caller.call(GetOverviewRequest {}, |core, request| core.overview.get_overview(request)).await?;
+    response.found(&caller, "Overview found", |overview| overview)
 }

@@ -2,24 +2,28 @@
 
 use axum::response::Response;
 use compliance_api::{
-    error::{Error, ResultCode},
-    v1::{ComplianceUrl, GetComplianceUrlRequest, ReviewUrlRequest, StreamComplianceUrlsRequest, UrlResult},
+    error::Error,
+    v1::{ComplianceUrl, StreamComplianceUrlsRequest},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
 
 use crate::{
     accept::{Format, varied},
-    caller::{Caller, Opened},
-    envelope::{Detail, Envelope, respond},
+    caller::{Caller, CoreResponse, Opened},
+    envelope::{Detail, Envelope, respond, respond_saved},
     error::Refusal,
-    extract::{body::RequestBody, cases, checked::id_with, path::PathId, query::Query, urls},
-    found::respond_found,
+    extract::{
+        bodies::{add_urls, review_url},
+        body::RequestBody,
+        query::Query,
+    },
     limits::PAGE_MEMORY,
+    path::PathId,
     stream::{ListFormat, respond_list, respond_opened},
 };
 
-/// The message of a page, however it is sent.
+/// The message of a list.
 const FOUND: &str = "URLs found";
 
 /// List compliance URLs
@@ -54,14 +58,15 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
     let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
-    let Opened { first, rest, rate_limit, held } = opened;
+    let Opened { first, rest, rate_limit, resources } = opened;
     let mut first = first.into_iter();
     let Some(page) = first.next() else {
         return Err(Refusal { error: Error::internal(), rate_limit });
     };
     let Some(next) = first.next() else {
         let found = Envelope::found(FOUND, &page.urls, page.meta);
-        return respond_found(&caller, rate_limit, held, page.urls.iter().map(transcript).sum(), &found);
+        let bytes = page.urls.iter().map(transcript).sum();
+        return caller.respond_found(resources, bytes, || respond(StatusCode::OK, rate_limit, &found));
     };
     let mut own = caller.memory();
     if let Err(full) = own.grow(PAGE_MEMORY) {
@@ -69,7 +74,7 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
     }
     let document = ListFormat::envelope(FOUND, page.meta);
     let messages = stream::iter([Ok(page), Ok(next)]).chain(rest).boxed();
-    Ok(respond_list(document, messages, |message| &message.urls, rate_limit, (held.memory, own), deadline))
+    Ok(respond_list(document, messages, |message| &message.urls, rate_limit, (resources.memory, own), deadline))
 }
 
 /// Read a compliance URL
@@ -82,12 +87,11 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
 /// - 200: `UrlFound`. The URL.
 /// - Refused: `UrlNotFound`, `PositionGone`, `BodyTooLarge`
 pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Response, Refusal> {
-    let sent: GetComplianceUrlRequest = caller.accept(query.request()).await?;
-    let id = caller.accept(id_with(path, &sent, Error::url_not_found)).await?;
-    let request = GetComplianceUrlRequest { id, ..sent };
-    let read = caller.call(request, |core, request| core.urls.get_compliance_url(request));
-    let (url, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, transcript(&url), &Envelope::found("URL found.", &url, None))
+    let request = caller.accept(query.of_record(&path, Error::url_not_found)).await?;
+    let read = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
+    let CoreResponse { message: url, rate_limit, resources } = read;
+    let found = Envelope::found("URL found.", &url, None);
+    caller.respond_found(resources, transcript(&url), || respond(StatusCode::OK, rate_limit, &found))
 }
 
 /// Review a URL
@@ -101,16 +105,13 @@ pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Re
 /// - 200: `UrlReviewed`. The URL has these values.
 /// - Refused: `UrlNotFound`
 pub(crate) async fn review(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
-    let request = body.read(cases::review).await?;
-    let id = body.caller.accept(id_with(path, &request, Error::url_not_found)).await?;
-    let request = ReviewUrlRequest { id, ..request };
-    let (reviewed, rate_limit) = body.call(request, |core, request| core.monitoring.review_url(request)).await?;
-    let detail = Detail { url_id: Some(reviewed.url_id), msg: "URL reviewed.", ..Detail::default() };
-    let response = respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail));
-    Ok(body.respond(response))
+    let request = body.read(|input| review_url(input, &path)).await?;
+    let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?;
+    let detail = Detail { url_id: Some(reviewed.message.url_id), msg: "URL reviewed.", ..Detail::default() };
+    Ok(body.respond(respond_saved(StatusCode::OK, reviewed.rate_limit, detail)))
 }
 
-/// The bytes of a transcript, which makes a record long.
+/// Returns the length of a transcript, which can make a record large.
 fn transcript(url: &ComplianceUrl) -> usize {
     url.transcription_text.as_ref().map_or(0, String::len)
 }
@@ -125,10 +126,10 @@ fn transcript(url: &ComplianceUrl) -> usize {
 /// - Refused: `BodyTooLarge`
 pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.request()).await?;
-    let read = caller.call(request, |core, request| core.urls.search_compliance_urls(request));
-    let (found, rate_limit, held) = read.await?;
-    let bytes = found.urls.iter().map(transcript).sum();
-    respond_found(&caller, rate_limit, held, bytes, &Envelope::found(FOUND, &found.urls, None))
+    let read = caller.call(request, |core, request| core.urls.search_compliance_urls(request)).await?;
+    let CoreResponse { message, rate_limit, resources } = read;
+    let (bytes, found) = (message.urls.iter().map(transcript).sum(), Envelope::found(FOUND, &message.urls, None));
+    caller.respond_found(resources, bytes, || respond(StatusCode::OK, rate_limit, &found))
 }
 
 /// Add compliance URLs
@@ -142,15 +143,13 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 /// - 201: `[UrlAdded | UrlValid | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if URLs
 ///   were skipped.
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
-    let request = body.read(urls::add).await?;
-    let result = body.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
-    let (added, rate_limit) = body.with_all_violations(result, urls::add)?;
-    let results = || added.results.iter().map(envelope).collect::<Vec<_>>();
-    let response = body.compute(|| respond(StatusCode::CREATED, rate_limit, &results()));
+    let request = body.read(add_urls).await?;
+    let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
+    let CoreResponse { message: added, rate_limit, .. } = body.with_all_violations(result, add_urls)?;
+    let results = added.results.iter().map(|result| {
+        let detail = Detail { url_id: result.url_id, msg: &result.msg, ..Detail::default() };
+        Envelope::result(result.code, detail)
+    });
+    let response = body.compute(|| respond(StatusCode::CREATED, rate_limit, &results.collect::<Vec<_>>()));
     Ok(body.respond(response))
-}
-
-fn envelope(result: &UrlResult) -> Envelope<'_> {
-    let detail = Detail { url_id: result.url_id, msg: &result.msg, ..Detail::default() };
-    Envelope::result(result.code, detail)
 }

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use compliance_api::v1::GetVocabulariesRequest;
 
-use crate::{caller::Caller, envelope::Envelope, error::Refusal, found::respond_found};
+use crate::{caller::Caller, error::Refusal};
 
 /// List the vocabularies
 ///
@@ -14,7 +14,7 @@ use crate::{caller::Caller, envelope::Envelope, error::Refusal, found::respond_f
 /// - Operation: `getVocabularies`
 /// - 200: `VocabulariesFound`. Every vocabulary.
 pub(crate) async fn get(caller: Caller) -> Result<Response, Refusal> {
-    let read = caller.call(GetVocabulariesRequest {}, |core, request| core.vocabularies.get_vocabularies(request));
-    let (found, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Vocabularies found", &found.vocabularies, None))
+    let response =
+        caller.call(GetVocabulariesRequest {}, |core, request| core.vocabularies.get_vocabularies(request)).await?;
+    response.found(&caller, "Vocabularies found", |found| &found.vocabularies)
 }

@@ -4,24 +4,21 @@ use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
     v1::{
-        DeleteWebhookRequest, GetWebhookRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
-        RotateWebhookSecretRequest, TestWebhookRequest, UpdateWebhookRequest,
+        DeleteWebhookRequest, GetWebhookRequest, ListWebhooksRequest, RotateWebhookSecretRequest, TestWebhookRequest,
     },
 };
-use http::{HeaderValue, StatusCode, header::LOCATION};
+use http::StatusCode;
 
 use crate::{
-    caller::Caller,
-    envelope::{Detail, Envelope, respond},
+    caller::{Caller, CoreResponse},
+    envelope::{Detail, Envelope, respond, respond_saved, with_location},
     error::Refusal,
     extract::{
+        bodies::{create_webhook, update_webhook},
         body::RequestBody,
-        checked::id_with,
-        path::{ParentId, PathId},
         query::Query,
-        webhooks,
     },
-    found::respond_found,
+    path::{ParentId, PathId},
 };
 
 /// List webhooks
@@ -31,9 +28,8 @@ use crate::{
 /// - Operation: `listWebhooks`
 /// - 200: `WebhooksFound`. The webhooks; an empty list if there are none.
 pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
-    let read = caller.call(ListWebhooksRequest {}, |core, request| core.webhooks.list_webhooks(request));
-    let (found, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Webhooks found", &found.webhooks, None))
+    let response = caller.call(ListWebhooksRequest {}, |core, request| core.webhooks.list_webhooks(request)).await?;
+    response.found(&caller, "Webhooks found", |found| &found.webhooks)
 }
 
 /// Create a webhook
@@ -50,15 +46,13 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 /// - 201: `WebhookCreated`, `Location`. The webhook and its secret.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
-    let request = body.read(webhooks::create).await?;
-    let (created, rate_limit) = body.call(request, |core, request| core.webhooks.create_webhook(request)).await?;
+    let request = body.read(create_webhook).await?;
+    let call = body.caller.call(request, |core, request| core.webhooks.create_webhook(request));
+    let CoreResponse { message: created, rate_limit, .. } = call.await?;
     let id = created.webhook.as_ref().map(|webhook| webhook.id).unwrap_or_default();
     let envelope = Envelope::written(ResultCode::Saved, "Webhook created successfully.", &created);
-    let mut response = respond(StatusCode::CREATED, rate_limit, &envelope);
-    if let Ok(path) = HeaderValue::try_from(format!("/api/webhooks/{id}")) {
-        response.headers_mut().insert(LOCATION, path);
-    }
-    Ok(body.respond(response))
+    let response = respond(StatusCode::CREATED, rate_limit, &envelope);
+    Ok(body.respond(with_location(response, "webhooks", id)))
 }
 
 /// Read a webhook
@@ -71,9 +65,8 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
-    let read = caller.call(GetWebhookRequest { id }, |core, request| core.webhooks.get_webhook(request));
-    let (webhook, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Webhook found.", &webhook, None))
+    let response = caller.call(GetWebhookRequest { id }, |core, request| core.webhooks.get_webhook(request)).await?;
+    response.found(&caller, "Webhook found.", |webhook| webhook)
 }
 
 /// Update a webhook
@@ -87,14 +80,11 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
 /// - 200: `WebhookUpdated`. The webhook as it is now.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
-    let webhook = body.read(webhooks::update).await?;
-    let id = body.caller.accept(id_with(path, &webhook, Error::webhook_not_found)).await?;
-    let request = UpdateWebhookRequest { id, webhook: Some(webhook) };
-    let (updated, rate_limit) = body.call(request, |core, request| core.webhooks.update_webhook(request)).await?;
-    let webhook = updated.webhook.unwrap_or_default();
+    let request = body.read(|input| update_webhook(input, &path)).await?;
+    let updated = body.caller.call(request, |core, request| core.webhooks.update_webhook(request)).await?;
+    let webhook = updated.message.webhook.unwrap_or_default();
     let envelope = Envelope::written(ResultCode::Saved, "Webhook updated successfully.", &webhook);
-    let response = respond(StatusCode::OK, rate_limit, &envelope);
-    Ok(body.respond(response))
+    Ok(body.respond(respond(StatusCode::OK, updated.rate_limit, &envelope)))
 }
 
 /// Delete a webhook
@@ -108,9 +98,8 @@ pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Respon
 pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     let call = caller.call(DeleteWebhookRequest { id }, |core, request| core.webhooks.delete_webhook(request));
-    let (_, rate_limit, _) = call.await?;
     let detail = Detail { msg: "Webhook deleted successfully.", ..Detail::default() };
-    Ok(respond(StatusCode::OK, rate_limit, &Envelope::result(ResultCode::Saved, detail)))
+    Ok(respond_saved(StatusCode::OK, call.await?.rate_limit, detail))
 }
 
 /// Rotate the secret of a webhook
@@ -124,10 +113,9 @@ pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Ref
 pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     let request = RotateWebhookSecretRequest { id };
-    let call = caller.call(request, |core, request| core.webhooks.rotate_webhook_secret(request));
-    let (rotated, rate_limit, _) = call.await?;
-    let envelope = Envelope::written(ResultCode::Saved, "Secret rotated successfully.", &rotated);
-    Ok(respond(StatusCode::OK, rate_limit, &envelope))
+    let rotated = caller.call(request, |core, request| core.webhooks.rotate_webhook_secret(request)).await?;
+    let envelope = Envelope::written(ResultCode::Saved, "Secret rotated successfully.", &rotated.message);
+    Ok(respond(StatusCode::OK, rotated.rate_limit, &envelope))
 }
 
 /// Test a webhook
@@ -140,9 +128,8 @@ pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> R
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
-    let call = caller.call(TestWebhookRequest { id }, |core, request| core.webhooks.test_webhook(request));
-    let (tested, rate_limit, held) = call.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Webhook tested.", &tested, None))
+    let response = caller.call(TestWebhookRequest { id }, |core, request| core.webhooks.test_webhook(request)).await?;
+    response.found(&caller, "Webhook tested.", |tested| tested)
 }
 
 /// List deliveries
@@ -155,9 +142,7 @@ pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Res
 /// - 200: `WebhookDeliveriesFound`. The attempts; an empty list if there are none.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn deliveries(caller: Caller, ParentId(path): ParentId, query: Query) -> Result<Response, Refusal> {
-    let mut request: ListWebhookDeliveriesRequest = caller.accept(query.request()).await?;
-    request.id = caller.accept(id_with(path, &request, Error::webhook_not_found)).await?;
-    let read = caller.call(request, |core, request| core.webhooks.list_webhook_deliveries(request));
-    let (found, rate_limit, held) = read.await?;
-    respond_found(&caller, rate_limit, held, 0, &Envelope::found("Deliveries found", &found.deliveries, None))
+    let request = caller.accept(query.of_record(&path, Error::webhook_not_found)).await?;
+    let response = caller.call(request, |core, request| core.webhooks.list_webhook_deliveries(request)).await?;
+    response.found(&caller, "Deliveries found", |found| &found.deliveries)
 }

@@ -21,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{accept::EVENT_STREAM, caller::Opened, envelope::respond_with, limits::RETRY_WAIT};
 
-/// A response with this extension has no end of its own: it is recorded when it begins, and not compressed, which would delay it.
+/// A response with this extension has no end. It is recorded when it begins, and not compressed, because that would delay it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endless;
 
-/// The response with the changes of a watch that was opened. Why it ends, the client learns when it comes again.
+/// The response with the changes of an opened watch. A client learns why the watch ended when it connects again.
 pub(crate) fn respond_events(
     Opened { first, rest, rate_limit, .. }: Opened<WatchChangesResponse>,
     deadline: Instant,
@@ -46,7 +46,7 @@ pub(crate) fn respond_events(
     response
 }
 
-/// Without changes, the client only notes the ID.
+/// Writes a page as an event. Without changes, the event has an ID only.
 fn event(page: ListChangesResponse) -> Bytes {
     let position = page.position;
     let mut event = format!("id: {position}\nevent: changes\ndata: ").into_bytes();

@@ -1,4 +1,4 @@
-//! A list in one of its formats, a record after the other.
+//! The formats of lists, written one record after another.
 
 use std::io;
 
@@ -26,12 +26,12 @@ pub(crate) enum ListFormat {
 }
 
 impl ListFormat {
-    /// An envelope with this message; of a page, with its position.
+    /// An envelope with this message, and the position of a page.
     pub(crate) fn envelope(msg: &'static str, meta: Option<PageMeta>) -> Self {
         Self::Json { msg, meta, is_first: true }
     }
 
-    /// A list of the contract's message of the name `record`; `msg` is for an envelope.
+    /// A list of records, by the name of their message in the contract. `msg` is the message of an envelope.
     pub(crate) fn of(format: Format, msg: &'static str, record: &str) -> Self {
         match format {
             Format::Json => Self::envelope(msg, None),
@@ -53,7 +53,7 @@ impl ListFormat {
         }
     }
 
-    /// Writes what comes before the first record.
+    /// Writes the part before the first record.
     pub(super) fn begin(&self, chunk: &mut Vec<u8>) -> Result<(), BoxError> {
         match self {
             Self::Json { msg, .. } => {
@@ -86,7 +86,7 @@ impl ListFormat {
         Ok(())
     }
 
-    /// Writes what comes after the last record.
+    /// Writes the part after the last record.
     pub(super) fn end(&self, chunk: &mut Vec<u8>) -> Result<(), BoxError> {
         if let Self::Json { meta, .. } = self {
             chunk.push(b']');

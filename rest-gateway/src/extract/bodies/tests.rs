@@ -1,18 +1,23 @@
 use compliance_api::{
     error::{Error, Reason},
-    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate},
+    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate, UrlInput},
 };
 
-use super::{Create, IfMatch, Ignored, PathId, Update};
+use super::{Create, IfMatch, Input, PathId, Update, add_urls, create_affiliates, sync_affiliates, update_affiliates};
+use crate::ignored::Ignored;
 
 const MEMORY: usize = 1 << 20;
 
+fn input<'a>(body: &'a str, ignored: &'a mut Ignored) -> Input<'a> {
+    Input { bytes: body.as_bytes(), memory: MEMORY, ignored }
+}
+
 fn create(body: &str) -> Result<Create, Error> {
-    super::create(body.as_bytes(), MEMORY, &mut Ignored::default())
+    create_affiliates(input(body, &mut Ignored::default()))
 }
 
 fn update(path: &str, body: &str) -> Result<Update, Error> {
-    super::update(body.as_bytes(), MEMORY, &PathId::of(path), &IfMatch::NONE, &mut Ignored::default())
+    update_affiliates(input(body, &mut Ignored::default()), &PathId::of(path), &IfMatch::NONE)
 }
 
 fn violations(error: Error) -> Vec<(String, String)> {
@@ -170,9 +175,9 @@ fn more_records_than_memory_is_too_large() {
 
 #[test]
 fn the_roster_has_options_and_its_affiliates_have_the_fields_that_are_sent() {
-    let body = br#"{"validate_only":true,"city":"x","absent_status":"terminated","report_absent":null,"affiliates":[
+    let body = r#"{"validate_only":true,"city":"x","absent_status":"terminated","report_absent":null,"affiliates":[
         {"client_affiliate_id":"A","city":null,"zip":"1","validate_only":5},{}]}"#;
-    let request = super::sync(body, MEMORY, &mut Ignored::default()).unwrap();
+    let request = sync_affiliates(input(body, &mut Ignored::default())).unwrap();
     assert!(request.validate_only && !request.report_absent);
     assert_eq!(request.absent_status.as_deref(), Some("terminated"));
     let [first, second] = &request.affiliates[..] else { panic!("{request:?}") };
@@ -183,20 +188,60 @@ fn the_roster_has_options_and_its_affiliates_have_the_fields_that_are_sent() {
 
 #[test]
 fn values_of_the_wrong_type_are_violations() {
-    let body = br#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{"city":7},9]}"#;
-    let paths: Vec<String> = super::sync(body, MEMORY, &mut Ignored::default())
+    let body = r#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{"city":7},9]}"#;
+    let paths: Vec<String> = sync_affiliates(input(body, &mut Ignored::default()))
         .unwrap_err()
         .violations
         .into_iter()
         .map(|each| each.path)
         .collect();
     assert!(paths.contains(&"affiliates.0.city".to_owned()) && paths.contains(&"affiliates.1".to_owned()), "{paths:?}");
-    let body = br#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{}]}"#;
-    let paths: Vec<String> = super::sync(body, MEMORY, &mut Ignored::default())
+    let body = r#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{}]}"#;
+    let paths: Vec<String> = sync_affiliates(input(body, &mut Ignored::default()))
         .unwrap_err()
         .violations
         .into_iter()
         .map(|each| each.path)
         .collect();
     assert_eq!(paths, ["report_absent", "absent_status", "validate_only"]);
+}
+
+fn url_violations(body: &str) -> Vec<(String, String)> {
+    violations(add_urls(input(body, &mut Ignored::default())).unwrap_err())
+}
+
+#[test]
+fn elements_keep_their_order_and_null_is_absent() {
+    let body = r#"{"a":[[]],"urls":[{"url":"http://a/","x":{}},{"url":null},{},{"url":"","url":"b"}]}"#;
+    let urls: Vec<Option<String>> =
+        add_urls(input(body, &mut Ignored::default())).unwrap().urls.into_iter().map(|input| input.url).collect();
+    assert_eq!(urls, [Some("http://a/".into()), None, None, Some("b".into())]);
+}
+
+#[test]
+fn a_missing_or_empty_list_is_for_the_core_to_refuse() {
+    for body in ["{}", r#"{"urls":null}"#, r#"{"urls":[]}"#, r#"{"urls":5,"urls":[]}"#, r#"{"url":5}"#] {
+        assert!(add_urls(input(body, &mut Ignored::default())).unwrap().urls.is_empty(), "{body}");
+    }
+}
+
+#[test]
+fn violations_of_type_and_of_rules_are_reported_together_and_once() {
+    assert_eq!(url_violations(r#"{"urls":{}}"#), [("urls".into(), "The urls field must be an array.".into())]);
+    let body = r#"{"urls":[5,{"url":7},{},{"url":"ftp://a/"},{"url":"http://a/"}]}"#;
+    let expected = [
+        ("urls.0", "The urls.0 field must be an object."),
+        ("urls.1.url", "The urls.1.url field must be a string."),
+        ("urls.2", "The urls.2 field must contain entries for: url."),
+        ("urls.3.url", "The urls.3.url field must be a valid URL."),
+    ];
+    assert_eq!(url_violations(body), expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
+}
+
+#[test]
+fn more_elements_than_memory_is_too_large() {
+    let body = format!(r#"{{"urls":[{}{{}}]}}"#, "{},".repeat(100));
+    let mut ignored = Ignored::default();
+    let input = Input { memory: 100 * size_of::<UrlInput>(), ..input(&body, &mut ignored) };
+    assert_eq!(add_urls(input).unwrap_err().reason, Reason::BodyTooLarge);
 }

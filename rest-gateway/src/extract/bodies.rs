@@ -1,0 +1,142 @@
+//! The bodies of all operations, as requests.
+
+use compliance_api::{
+    description::Message as Description,
+    error::Error,
+    rules::{Check, Checker},
+    v1::{
+        AddComplianceUrlsRequest, AffiliateInput, AffiliateSync, AffiliateUpdate, BatchCreateAffiliatesRequest,
+        BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest, CreateAffiliateRequest, CreateWebhookRequest,
+        ReviewUrlRequest, UpdateAffiliateRequest, UpdateWebhookRequest, UrlInput, WebhookInput,
+    },
+};
+use prost::Message;
+
+pub(crate) use super::batch::Input;
+use super::{
+    batch::{Document, one},
+    draft::Draft,
+    object::report,
+};
+use crate::{ignored::Location, path::PathId, tags::IfMatch};
+
+/// Maximum body size of a webhook, in bytes.
+const MAX_WEBHOOK_BODY: usize = 64 << 10;
+
+/// A request about one affiliate or a batch.
+#[derive(Debug, PartialEq)]
+pub(crate) enum OneOrBatch<One, Batch> {
+    One(Box<One>),
+    Batch(Batch),
+}
+
+pub(crate) type Create = OneOrBatch<CreateAffiliateRequest, BatchCreateAffiliatesRequest>;
+pub(crate) type Update = OneOrBatch<UpdateAffiliateRequest, BatchUpdateAffiliatesRequest>;
+
+impl<One: Check, Batch: Check> Check for OneOrBatch<One, Batch> {
+    const MESSAGE: &'static Description = Batch::MESSAGE;
+
+    fn check(&self, checker: &mut Checker) {
+        match self {
+            Self::One(request) => request.check(checker),
+            Self::Batch(request) => request.check(checker),
+        }
+    }
+}
+
+pub(crate) fn create_affiliates(input: Input<'_>) -> Result<Create, Error> {
+    let document = Document::<AffiliateInput, BatchCreateAffiliatesRequest>::read(input)?;
+    if document.has_list() {
+        return document.into_batch(|request, affiliates| request.affiliates = affiliates).map(Create::Batch);
+    }
+    let request = |affiliate| CreateAffiliateRequest { affiliate: Some(affiliate) };
+    document.into_one(request).map(|request| Create::One(Box::new(request)))
+}
+
+pub(crate) fn update_affiliates(input: Input<'_>, path: &PathId, if_match: &IfMatch) -> Result<Update, Error> {
+    let mut document = Document::<AffiliateUpdate, BatchUpdateAffiliatesRequest>::read(input)?;
+    let update = if document.has_list() {
+        if_match.refuse(&mut document.violations);
+        let fill = |request: &mut BatchUpdateAffiliatesRequest, affiliates| {
+            (request.anchor_id, request.affiliates) = (path.possible(), affiliates);
+        };
+        document.into_batch(fill).map(Update::Batch)
+    } else {
+        // A path without a number is reported as unknown below.
+        if let (Some(id), Some(number)) = (document.top.id(), path.number)
+            && id != number
+        {
+            report(&mut document.violations, Location::Top, "id", 1, "must match the ID in the URL");
+        }
+        let etag = if_match.etag(&mut document.violations);
+        let request = |update| UpdateAffiliateRequest { update: Some(AffiliateUpdate { etag, ..update }) };
+        document.into_one(request).map(|request| Update::One(Box::new(request)))
+    }?;
+    path.record_id_after(&update, Error::affiliate_not_found)?;
+    Ok(update)
+}
+
+pub(crate) fn sync_affiliates(input: Input<'_>) -> Result<BatchSyncAffiliatesRequest, Error> {
+    let document = Document::<AffiliateSync, BatchSyncAffiliatesRequest>::read(input)?;
+    document.into_batch(|request, affiliates| request.affiliates = affiliates)
+}
+
+pub(crate) fn add_urls(input: Input<'_>) -> Result<AddComplianceUrlsRequest, Error> {
+    let document = Document::<UrlInput, AddComplianceUrlsRequest>::read(input)?;
+    document.into_batch(|request, urls| request.urls = urls)
+}
+
+pub(crate) fn review_url(input: Input<'_>, path: &PathId) -> Result<ReviewUrlRequest, Error> {
+    one::<ReviewUrlRequest>(input)?.of_record(path, Error::url_not_found)
+}
+
+/// Reads a request that is its body.
+pub(crate) fn whole<M: Check + Message + Default>(input: Input<'_>) -> Result<M, Error> {
+    one::<M>(input)?.message()
+}
+
+/// Reads a change of the incidents of a case.
+pub(crate) fn incidents<M: Check + Message + Default>(input: Input<'_>, path: &PathId) -> Result<M, Error> {
+    one::<M>(input)?.of_record(path, Error::case_not_found)
+}
+
+/// Reads a change of a case that has one of the tags of `If-Match`.
+pub(crate) fn case<M: Check + Message + Default>(
+    input: Input<'_>,
+    path: &PathId,
+    if_match: &IfMatch,
+) -> Result<M, Error> {
+    one::<M>(input)?.if_match(if_match).of_record(path, Error::case_not_found)
+}
+
+/// Reads a change of a case's status. An empty body is an empty object.
+pub(crate) fn case_status<M: Check + Message + Default>(
+    mut input: Input<'_>,
+    path: &PathId,
+    if_match: &IfMatch,
+) -> Result<M, Error> {
+    if input.bytes.iter().all(u8::is_ascii_whitespace) {
+        input.bytes = b"{}";
+    }
+    case(input, path, if_match)
+}
+
+pub(crate) fn create_webhook(input: Input<'_>) -> Result<CreateWebhookRequest, Error> {
+    webhook(input)?.wrapped(|webhook| CreateWebhookRequest { webhook: Some(webhook) })
+}
+
+pub(crate) fn update_webhook(input: Input<'_>, path: &PathId) -> Result<UpdateWebhookRequest, Error> {
+    let request = webhook(input)?.wrapped(|webhook| UpdateWebhookRequest { id: 0, webhook: Some(webhook) })?;
+    let id = path.record_id_after(&request, Error::webhook_not_found)?;
+    Ok(UpdateWebhookRequest { id, ..request })
+}
+
+fn webhook(input: Input<'_>) -> Result<Draft<'_>, Error> {
+    if input.bytes.len() > MAX_WEBHOOK_BODY {
+        return Err(Error::body_too_large());
+    }
+    one::<WebhookInput>(input)
+}
+
+#[cfg(test)]
+mod tests;
