@@ -209,29 +209,29 @@ impl Quotas {
 mod tests {
     use admission::Full;
 
-    use super::{Shares, WATCHERS_OF_A_COMPANY};
+    use super::{Quotas, WATCHERS_OF_A_COMPANY};
     use crate::CoreSettings;
 
     #[tokio::test]
     async fn a_company_with_limits_of_its_own_has_no_others() {
         let limits = ["1:in-flight=1", "1:streams=2", "1:watches=3", "1:memory=4KiB"];
         let company_limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();
-        let shares = Shares::new(&CoreSettings { company_limits, ..CoreSettings::default() }, 20);
-        let _call = shares.call(1).unwrap();
-        assert_eq!(shares.call(1).unwrap_err(), Full::Company);
-        let _streams = [1, 1].map(|company| shares.open_stream(company).unwrap());
-        assert!(shares.open_stream(1).is_err());
-        let _watches = [1, 1, 1].map(|company| (shares.open_watch(company).unwrap(), shares.watch(company).unwrap()));
-        for error in [shares.open_watch(1).unwrap_err(), shares.watch(1).unwrap_err()] {
+        let quotas = Quotas::new(&CoreSettings { company_limits, ..CoreSettings::default() }, 20);
+        let _call = quotas.call(1).unwrap();
+        assert_eq!(quotas.call(1).unwrap_err(), Full::Company);
+        let _streams = [1, 1].map(|company| quotas.open_stream(company).unwrap());
+        assert!(quotas.open_stream(1).is_err());
+        let _watches = [1, 1, 1].map(|company| (quotas.open_watch(company).unwrap(), quotas.watch(company).unwrap()));
+        for error in [quotas.open_watch(1).unwrap_err(), quotas.watch(1).unwrap_err()] {
             assert_eq!(error.message, "The company has 3 watches open already.");
         }
-        let mut memory = shares.memory.reservation(Some(1));
+        let mut memory = quotas.memory.reservation(Some(1));
         assert_eq!((memory.grow(4097), memory.grow(4096)), (Err(Full::Company), Ok(())));
         // Another company has the limits of all companies.
-        let calls: Vec<_> = (0..).map_while(|_| shares.call(2).ok()).collect();
-        let streams: Vec<_> = (0..).map_while(|_| shares.open_stream(2).ok()).collect();
-        let watches: Vec<_> = (0..).map_while(|_| shares.watch(2).ok()).collect();
+        let calls: Vec<_> = (0..).map_while(|_| quotas.call(2).ok()).collect();
+        let streams: Vec<_> = (0..).map_while(|_| quotas.open_stream(2).ok()).collect();
+        let watches: Vec<_> = (0..).map_while(|_| quotas.watch(2).ok()).collect();
         assert_eq!((calls.len(), streams.len(), watches.len()), (1024, 64, WATCHERS_OF_A_COMPANY));
-        assert_eq!(shares.memory.reservation(Some(2)).grow(1 << 20), Ok(()));
+        assert_eq!(quotas.memory.reservation(Some(2)).grow(1 << 20), Ok(()));
     }
 }

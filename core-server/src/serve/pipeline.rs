@@ -176,7 +176,7 @@ impl Pipeline {
     /// Makes the steps up to *quota*.
     pub(super) fn check(&self, mut arrival: Arrival<'_>) -> Result<Call, RefusedCall> {
         let mut call = Call {
-            record: CallRecord::new(&arrival, &self.0.shares.usage),
+            record: CallRecord::new(&arrival, &self.0.quotas.usage),
             rate_limit: None,
             company_id: None,
             caller: None,
