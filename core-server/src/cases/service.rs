@@ -1,4 +1,4 @@
-//! `ComplianceCaseService`: who asks, and whether the request holds what it must.
+//! `ComplianceCaseService`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use compliance_api::v1::{
 use tonic::{Request, codegen::BoxStream};
 
 use super::{
-    list::{STATEMENTS, asked, filters},
+    list::{STATEMENTS, filters},
     record,
 };
 use crate::{
@@ -32,10 +32,10 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<ListComplianceCasesRequest>,
     ) -> Served<ListComplianceCasesResponse> {
         let (company_id, request) = accept(request)?;
-        let (source, asked) = (self.0.source(company_id), asked(&request));
+        let source = self.0.source(company_id);
         let most = source.most;
-        let page = STATEMENTS.page(source, &request, asked, record::read).await?.ok_or_else(|| too_large(most))?;
-        let meta = Some(asked.page.meta(page.total));
+        let page = STATEMENTS.page(source, &request, record::read).await?.ok_or_else(|| too_large(most))?;
+        let meta = Some(page.meta);
         Ok(holding(ListComplianceCasesResponse { cases: page.records, meta }, page.memory))
     }
 

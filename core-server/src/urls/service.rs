@@ -1,4 +1,4 @@
-//! `ComplianceUrlService`: who asks, and whether the request holds what it must.
+//! `ComplianceUrlService`.
 
 use std::{future::ready, sync::Arc};
 
@@ -15,7 +15,7 @@ use tonic::{Request, Response, codegen::BoxStream};
 
 use super::{
     add::{AddFew, add, validate},
-    list::{STATEMENTS, asked, filters, search},
+    list::{STATEMENTS, filters, search},
     record,
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 
 pub(crate) struct ComplianceUrls {
     backend: Arc<Backend>,
-    /// Of requests with few URLs.
+    /// For requests with few URLs.
     add_few: Writes<AddFew>,
 }
 
@@ -49,10 +49,10 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<ListComplianceUrlsRequest>,
     ) -> Served<ListComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
-        let (source, asked) = (self.backend.source(company_id), asked(&request));
+        let source = self.backend.source(company_id);
         let most = source.most;
-        let page = STATEMENTS.page(source, &request, asked, record::read).await?.ok_or_else(|| too_large(most))?;
-        let meta = Some(asked.page.meta(page.total));
+        let page = STATEMENTS.page(source, &request, record::read).await?.ok_or_else(|| too_large(most))?;
+        let meta = Some(page.meta);
         Ok(holding(ListComplianceUrlsResponse { urls: page.records, meta }, page.memory))
     }
 
@@ -64,18 +64,16 @@ impl ComplianceUrlService for ComplianceUrls {
         let deadline = Instant::now() + limit;
         let (company_id, request) = accept(request)?;
         let request = request.list.unwrap_or_default();
-        let asked = asked(&request);
-        let meta = move |total| asked.page.meta(total);
         let source = Source { most: PART, ..self.backend.source(company_id) };
-        if let Some(page) = STATEMENTS.page(source, &request, asked, record::read).await? {
-            let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(meta(page.total)) };
+        if let Some(page) = STATEMENTS.page(source, &request, record::read).await? {
+            let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(page.meta) };
             return Ok(holding(Box::pin(stream::once(ready(Ok(message)))), page.memory));
         }
         let (statements, backend) = (&*STATEMENTS, Arc::clone(&self.backend));
-        let page = LargePage { statements, backend, company_id, request, asked, read: record::read, deadline };
-        Ok(page.stream(move |PagePart { record, total }| StreamComplianceUrlsResponse {
+        let page = LargePage { statements, backend, company_id, request, read: record::read, deadline };
+        Ok(page.stream(|PagePart { record, meta }| StreamComplianceUrlsResponse {
             urls: record.into_iter().collect(),
-            meta: total.map(meta),
+            meta,
         })?)
     }
 
