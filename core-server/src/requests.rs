@@ -29,7 +29,7 @@ pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> 
 }
 
 /// A response that holds its memory until it was sent.
-pub(crate) fn holding<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
+pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
     let mut response = Response::new(message);
     if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
         response.extensions_mut().insert(ResponseMemory::new(memory));

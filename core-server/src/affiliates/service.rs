@@ -27,7 +27,7 @@ use crate::{
     backend::Backend,
     changes::get_as_of,
     record_pages,
-    requests::{Served, accept, holding, timeout_of},
+    requests::{Served, accept, timeout_of, with_memory},
 };
 use storage::writes::Writes;
 
@@ -68,13 +68,13 @@ impl AffiliateService for Affiliates {
     ) -> Served<BatchGetAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
         let affiliates = read::by_ids(self.backend.source(company_id), &request.ids).await?;
-        Ok(holding(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
+        Ok(with_memory(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
     }
 
     async fn search_affiliates(&self, request: Request<SearchAffiliatesRequest>) -> Served<SearchAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
         let found = read::search(self.backend.source(company_id), &request).await?;
-        Ok(holding(SearchAffiliatesResponse { affiliates: found.records }, found.memory))
+        Ok(with_memory(SearchAffiliatesResponse { affiliates: found.records }, found.memory))
     }
 
     async fn create_affiliate(&self, request: Request<CreateAffiliateRequest>) -> Served<CreateAffiliateResponse> {

@@ -18,7 +18,7 @@ use crate::{
     changes::get_as_of,
     lists::{read_by_ids, too_large},
     record_pages,
-    requests::{Served, accept, holding, timeout_of},
+    requests::{Served, accept, timeout_of, with_memory},
 };
 
 pub(crate) struct ComplianceCases(pub(crate) Arc<Backend>);
@@ -36,7 +36,7 @@ impl ComplianceCaseService for ComplianceCases {
         let most = source.most;
         let page = STATEMENTS.page(source, &request, record::read).await?.ok_or_else(|| too_large(most))?;
         let meta = Some(page.meta);
-        Ok(holding(ListComplianceCasesResponse { cases: page.records, meta }, page.memory))
+        Ok(with_memory(ListComplianceCasesResponse { cases: page.records, meta }, page.memory))
     }
 
     async fn list_all_compliance_cases(
@@ -62,6 +62,6 @@ impl ComplianceCaseService for ComplianceCases {
     ) -> Served<BatchGetComplianceCasesResponse> {
         let (company_id, request) = accept(request)?;
         let cases = read_by_ids(self.0.source(company_id), STATEMENTS.by_ids, &request.ids, record::read).await?;
-        Ok(holding(BatchGetComplianceCasesResponse { cases: cases.records }, cases.memory))
+        Ok(with_memory(BatchGetComplianceCasesResponse { cases: cases.records }, cases.memory))
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct PagePart<T> {
 }
 
 /// The resources of a message.
-type Held = (Reservation, OwnedSemaphorePermit);
+type Resources = (Reservation, OwnedSemaphorePermit);
 
 impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     /// Responds with the page, a part in each message. Refuses a company with too many open streams, or without memory for a part.
@@ -71,14 +71,14 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
         let mut response = streams::respond(open, self.deadline, async move |messages| {
-            self.send(&|part, held| messages.send(message(part), held)).await
+            self.send(&|part, resources| messages.send(message(part), resources)).await
         });
         response.extensions_mut().insert(ResponseMemory::new(arriving));
         Ok(response)
     }
 
     /// Reads the page, and passes each part to `send`. If nothing was sent yet, the page may be read again.
-    async fn send(&self, send: &(impl Fn(PagePart<T>, Held) + Sync)) -> Result<(), Error> {
+    async fn send(&self, send: &(impl Fn(PagePart<T>, Resources) + Sync)) -> Result<(), Error> {
         let statement = self.statements.statement(&self.request)?;
         let permit = &self.backend.quotas.large_pages.enter(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
@@ -109,7 +109,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     async fn send_parts(
         &self,
         mut rows: mpsc::Receiver<PgRow>,
-        send: &(impl Fn(PagePart<T>, Held) + Sync),
+        send: &(impl Fn(PagePart<T>, Resources) + Sync),
         has_sent: &AtomicBool,
         permit: &WorkPermit,
     ) -> Result<(), Error> {

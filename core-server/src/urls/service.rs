@@ -23,7 +23,7 @@ use crate::{
     changes::get_as_of,
     lists::{LargePage, PART, PagePart, Source, read_by_ids, too_large},
     record_pages,
-    requests::{Served, accept, holding, timeout_of},
+    requests::{Served, accept, timeout_of, with_memory},
 };
 
 pub(crate) struct ComplianceUrls {
@@ -53,7 +53,7 @@ impl ComplianceUrlService for ComplianceUrls {
         let most = source.most;
         let page = STATEMENTS.page(source, &request, record::read).await?.ok_or_else(|| too_large(most))?;
         let meta = Some(page.meta);
-        Ok(holding(ListComplianceUrlsResponse { urls: page.records, meta }, page.memory))
+        Ok(with_memory(ListComplianceUrlsResponse { urls: page.records, meta }, page.memory))
     }
 
     async fn stream_compliance_urls(
@@ -67,7 +67,7 @@ impl ComplianceUrlService for ComplianceUrls {
         let source = Source { most: PART, ..self.backend.source(company_id) };
         if let Some(page) = STATEMENTS.page(source, &request, record::read).await? {
             let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(page.meta) };
-            return Ok(holding(Box::pin(stream::once(ready(Ok(message)))), page.memory));
+            return Ok(with_memory(Box::pin(stream::once(ready(Ok(message)))), page.memory));
         }
         let (statements, backend) = (&*STATEMENTS, Arc::clone(&self.backend));
         let page = LargePage { statements, backend, company_id, request, read: record::read, deadline };
@@ -100,7 +100,7 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Served<BatchGetComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
         let urls = read_by_ids(self.backend.source(company_id), STATEMENTS.by_ids, &request.ids, record::read).await?;
-        Ok(holding(BatchGetComplianceUrlsResponse { urls: urls.records }, urls.memory))
+        Ok(with_memory(BatchGetComplianceUrlsResponse { urls: urls.records }, urls.memory))
     }
 
     async fn search_compliance_urls(
@@ -109,7 +109,7 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Served<SearchComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
         let found = search(self.backend.source(company_id), &request).await?;
-        Ok(holding(SearchComplianceUrlsResponse { urls: found.records }, found.memory))
+        Ok(with_memory(SearchComplianceUrlsResponse { urls: found.records }, found.memory))
     }
 
     async fn add_compliance_urls(
