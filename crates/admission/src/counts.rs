@@ -18,7 +18,7 @@ pub enum Full {
 impl From<Full> for Error {
     fn from(full: Full) -> Self {
         match full {
-            Full::Company => Self::share_used_up(),
+            Full::Company => Self::too_many_concurrent_requests(),
             Full::Process => Self::overloaded(),
         }
     }
