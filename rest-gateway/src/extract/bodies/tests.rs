@@ -245,3 +245,19 @@ fn more_elements_than_memory_is_too_large() {
     let input = Input { memory: 100 * size_of::<UrlInput>(), ..input(&body, &mut ignored) };
     assert_eq!(add_urls(input).unwrap_err().reason, Reason::BodyTooLarge);
 }
+
+#[test]
+fn null_is_absent_whatever_the_type() {
+    use super::incidents;
+    use compliance_api::v1::{DetachIncidentsRequest, IncidentKey, ReviewUrlRequest, UrlReview};
+    let (path, mut ignored) = (PathId::of("/api/cases/7"), Ignored::default());
+    let body = r#"{"id":9,"incidents":[{"incident_id":null,"incident_type":null,"url":null}]}"#;
+    let request: DetachIncidentsRequest = incidents(input(body, &mut ignored), &path).unwrap();
+    assert_eq!(request, DetachIncidentsRequest { id: 7, incidents: vec![IncidentKey::default()] });
+    assert_eq!(ignored.header().unwrap(), "id");
+    let body = r#"{"disabled":null,"infractions":null,"note":"x","incident_status":""}"#;
+    let request: ReviewUrlRequest = super::review_url(input(body, &mut Ignored::default()), &path).unwrap();
+    let review = UrlReview { note: Some("x".into()), incident_status: Some(String::new()), ..Default::default() };
+    assert_eq!((request.id, request.review), (7, Some(review)));
+    assert_eq!(request.update_mask.unwrap().paths, ["incident_status", "disabled", "note", "infractions"]);
+}
