@@ -30,8 +30,9 @@ const FOUND: &str = "Cases found";
 /// One page of the cases that match every filter, each with its affiliate's current data and its incidents. Ties
 /// are sorted by ID in the same direction. A page past the end is empty.
 ///
-/// With `Accept: application/x-ndjson` or `text/csv` the response is a stream of all cases that match, by ID ascending. `sort_by`,
-/// `sort_dir`, `per_page` and `page` are refused then, as `changed_after` is without. If the connection ends early, the list is incomplete.
+/// With `Accept: application/x-ndjson` or `text/csv`, the response is a stream of all cases that match, by ID ascending. These formats
+/// refuse `sort_by`, `sort_dir`, `per_page` and `page`; a page refuses `changed_after`. If the connection ends early, the list is
+/// incomplete.
 ///
 /// - Operation: `listCases`
 /// - Query: `ListComplianceCasesRequest`, `ListAllComplianceCasesRequest.changed_after`
