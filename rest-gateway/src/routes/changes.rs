@@ -18,8 +18,8 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// List changes
 ///
 /// Every change of the company's records, in the order in which the changes were made. Without `after`, the response has the last position
-/// and no changes. To keep a copy of all records up to date, read that position, then all records, and then the changes after the
-/// position, again and again. A reader who has seen a position never finds a smaller position later. Old changes are deleted:
+/// and no changes. To keep a copy of all records up to date, read that position, then the records, and then again and
+/// again the changes after the position. A reader who has seen a position never finds a smaller position later. Old changes are deleted:
 /// `dropped_position` is the position of the last deleted change.
 ///
 /// With `Accept: text/event-stream`, the response is a stream of server-sent events: the changes after `after`, and then every later change
