@@ -328,6 +328,7 @@ fn encode(field: &Field, value: &Value<'_>, message: &mut Vec<u8>) {
                 match item {
                     Value::Object(object) => encode_bytes(field.number, &object.encode(), message),
                     // An element of the wrong type is reported, and keeps its index.
+                    _ if field.kind != Kind::Text => encode_bytes(field.number, &[], message),
                     _ => encode_bytes(field.number, item.as_text().unwrap_or_default().as_bytes(), message),
                 }
             }
