@@ -12,9 +12,6 @@ use tonic::Code;
 
 use crate::CoreSettings;
 
-/// Companies whose usage has labels of its own in metrics, unless an operator sets another number. Each has nine series.
-pub(crate) const COMPANIES_WITH_METRICS: usize = 200;
-
 const CALLS: &str = "compliance_company_calls_total";
 const DURATION: &str = "compliance_company_call_duration_seconds";
 const WRITTEN: &str = "compliance_company_items_written_total";

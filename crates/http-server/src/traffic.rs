@@ -24,7 +24,7 @@ impl Traffic {
         describe_gauge!("compliance_connections_open", "Connections of clients that are open.");
         describe_counter!(
             "compliance_connections_refused_total",
-            "Connections that were closed at once: a peer had too many."
+            "Connections that were closed immediately, because their peer had too many."
         );
         describe_counter!("compliance_received_bytes_total", "Bytes that were received from clients.");
         describe_counter!("compliance_sent_bytes_total", "Bytes that were sent to clients.");

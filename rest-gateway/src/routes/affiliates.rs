@@ -182,7 +182,7 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
-/// - 200: `AffiliatesSynced`. Every affiliate of the roster is as it says; one result per item, in the order sent.
+/// - 200: `AffiliatesSynced`. Every affiliate of the list is up to date; one result per item, in the order sent.
 /// - 207: `AffiliatesPartlySynced`. Some or all items were refused.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
@@ -197,7 +197,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
         0 if synced.absent_changed == 0 => {
             (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
         }
-        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the roster is up to date.".to_owned()),
+        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the list is up to date.".to_owned()),
         1 => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, "1 item was refused.".to_owned()),
         _ => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, format!("{refused} items were refused.")),
     };

@@ -27,7 +27,7 @@ export function sentence(refusal) {
     case 412:
       return "Nothing was saved: the record has changed since you opened it.";
     case 413:
-      return "Nothing was saved: the request is larger than the service accepts. Send fewer at once.";
+      return "Nothing was saved: the request is larger than the service accepts. Send fewer records.";
     case 422:
       return refusal.isWrite ? "Nothing was saved. Some values are not valid." : "Some values are not valid.";
     case 429:

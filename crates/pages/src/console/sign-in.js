@@ -22,7 +22,7 @@ function tokenForm(messages, done, isOther) {
     messages.replaceChildren();
     // What is no token could not be sent as a header.
     if (!/^[!-~]+$/.test(text)) {
-      token.violate([text === "" ? "Enter a token." : "This is no token: it has spaces or other characters."]);
+      token.violate([text === "" ? "Enter a token." : "This is not a token: it has spaces or other characters."]);
       input.focus();
       return;
     }
