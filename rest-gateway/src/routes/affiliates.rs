@@ -171,13 +171,13 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 
 /// Sync affiliates
 ///
-/// Brings the company's affiliates up to date with a roster. `client_affiliate_id` identifies an affiliate, so its name can change.
+/// Brings the company's affiliates up to date with a list. `client_affiliate_id` identifies an affiliate, so its name can change.
 /// Missing affiliates are created. For existing affiliates, the fields that are sent and differ are changed: null and `""` clear an
 /// optional field. An invalid item is refused alone, and the status is 207. All names change together, so two affiliates can
-/// swap their names. An identifier of several affiliates or of several items is refused. The same roster again changes nothing.
+/// swap their names. An identifier of several affiliates or of several items is refused. The same list again changes nothing.
 ///
-/// Affiliates that are not in the roster do not change. `report_absent` reports them, and `absent_status` gives them a status.
-/// If more than `max_absent` affiliates would get it, the whole request is refused with 409: a truncated roster lacks most affiliates.
+/// Affiliates that are not in the list do not change. `report_absent` reports them, and `absent_status` gives them a status.
+/// If more than `max_absent` affiliates would get it, the whole request is refused with 409: a truncated list lacks most affiliates.
 /// With `validate_only`, the response is the same, and nothing is written.
 ///
 /// - Operation: `syncAffiliates`
