@@ -135,6 +135,8 @@ impl fmt::Debug for Usage {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::Usage;
     use crate::CoreSettings;
 
@@ -148,6 +150,6 @@ mod tests {
         let mut labelled: Vec<i64> = usage.0.companies.read().keys().copied().collect();
         labelled.sort_unstable();
         assert_eq!(labelled, [1, 9]);
-        assert!(std::ptr::eq(&*usage.of(2), &*usage.0.other) && !std::ptr::eq(&*usage.of(1), &*usage.0.other));
+        assert!(Arc::ptr_eq(&usage.of(2), &usage.0.other) && !Arc::ptr_eq(&usage.of(1), &usage.0.other));
     }
 }
