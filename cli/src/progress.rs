@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Interval of the lines without a terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
-/// The progress of one command, which has one phase at a time. Clones share it.
+/// The progress of one command, which has one phase at a time. Clones are the same progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<Mutex<Option<Phase>>>);
 
@@ -101,9 +101,9 @@ impl Phase {
             return;
         }
         let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
-        let share = (done * 100).checked_div(total).map(|share| format!(" ({share} %)")).unwrap_or_default();
+        let percent = (done * 100).checked_div(total).map(|percent| format!(" ({percent} %)")).unwrap_or_default();
         let (name, seconds) = (self.bar.message(), self.bar.elapsed().as_secs_f64());
         // Standard error may be closed.
-        let _ = writeln!(stderr(), "{name}: {}{share} after {seconds:.1} s", self.records);
+        let _ = writeln!(stderr(), "{name}: {}{percent} after {seconds:.1} s", self.records);
     }
 }

@@ -6,7 +6,7 @@ mod changed;
 mod feed;
 mod hub;
 mod keep;
-mod kept;
+mod positions;
 mod service;
 mod watch;
 

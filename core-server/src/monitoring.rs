@@ -1,7 +1,7 @@
 //! The operations of internal services: crawlers, case tools and migrations write what partners read.
 //!
-//! Every operation is one statement for a whole request (for one chunk of a stream). Items are checked and their names
-//! resolved first; an invalid item is rejected alone.
+//! Each operation is one statement for a whole request, or for one chunk of a stream. Items are checked and their names are resolved
+//! first, so only invalid items are rejected.
 
 mod cases;
 mod context;
@@ -53,7 +53,7 @@ pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'stati
     })
 }
 
-/// Adds what the statements expect of the database.
+/// Adds the tables and types that the statements expect.
 pub(crate) fn expect(expected: Expected) -> Expected {
     expected
         .record::<UrlObservation>()

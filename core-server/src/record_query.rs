@@ -1,6 +1,11 @@
-//! Queries for one record: files with placeholders for the key and the tables.
+//! Queries for one record: files with placeholders for the key and the tables. The infractions of a record are lists in columns of its row.
 
-use storage::template::fill;
+use compliance_api::catalogue::Vocabulary::{InfractionName, InfractionType};
+use sqlx::{Row as _, postgres::PgRow};
+use storage::{
+    template::fill,
+    vocabulary::{self, own_name},
+};
 
 /// A query for one record.
 pub(crate) type RecordQuery = fn(&Place) -> String;
@@ -34,4 +39,25 @@ impl Place {
         let key = [("company", self.company), ("id", self.id)];
         fill(query, &[&key, &self.tables[..], parts].concat())
     }
+}
+
+/// SQL for the own type and the own name of the row `i`.
+pub(crate) fn own_names(company: &str) -> [String; 2] {
+    [
+        own_name(InfractionType, company, "i.infraction_type_id"),
+        own_name(InfractionName, company, "i.infraction_name_id"),
+    ]
+}
+
+/// Reads the types and names of the infractions in a row.
+pub(crate) fn read_infractions(
+    row: &PgRow,
+) -> Result<impl Iterator<Item = (Option<String>, Option<String>)>, sqlx::Error> {
+    let list = |ids, own, vocabulary| {
+        let ids = row.try_get::<Option<Vec<Option<i32>>>, _>(ids)?.unwrap_or_default();
+        let own = row.try_get::<Option<Vec<Option<String>>>, _>(own)?.unwrap_or_default();
+        Ok::<_, sqlx::Error>(ids.into_iter().zip(own).map(move |(id, own)| vocabulary::name(vocabulary, id, own)))
+    };
+    let types = list("infraction_types", "own_infraction_types", InfractionType)?;
+    Ok(types.zip(list("infraction_names", "own_infraction_names", InfractionName)?))
 }

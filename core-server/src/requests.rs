@@ -29,7 +29,7 @@ pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> 
 }
 
 /// A response that holds its memory until it was sent.
-pub(crate) fn holding<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
+pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
     let mut response = Response::new(message);
     if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
         response.extensions_mut().insert(ResponseMemory::new(memory));
@@ -54,4 +54,24 @@ pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
 /// How long the whole response to a request may take, at most `longest`.
 pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration {
     deadline::timeout(request.metadata().as_ref(), longest)
+}
+
+/// The revisions that an etag of a request allows: one or several, separated by commas. `None` without an etag. Text that is not a
+/// revision matches no record.
+pub(crate) fn revisions(etag: &str) -> Option<Vec<i64>> {
+    (!etag.is_empty()).then(|| etag.split(',').filter_map(|etag| etag.trim().parse().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::revisions;
+
+    #[test]
+    fn text_that_is_not_a_revision_matches_nothing() {
+        assert_eq!(revisions(""), None);
+        assert_eq!(revisions("7"), Some(vec![7]));
+        assert_eq!(revisions("7, 9"), Some(vec![7, 9]));
+        assert_eq!(revisions("W/7"), Some(vec![]));
+        assert_eq!(revisions(","), Some(vec![]));
+    }
 }

@@ -20,7 +20,7 @@ pub const MESSAGE_BYTES: usize = 16 << 10;
 /// How long a task keeps what it has read for a reader that asks for nothing. Then the task drops it, and reads it again later.
 pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
 
-/// Sends the messages of a task. Each comes with resources, which are held until the reader asks for the next message.
+/// Sends the messages of a task. Each comes with resources, which it holds until the reader asks for the next message.
 pub(crate) struct Messages<T, H = ()> {
     /// Has a permit while the reader waits for a message.
     wanted: Arc<Semaphore>,
@@ -40,10 +40,10 @@ impl<T, H> Messages<T, H> {
         let _ = self.wanted.acquire().await;
     }
 
-    pub(crate) fn send(&self, message: T, held: H) {
+    pub(crate) fn send(&self, message: T, resources: H) {
         self.wanted.forget_permits(1);
         // Without a reader, the task is dropped when it waits next.
-        let _ = self.sender.send(Some(Ok((message, held))));
+        let _ = self.sender.send(Some(Ok((message, resources))));
     }
 }
 
@@ -86,13 +86,13 @@ fn receive<T: Send + 'static, H: Send + 'static>(
     wanted: Arc<Semaphore>,
     received: mpsc::UnboundedReceiver<Sent<T, H>>,
 ) -> BoxStream<T> {
-    let messages = stream::unfold((wanted, received, None), |(wanted, mut received, held)| async {
-        drop::<Option<H>>(held);
+    let messages = stream::unfold((wanted, received, None), |(wanted, mut received, resources)| async {
+        drop::<Option<H>>(resources);
         wanted.add_permits(1);
         // A task that ends without saying so has panicked, and a stream that is cut short must not look complete.
         let sent = received.recv().await.unwrap_or_else(|| Some(Err(Error::internal().into())));
         Some(match sent? {
-            Ok((message, held)) => (Ok(message), (wanted, received, Some(held))),
+            Ok((message, resources)) => (Ok(message), (wanted, received, Some(resources))),
             Err(status) => (Err(status), (wanted, received, None)),
         })
     });

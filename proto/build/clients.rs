@@ -5,25 +5,12 @@ use std::fmt::Write as _;
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use prost_reflect::{DescriptorPool, Kind, MethodDescriptor, ServiceDescriptor};
 
-/// The services that have a client.
-const SERVICES: &[&str] = &[
-    "AccessService",
-    "AffiliateService",
-    "AffiliateSyncService",
-    "ComplianceUrlService",
-    "ComplianceCaseService",
-    "OverviewService",
-    "VocabularyService",
-    "ChangeService",
-    "ErasureService",
-    "WebhookService",
-    "AuditService",
-    "MonitoringService",
-];
+/// Services that are called only over a network.
+const WITHOUT_CLIENT: [&str; 2] = ["AffiliateRosterService", "ReadService"];
 
 /// The services that a gateway calls. Partners get their responses.
 pub(crate) fn services(pool: &DescriptorPool) -> impl Iterator<Item = ServiceDescriptor> {
-    pool.services().filter(|service| SERVICES.contains(&service.name()))
+    pool.services().filter(|service| !WITHOUT_CLIENT.contains(&service.name()))
 }
 
 /// Writes three implementations of every service with a client: over a channel, behind a middleware, and as stubs.

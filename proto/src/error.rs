@@ -231,7 +231,7 @@ impl Error {
     }
 
     /// The company uses all of its memory, calls or streams.
-    pub fn share_used_up() -> Self {
+    pub fn too_many_concurrent_requests() -> Self {
         Self::new(Reason::RateLimited, "Too many requests at the same time. Please wait before trying again.")
             .retry_after(Duration::from_secs(1))
     }

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_country_refuses_a_single_request_only() {
+    fn an_unknown_country_rejects_only_a_single_request() {
         let affiliate = v1::AffiliateInput {
             client_affiliate_id: Some("A-1".into()),
             affiliate_name: Some("One".into()),
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_within_a_change_is_checked_whole_if_the_mask_names_it() {
+    fn a_nested_message_is_checked_whole_if_the_mask_names_it() {
         let review = |paths: Option<&[&str]>| v1::ReviewUrlRequest {
             id: 1,
             review: Some(v1::UrlReview {
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_field_needs_is_reported_along_with_the_rest() {
+    fn a_needed_field_is_reported_with_other_violations() {
         let search = v1::SearchChangesRequest { id: Some(1), limit: Some(0), ..Default::default() };
         let expected = [
             ("resource".to_owned(), "The resource field is required with id.".to_owned()),
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_to_their_range() {
+    fn numbers_have_a_range() {
         let request = v1::ListComplianceUrlsRequest { per_page: Some(201), ..Default::default() };
         assert_eq!(messages(&request)[0].1, "The per page field must be between 1 and 200.");
     }

@@ -235,7 +235,7 @@ mod tests {
     const UPDATE: &str = Operation::BATCH_UPDATE_AFFILIATES.path;
     const BATCH_GET: &str = Operation::BATCH_GET_COMPLIANCE_URLS.path;
 
-    /// A gateway calls again what changes nothing.
+    /// Gateways retry reads.
     #[test]
     fn operations_that_read_are_marked() {
         let reads =
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_too_long_is_named() {
+    fn an_error_names_the_list_that_is_too_long() {
         let refused = |path, encoded: &[u8]| {
             let error = measured(path, encoded).unwrap_err();
             assert_eq!(error.reason, Reason::InvalidFields);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn few_bytes_that_take_much_memory_are_refused() {
+    fn few_bytes_that_need_much_memory_are_rejected() {
         // Each update holds a thousand empty paths: 2,000 bytes become 48,000.
         let mask = [&[0x0a, 0].repeat(1000)[..]].concat();
         let update = [&[0x1a, 0xd0, 0x0f][..], &mask].concat();
@@ -309,9 +309,9 @@ mod tests {
         assert!(measured(UPDATE, &element).is_ok());
     }
 
-    /// The scan and the decoder agree on what is a message, for bytes that were changed at random.
+    /// The scan accepts exactly the messages that the decoder accepts, after random changes.
     #[test]
-    fn what_the_decoder_refuses_is_malformed() {
+    fn the_scan_and_the_decoder_agree() {
         let input = v1::AffiliateInput { city: Some("Böhn".into()), zip: Some("1".into()), ..Default::default() };
         let update = v1::AffiliateUpdate {
             id: Some(300),
@@ -348,6 +348,6 @@ mod tests {
             assert_eq!(measured(path, &encoded).is_ok(), decodes, "{path}: {encoded:?}");
             if decodes { accepted += 1 } else { refused += 1 }
         }
-        assert!(accepted > 1000 && refused > 1000, "{accepted} were accepted and {refused} refused");
+        assert!(accepted > 1000 && refused > 1000, "{accepted} accepted, {refused} rejected");
     }
 }

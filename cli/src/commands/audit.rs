@@ -73,7 +73,7 @@ async fn verify(
     connection: &mut PgConnection,
 ) -> anyhow::Result<ExitCode> {
     let checkpoints = checkpoints.map(|path| read(path, company)).transpose()?.unwrap_or_default();
-    let (mut broken, mut erased, mut kept) = (0, 0, KeptRecords::default());
+    let (mut broken, mut erased, mut retention) = (0, 0, Retention::default());
     let mut report = |company: i64, found: audit::Broken| {
         broken += 1;
         print(&format!("company {company}: {found}"))
@@ -86,7 +86,7 @@ async fn verify(
                 "company {each}: positions {first} to {last} are lost by a restore that was noticed at {time}"
             ))?;
         }
-        kept.add(audit::kept(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
+        retention.add(audit::kept(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
         if let Some(found) = audit::verify(connection, each).await? {
             report(each, found)?;
         } else if company.is_some() && audit::checkpoint(&mut *connection, each).await?.is_none() {
@@ -99,14 +99,14 @@ async fn verify(
         }
     }
     if broken > 0 {
-        kept.print_drops(company.is_some())?;
+        retention.print_drops(company.is_some())?;
         return Ok(ExitCode::from(BROKEN));
     }
     let (verified, compared) = (companies.len(), checkpoints.len());
     let erased = if erased > 0 { format!("; of their rows, {erased} are erased") } else { String::new() };
     print(&format!("the records of {verified} companies are whole, and agree with {compared} checkpoints{erased}"))?;
-    kept.print()?;
-    kept.print_drops(company.is_some())?;
+    retention.print()?;
+    retention.print_drops(company.is_some())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -149,13 +149,13 @@ fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
 
 /// What retention has left of the verified records, and what it has dropped.
 #[derive(Default)]
-struct KeptRecords {
+struct Retention {
     changes: i64,
     since: Option<OffsetDateTime>,
     drops: Vec<Drop>,
 }
 
-impl KeptRecords {
+impl Retention {
     fn add(&mut self, kept: Option<Kept>, drops: Vec<Drop>) {
         if let Some(Kept { changes, since, .. }) = kept {
             self.changes += changes;

@@ -2,17 +2,20 @@
 
 use std::{process::ExitCode, sync::Arc};
 
-use crate::program::{
-    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
-};
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::BUILD_PROFILE;
-use core_server::{Core, CoreSettings, database};
+use compliance_api::{BUILD_PROFILE, token::Verifier};
+use core_server::{
+    Core, CoreSettings,
+    database::{self, Database},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::{
+    program::{
+        DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
+    },
     start::{ServicePort, StartArgs, check_company_limits, check_webhooks, wait_for},
     version::COMMIT,
 };
@@ -22,28 +25,42 @@ use crate::{
 #[command(after_help = "Example:
   DATABASE_URL=postgres://compliance:…@db/compliance compliance core --grpc-addr 0.0.0.0:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct CoreTierArgs {
-    #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    replicas: ReplicaArgs,
-    #[command(flatten)]
-    start: StartArgs,
     /// Migrate the database's schema first. Without this flag, an outdated schema is an error.
     #[arg(long)]
     migrate: bool,
+    #[command(flatten)]
+    core: CoreArgs,
+}
+
+/// The settings of a process with a core.
+#[derive(Args, Debug)]
+pub(crate) struct CoreArgs {
+    #[command(flatten)]
+    pub(super) database: DatabaseUrlArgs,
+    #[command(flatten)]
+    pub(super) replicas: ReplicaArgs,
+    #[command(flatten)]
+    pub(super) start: StartArgs,
     #[command(flatten, next_help_heading = "Core")]
-    core: CoreSettings,
+    pub(super) core: CoreSettings,
     #[command(flatten, next_help_heading = "Tokens")]
-    keys: KeyArgs,
+    pub(super) keys: KeyArgs,
     #[command(flatten)]
-    grpc_tls: GrpcTlsArgs,
+    pub(super) grpc_tls: GrpcTlsArgs,
     #[command(flatten)]
-    tls_refresh: TlsRefreshArgs,
+    pub(super) tls_refresh: TlsRefreshArgs,
     #[command(flatten)]
-    telemetry: TelemetryArgs,
+    pub(super) telemetry: TelemetryArgs,
 }
 
 impl CoreTierArgs {
+    /// Returns what `doctor` checks.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        self.core.needs()
+    }
+}
+
+impl CoreArgs {
     /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
         let (loaded, path) = (self.grpc_tls.load(), self.grpc_tls.certificate());
@@ -62,6 +79,20 @@ impl CoreTierArgs {
             ..Needs::of(&self.keys, certificates)
         }
     }
+
+    /// Creates the core, and starts its background tasks. The process has a number of `ports`.
+    pub(super) async fn create(
+        &self,
+        database: &Database,
+        verifier: &Arc<Verifier>,
+        descriptors: Descriptors,
+        ports: usize,
+    ) -> anyhow::Result<Core> {
+        let mut settings = self.core.clone();
+        descriptors.bound("gRPC", &mut settings.connections.max_connections, ports, database.max_connections());
+        let core = Core::new(database, Arc::clone(verifier), &settings).await;
+        Ok(core.context("the gRPC service cannot be set up")?.with_background())
+    }
 }
 
 pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
@@ -69,6 +100,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
+    let (migrate, args) = (args.migrate, &args.core);
     let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
     let tls = args.grpc_tls.load()?;
     check_company_limits(&args.core)?;
@@ -78,7 +110,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let prepare = async || {
         let verifier = args.keys.verifier().await?;
         let database = database::open(target.clone(), args.core.database_connections).await?;
-        if args.migrate {
+        if migrate {
             database::migrate(&database).await?;
         }
         database::check_migrated(&database.pool).await?;
@@ -87,10 +119,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let prepared = shutdown.run_until_cancelled(wait_for(&args.start, &mut ports, prepare));
     let Some((verifier, database)) = prepared.await.transpose()? else { return Ok(()) };
     database::warn_if_owner(&database.pool).await;
-    let mut settings = args.core.clone();
-    Descriptors::raise().bound("gRPC", &mut settings.connections.max_connections, 1, database.max_connections());
-    let core = Core::new(&database, Arc::clone(&verifier), &settings).await;
-    let core = core.context("the gRPC service cannot be set up")?.with_background();
+    let core = args.create(&database, &verifier, Descriptors::raise(), 1).await?;
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = args.tls_refresh.keep([("gRPC", &tls)], None);
     let listener = ports.remove(0).listen()?;

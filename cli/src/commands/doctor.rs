@@ -7,9 +7,8 @@ mod finding;
 mod machine;
 mod needs;
 
-use std::{fs, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
 
-use anyhow::Context as _;
 use clap::Args;
 use compliance_api::PrivateUrl;
 use flags::listen_address;
@@ -19,7 +18,7 @@ pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
 use crate::{
     data_dir::DataDirArgs,
     database::{DatabaseArgs, run_as_owner},
-    program::{CoreTlsArgs, Hidden, InvalidSetting, KeyArgs, ReplicaArgs, named, unix_now},
+    program::{CoreTlsArgs, Hidden, KeyArgs, ReplicaArgs, from_value_or_file, unix_now},
     secret,
 };
 
@@ -105,17 +104,6 @@ impl DoctorArgs {
         let ports = vec![rest, PortNeed::grpc(self.grpc_addr)];
         Needs { ports, database: Some(database), data_dir: Some(&self.database.data_dir), ..needs }
     }
-
-    /// Returns the token to verify, if one is given.
-    fn token(&self) -> anyhow::Result<Option<String>> {
-        match &self.token_file {
-            Some(path) => {
-                let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
-                Ok(Some(text.map_err(InvalidSetting::of(named("token-file")))?.trim().to_owned()))
-            }
-            None => Ok(self.token.as_ref().and_then(Hidden::filled).map(str::to_owned)),
-        }
-    }
 }
 
 /// A command with its needs, or the reason why its settings are wrong.
@@ -189,7 +177,8 @@ async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32
         machine::keys(given, data_dir.map(|data_dir| secret::stored(&data_dir)), needs.keys.rules()).await;
     findings.push(keys);
     findings.extend(machine::issuer_clock(needs.keys).await);
-    let token = args.token()?;
+    let (token, file) = (args.token.as_ref(), args.token_file.as_ref());
+    let token: Option<String> = from_value_or_file(token, file, "token", Ok::<_, String>)?;
     if let Some(token) = &token {
         findings.push(machine::token(token, verifier.as_deref(), now));
     }

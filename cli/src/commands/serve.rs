@@ -9,28 +9,27 @@ use std::{
     sync::Arc,
 };
 
-use crate::program::{
-    DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, RestTlsArgs, TelemetryArgs,
-    TlsRefreshArgs, close_pool, named, unix_now,
-};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{
     BUILD_PROFILE,
     token::{Claims, KeySource, Secret, Verifier},
 };
-use core_server::{Core, CoreSettings};
 use fixtures::DEMO_COMPANY;
 use rest_gateway::Settings;
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
-use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
+use super::{
+    core_tier::CoreArgs,
+    doctor::{CertificateNeed, Needs, PortNeed},
+};
 use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
+    program::{Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, close_pool, named, unix_now},
     secret,
-    start::{ServicePort, StartArgs, check_company_limits, check_webhooks, wait_for},
+    start::{ServicePort, check_company_limits, check_webhooks, wait_for},
     version::COMMIT,
 };
 
@@ -45,52 +44,25 @@ const HOURS: i64 = 8;
   compliance serve --config compliance.toml --print-config")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    database: DatabaseUrlArgs,
-    #[command(flatten)]
-    replicas: ReplicaArgs,
-    #[command(flatten)]
     data_dir: DataDirArgs,
-    #[command(flatten)]
-    start: StartArgs,
     /// Create demo records for company 1 if it has no affiliates, and print commands to try.
     #[arg(long)]
     demo: bool,
-    #[command(flatten, next_help_heading = "Core")]
-    core: CoreSettings,
-    #[command(flatten, next_help_heading = "Tokens")]
-    keys: KeyArgs,
+    #[command(flatten)]
+    core: CoreArgs,
     #[command(flatten, next_help_heading = "REST")]
     gateway: Settings,
     #[command(flatten)]
     rest_tls: RestTlsArgs,
-    #[command(flatten)]
-    grpc_tls: GrpcTlsArgs,
-    #[command(flatten)]
-    tls_refresh: TlsRefreshArgs,
-    #[command(flatten)]
-    telemetry: TelemetryArgs,
 }
 
 impl ServeArgs {
     /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
-        let (rest, grpc) = (&self.rest_tls, &self.grpc_tls);
-        let certificates = [
-            CertificateNeed::of("REST certificate", rest.load(), rest.certificate(), false),
-            CertificateNeed::of("gRPC certificate", grpc.load(), grpc.certificate(), true),
-            CertificateNeed::of("webhook authorities", check_webhooks(&self.core).map(Some), None, false),
-        ];
-        Needs {
-            ports: vec![PortNeed::rest(self.gateway.address), PortNeed::grpc(self.core.address)],
-            database: Some(DatabaseNeed {
-                url: &self.database,
-                replicas: &self.replicas,
-                connections: self.core.database_connections,
-                retention: self.core.change_retention,
-            }),
-            data_dir: Some(&self.data_dir),
-            ..Needs::of(&self.keys, certificates)
-        }
+        let (mut needs, tls) = (self.core.needs(), &self.rest_tls);
+        needs.ports.insert(0, PortNeed::rest(self.gateway.address));
+        needs.certificates.extend(CertificateNeed::of("REST certificate", tls.load(), tls.certificate(), false));
+        Needs { data_dir: Some(&self.data_dir), ..needs }
     }
 }
 
@@ -101,21 +73,21 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 /// Serves until `shutdown`, then finishes accepted requests and stops what it has started.
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Report wrong settings before a database is created.
-    let given_database = args.database.target()?;
-    if args.replicas.replicas()?.is_some() && given_database.is_none() {
+    let given_database = args.core.database.target()?;
+    if args.core.replicas.replicas()?.is_some() && given_database.is_none() {
         let allowed = "the URL of the primary, whose replicas --read-database-url names";
         return Err(InvalidSetting::missing(named("database-url"), allowed).into());
     }
-    let certificates = [args.rest_tls.load()?, args.grpc_tls.load()?];
-    check_company_limits(&args.core)?;
-    check_webhooks(&args.core)?;
+    let certificates = [args.rest_tls.load()?, args.core.grpc_tls.load()?];
+    check_company_limits(&args.core.core)?;
+    check_webhooks(&args.core.core)?;
     let [rest_tls, grpc_tls] = certificates.clone();
-    let mut ports = vec![ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core, grpc_tls)?];
-    let _telemetry = args.telemetry.start("compliance", COMMIT)?;
-    let given_keys = wait_for(&args.start, &mut ports, async || args.keys.given().await);
+    let mut ports = vec![ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core.core, grpc_tls)?];
+    let _telemetry = args.core.telemetry.start("compliance", COMMIT)?;
+    let given_keys = wait_for(&args.core.start, &mut ports, async || args.core.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
     let data_dir = args.data_dir.choose()?;
-    let start = DatabaseServer::start(given_database, &data_dir, args.core.database_connections);
+    let start = DatabaseServer::start(given_database, &data_dir, args.core.core.database_connections);
     let started = shutdown.run_until_cancelled(Box::pin(start)).await.transpose()?;
     let Some(database) = started else { return Ok(()) };
     let served = Box::pin(serve_over(&database, args, ports, certificates, given_keys, &data_dir, &shutdown)).await;
@@ -133,8 +105,8 @@ async fn serve_over(
     data_dir: &Path,
     shutdown: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let connect = wait_for(&args.start, &mut ports, async || {
-        database.connect(args.core.database_connections, args.core.change_retention).await
+    let connect = wait_for(&args.core.start, &mut ports, async || {
+        database.connect(args.core.core.database_connections, args.core.core.change_retention).await
     });
     let Some(connected) = shutdown.run_until_cancelled(Box::pin(connect)).await.transpose()? else { return Ok(()) };
     let (secret, verifier) = if let Some(keys) = given_keys {
@@ -142,34 +114,31 @@ async fn serve_over(
     } else {
         let secret = secret::load_or_create(data_dir)?;
         let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
-        (Some(secret), Arc::new(Verifier::with_rules(keys, args.keys.rules()).await?))
+        (Some(secret), Arc::new(Verifier::with_rules(keys, args.core.keys.rules()).await?))
     };
-    let connected = connected.with_replicas(args.replicas.replicas()?)?;
+    let connected = connected.with_replicas(args.core.replicas.replicas()?)?;
     core_server::database::warn_if_owner(&connected.pool).await;
     if args.demo && fixtures::fill_demo(&connected.pool).await? {
         tracing::info!(company = DEMO_COMPANY, "the demo company was filled");
     }
     let mut settings = args.gateway.clone();
-    let mut core_settings = args.core.clone();
-    let (descriptors, others) = (Descriptors::raise(), connected.max_connections());
-    descriptors.bound("REST", &mut settings.connections.max_connections, 2, others);
-    descriptors.bound("gRPC", &mut core_settings.connections.max_connections, 2, others);
-    let core = Core::new(&connected, Arc::clone(&verifier), &core_settings).await;
-    let core = core.context("the gRPC service cannot be set up")?.with_background();
+    let descriptors = Descriptors::raise();
+    descriptors.bound("REST", &mut settings.connections.max_connections, 2, connected.max_connections());
+    let core = args.core.create(&connected, &verifier, descriptors, 2).await?;
     let router = rest_gateway::router(core.clients(), Some(core.memory()), Arc::clone(&verifier), &settings);
-    let _refresh = args.keys.refresh(&verifier);
+    let _refresh = args.core.keys.refresh(&verifier);
 
-    let _certificates = args.tls_refresh.keep(["REST", "gRPC"].into_iter().zip(&certificates), None);
+    let _certificates = args.core.tls_refresh.keep(["REST", "gRPC"].into_iter().zip(&certificates), None);
     let (rest_listener, grpc_listener) = (ports.remove(0).listen()?, ports.remove(0).listen()?);
     let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
-    tracing::info!(%rest, %grpc, data = database.description, instance = args.telemetry.instance(), commit = COMMIT, profile = BUILD_PROFILE, "ready");
+    tracing::info!(%rest, %grpc, data = database.description, instance = args.core.telemetry.instance(), commit = COMMIT, profile = BUILD_PROFILE, "ready");
     if args.demo {
         // The text has a token, which does not belong in a log. Standard output may be closed.
         let text = greeting(
             [rest, grpc],
             &database.description,
             data_dir,
-            secret.and_then(|secret| demo_token(&args.keys, &secret)),
+            secret.and_then(|secret| demo_token(&args.core.keys, &secret)),
         );
         let _ = std::io::stdout().write_all(text.as_bytes());
     }

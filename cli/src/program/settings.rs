@@ -7,5 +7,5 @@ mod tls_args;
 
 pub(crate) use database_args::{DatabaseUrlArgs, ReplicaArgs};
 pub(crate) use key_args::{KeyArgs, SigningArgs};
-pub(crate) use secret::Hidden;
+pub(crate) use secret::{Hidden, from_value_or_file};
 pub(crate) use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

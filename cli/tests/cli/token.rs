@@ -17,7 +17,7 @@ fn a_token_and_nothing_else_is_printed() {
             && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)))
     );
     // A new secret is logged, apart from the standard output.
-    assert!(log.contains("one was created") && !log.contains(parts[2]), "{log}");
+    assert!(log.contains("created a secret") && !log.contains(parts[2]), "{log}");
     let mode = fs::metadata(data.path().join("jwt-secret")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
 

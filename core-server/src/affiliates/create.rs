@@ -1,4 +1,4 @@
-//! Creation of affiliates, of one request or of concurrent requests that create one each: one statement, or `COPY` for many.
+//! Creates affiliates: those of a batch, or of concurrent requests with one each. One statement, or `COPY` for many.
 
 use std::{
     collections::HashSet,
@@ -26,7 +26,7 @@ use storage::{
     writes::Write,
 };
 
-/// So many affiliates are copied; fewer are created by one statement, which saves round trips.
+/// From this number on, affiliates are copied. Fewer are created by one statement, which saves round trips.
 pub const MANY_AFFILIATES: usize = 500;
 
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
@@ -45,7 +45,7 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Creates affiliates whose fields were checked; one result each, in their order.
+/// Creates affiliates whose fields were checked. Returns a result for each, in order.
 pub(super) async fn create(
     backend: &Backend,
     company_id: i64,
@@ -76,7 +76,7 @@ pub(super) async fn create(
     Ok(results(&inputs, ids.into_iter().map(|id| id.map(Some))))
 }
 
-/// The results of creating affiliates whose fields were checked, and which are not created.
+/// Returns the results of creating affiliates whose fields were checked, without creating them.
 pub(super) async fn validate(
     backend: &Backend,
     company_id: i64,
@@ -96,7 +96,7 @@ fn inputs(company_id: i64, affiliates: Vec<AffiliateInput>) -> Vec<Input> {
     affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect()
 }
 
-/// The results of all items. `created` has those of the valid ones: with the ID if it was created, `None` if its name is taken.
+/// The results of all items. `created` is about the valid items: the ID of a created one, or `None` if its name is taken.
 fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Option<i64>>>) -> Vec<AffiliateResult> {
     let result = |input: &Input| {
         let created = if input.failure.is_none() { created.next().flatten() } else { None };
@@ -121,8 +121,10 @@ fn insert<'i>(
     sqlx::query_scalar(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers)
 }
 
-/// Copies affiliates into the table, and returns their IDs. `None` if one of their names is taken, or, if they are `identified`, one of
-/// their identifiers: then nothing is created. The server takes rows while the next ones are encoded, and inserts many of them together.
+/// Copies affiliates into the table, and returns their IDs.
+///
+/// `None` if one of their names is taken or, with `identified`, one of their identifiers. Then nothing is created. The server inserts many
+/// rows together, while the next rows are encoded.
 async fn copy(
     pool: &Connections,
     company_id: i64,
@@ -137,7 +139,7 @@ async fn copy(
         match copy_within(connection, rows(company_id, &ids, inputs)).await {
             Ok(()) => Ok(Some(ids)),
             Err(error) if is_unique_violation(&error) => Ok(None),
-            // Citus does not report which error it was.
+            // Citus does not report the kind of error.
             Err(error) if pool.is_divided() && is_rejected(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -152,9 +154,9 @@ fn rows<'i>(
     inputs: &[&'i Input],
 ) -> Rows<'i, Input, impl Iterator<Item = ([i64; 2], &'i Input)> + use<'i>> {
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
-    // By bytes, as the name's collation has it: two batches that cross take the same names in the same order.
+    // In the order of the name's collation, by bytes, so that two batches lock names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
-    // What no affiliate has is not sent, which saves time.
+    // Columns without values are not sent, which saves time.
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
     let given: Vec<&str> = given.map(|field| field.column.name).collect();
     let attributes = INPUT.attributes.iter().filter(|attribute| given.contains(&attribute.name)).collect();
@@ -164,8 +166,9 @@ fn rows<'i>(
 const LOCK_IDENTIFIERS: &str = include_str!("sql/lock_identifiers.sql");
 const ARE_IDENTIFIED: &str = include_str!("sql/are_identified.sql");
 
-/// Creates affiliates whose identifiers no affiliate has, and returns their IDs: none if another writer has taken an identifier or a name
-/// meanwhile. Then nothing is created.
+/// Creates affiliates with new identifiers, and returns their IDs.
+///
+/// Returns no ID if another writer has just taken an identifier or a name. Then nothing is created.
 pub(super) async fn create_identified(
     backend: &Backend,
     company_id: i64,
@@ -183,7 +186,7 @@ pub(super) async fn create_identified(
     Ok(ids.unwrap_or_default())
 }
 
-/// Whether affiliates have one of the identifiers. None gets one until the end of the transaction.
+/// Whether affiliates have one of the identifiers. Until the end of the transaction, no affiliate gets one.
 async fn are_identified(
     connection: &mut PgConnection,
     company_id: i64,
@@ -194,7 +197,7 @@ async fn are_identified(
     sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers).fetch_one(connection).await
 }
 
-/// Whether the database has rejected a statement for another reason than a lock.
+/// Whether the database has rejected a statement, and not because of a lock.
 fn is_rejected(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(_))
         && !is_lock_timeout_of_write(error)
@@ -207,7 +210,7 @@ pub(super) struct CreateOne;
 impl Write for CreateOne {
     type Item = Input;
     type Written = Option<i64>;
-    /// None: of two equal names the first is created, in one statement as in two.
+    /// None. Of two equal names, the first is created, in one statement as in two.
     type Key = ();
     const NAME: &'static str = "writes of new affiliates";
 

@@ -1,4 +1,4 @@
-//! Computes the result of applying changes in order, in memory. The work is linear in their number.
+//! Computes in memory what changes result in, one after another. The work is linear in their number.
 
 use std::{
     borrow::Cow,
@@ -13,13 +13,13 @@ pub(super) const NAME: &str = "affiliate_name";
 pub(super) enum Applied {
     /// The company has no affiliate of this ID.
     Unknown,
-    /// The item breaks a rule of its own.
+    /// The item breaks a rule.
     Failed,
-    /// It has another revision than the item names: this one, if it is known.
+    /// It has another revision than the item expects: this one, if known.
     Changed(Option<i64>),
     /// Another affiliate has the new name.
     Taken,
-    /// It has this revision then, if that is known.
+    /// Its new revision, if known.
     Saved(Option<i64>),
 }
 
@@ -28,16 +28,17 @@ pub(super) struct Plan<'c> {
     pub(super) applied: Vec<Applied>,
     /// One change for each affiliate that is written, by ID.
     pub(super) writes: Vec<Cow<'c, Input>>,
-    /// The affiliates whose old name another one gets. They must release it before it is written.
+    /// The affiliates whose old name another affiliate gets. They must release the name first.
     pub(super) release: Vec<i64>,
 }
 
-/// An affiliate before the changes: its ID, its name and its revision, and whether it is changed. The others have one of the names that
-/// the changes want.
+/// An affiliate before the changes: its ID, name and revision, and whether it is changed. Unchanged ones have a name that a change wants.
 pub(super) type Before = (i64, String, i64, bool);
 
-/// Applies changes in their order, to affiliates as they are before. If they are applied all at once, a name that an affiliate leaves is
-/// free before its change: then the plan can be used only if every change is saved.
+/// Applies changes in order.
+///
+/// With `is_at_once`, all names change at the same time: a name that an affiliate leaves is free before its change. Then the plan can be
+/// used only if every change is saved.
 pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: bool) -> Plan<'c> {
     let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, ..)| (name.as_str(), *id)).collect();
     if is_at_once {
@@ -47,7 +48,7 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
     }
     let targets = before.iter().filter(|(.., is_changed)| *is_changed);
     let mut names: HashMap<i64, &str> = targets.clone().map(|(id, name, ..)| (*id, name.as_str())).collect();
-    // Of those that no item has changed so far.
+    // The revisions of affiliates that no item has changed so far.
     let mut revisions: HashMap<i64, i64> = targets.clone().map(|(id, _, revision, _)| (*id, *revision)).collect();
     let mut writes: BTreeMap<i64, Cow<'_, Input>> = BTreeMap::new();
     let mut applied = Vec::with_capacity(changes.len());
@@ -83,7 +84,7 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
             revisions.remove(&change.key);
             let write = writes.entry(change.key).and_modify(|write| write.to_mut().merge(change));
             let write = write.or_insert(Cow::Borrowed(change));
-            // It was compared here, and the affiliate may release its name first.
+            // The revision was compared here, and releasing the name changes it.
             if write.revisions.is_some() {
                 write.to_mut().revisions = None;
             }
@@ -96,15 +97,15 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
 }
 
 impl Input {
-    /// The name that the affiliate gets, if the change is one of its name.
+    /// The new name of the affiliate, if the change has one.
     pub(super) fn new_name(&self) -> Option<&str> {
         self.fields.affiliate_name.as_deref().filter(|_| self.failure.is_none() && self.mask.names(NAME))
     }
 
-    /// Takes over what a later change of the same affiliate writes.
+    /// Adds the fields of a later change of the same affiliate.
     fn merge(&mut self, later: &Self) {
         for field in later.mask.iter() {
-            // A value that was read from the same field is valid for it.
+            // A value from the same field is valid.
             let _ = field.set_written(&mut self.fields, field.written(&later.fields).map(Cow::into_owned));
             self.mask.insert(field);
         }
@@ -126,7 +127,7 @@ mod tests {
     /// An affiliate of the model: its name, its city, and its revision, which is unknown once it has changed.
     type Model = BTreeMap<i64, (String, Option<String>, Option<i64>)>;
 
-    /// Applies one change to the model, as a request of its own would.
+    /// Applies one change to the model, like a separate request.
     fn apply_one(model: &mut Model, change: &Input) -> Applied {
         if !model.contains_key(&change.key) {
             return Applied::Unknown;
@@ -162,8 +163,8 @@ mod tests {
         before
     }
 
-    /// Writes a plan to the model as the statements do: names are released first, and each row is then written separately
-    /// while no other has its name.
+    /// Writes a plan to the model as the statements do: names are released first. Then each row is written, while no other row has its
+    /// name.
     fn write(model: &mut Model, plan: &Plan<'_>) {
         for id in &plan.release {
             model.get_mut(id).unwrap().0 = format!("released by {id}");
@@ -242,7 +243,7 @@ mod tests {
         assert!(plan.writes.iter().all(|write| write.revisions.is_none()));
         let one = |revision, before: &[Before]| apply(&[renamed(1, "b", revision)], before, true).applied[0];
         assert_eq!(one(7, &all[..1]), Applied::Saved(None));
-        // Another one keeps the name, the affiliate has changed, or it is gone.
+        // Another affiliate keeps the name, the affiliate has changed, or it is missing.
         assert_eq!(one(7, &[before(1, "a", true), before(2, "b", false)]), Applied::Taken);
         assert_eq!(one(6, &all[..1]), Applied::Changed(Some(7)));
         assert_eq!(one(7, &[]), Applied::Unknown);

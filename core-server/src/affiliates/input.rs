@@ -1,4 +1,4 @@
-//! An affiliate as batches send it: the database's type `affiliate_input`.
+//! An affiliate in a batch: the database's type `affiliate_input`.
 
 use std::sync::LazyLock;
 
@@ -9,19 +9,19 @@ use compliance_api::{
 };
 use storage::table::{Attribute, Composite};
 
-use crate::etag;
+use crate::requests;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(super) company_id: i64,
-    /// Of one to be changed: its ID.
+    /// The ID, for an update.
     pub(super) key: i64,
-    /// Of one to be changed: the fields that change.
+    /// The fields that change, for an update.
     pub(super) mask: FieldSet<AffiliateInput>,
     pub(super) fields: AffiliateInput,
-    /// Of one to be changed: the revisions of which it must have one, if not any.
+    /// The allowed revisions, for an update. `None` for any.
     pub(super) revisions: Option<Vec<i64>>,
-    /// Why the item fails by itself, whatever the database has.
+    /// Why the item fails, whatever the database has.
     pub(super) failure: Option<ItemFailure>,
 }
 
@@ -47,13 +47,13 @@ impl Input {
     pub(super) fn updated(company_id: i64, update: AffiliateUpdate) -> Self {
         let fields = update.affiliate.unwrap_or_default();
         let mask = update.update_mask.as_ref().map_or_else(|| FieldSet::given(&fields), FieldSet::of_mask);
-        let revisions = etag::revisions(&update.etag);
+        let revisions = requests::revisions(&update.etag);
         Self { revisions, ..Self::new(company_id, update.id.unwrap_or_default(), fields, mask) }
     }
 
-    /// An affiliate, of which `mask` is to be written.
+    /// An affiliate whose fields in `mask` are written.
     pub(super) fn new(company_id: i64, key: i64, fields: AffiliateInput, mask: FieldSet<AffiliateInput>) -> Self {
-        // What is not written cannot fail.
+        // A field that is not written cannot fail.
         let failure = item_failure(&fields).filter(|failure| mask.names(failure.field));
         Self { company_id, key, mask, fields, revisions: None, failure }
     }

@@ -43,7 +43,7 @@ fn after(ids: Option<usize>) -> &'static str {
     fill(include_str!("sql/after.sql"), &[("columns", &columns), ("from", &from)]).leak()
 }
 
-/// What is selected of an affiliate, whose alias is `a`.
+/// The selected columns of an affiliate with the alias `a`.
 pub(super) fn columns() -> String {
     selection::<Affiliate>("a.company_id", &[("affiliates", "a")], &[])
 }
@@ -68,7 +68,7 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
     })
 }
 
-/// The affiliates of the company among `ids`, by ID.
+/// Returns the company's affiliates among `ids`, by ID.
 pub(super) async fn by_ids(source: Source, ids: &[i64]) -> Result<Records<Affiliate>, Error> {
     read_by_ids(source, *BY_IDS, ids, Reader::<Affiliate>::read).await
 }
@@ -105,7 +105,8 @@ fn phone_digits(text: &str) -> Option<String> {
     (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
 }
 
-/// The first affiliates, by ID, whose name or client identifier contains a text, or whose e-mail address or phone number equals it.
+/// Returns the first affiliates, by ID, that match a text: their name or client identifier contains it, or their e-mail address or phone
+/// number equals it.
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;

@@ -1,4 +1,4 @@
-//! `AffiliateService`: who asks, and whether the request holds what it must.
+//! `AffiliateService`.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::{
     backend::Backend,
     changes::get_as_of,
     record_pages,
-    requests::{Served, accept, holding, timeout_of},
+    requests::{Served, accept, timeout_of, with_memory},
 };
 use storage::writes::Writes;
 
@@ -68,13 +68,13 @@ impl AffiliateService for Affiliates {
     ) -> Served<BatchGetAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
         let affiliates = read::by_ids(self.backend.source(company_id), &request.ids).await?;
-        Ok(holding(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
+        Ok(with_memory(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
     }
 
     async fn search_affiliates(&self, request: Request<SearchAffiliatesRequest>) -> Served<SearchAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
         let found = read::search(self.backend.source(company_id), &request).await?;
-        Ok(holding(SearchAffiliatesResponse { affiliates: found.records }, found.memory))
+        Ok(with_memory(SearchAffiliatesResponse { affiliates: found.records }, found.memory))
     }
 
     async fn create_affiliate(&self, request: Request<CreateAffiliateRequest>) -> Served<CreateAffiliateResponse> {
@@ -114,7 +114,7 @@ impl AffiliateService for Affiliates {
                 let etag = revision.unwrap_or_default().to_string();
                 Err(Error::etag_mismatch("affiliate_id", affiliate_id, &etag).into())
             }
-            // The rules leave nothing else to the store.
+            // The rules have found all other failures.
             Applied::Taken | Applied::Failed => {
                 let taken = "The affiliate name has already been taken.";
                 Err(Error::invalid(Violations::one("affiliate_name", taken)).into())
@@ -127,13 +127,8 @@ impl AffiliateService for Affiliates {
         request: Request<BatchUpdateAffiliatesRequest>,
     ) -> Served<BatchUpdateAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
-        let anchor = request.anchor_id;
-        let results = if request.validate_only {
-            update::validate(&self.backend, company_id, anchor, request.affiliates).await?
-        } else {
-            update::update(&self.backend, company_id, anchor, request.affiliates).await?
-        };
-        match results {
+        let BatchUpdateAffiliatesRequest { affiliates, anchor_id: anchor, validate_only } = request;
+        match update::update(&self.backend, company_id, anchor, affiliates, validate_only).await? {
             Some(results) => Ok(Response::new(BatchUpdateAffiliatesResponse { results })),
             None => Err(Error::affiliate_not_found(anchor.filter(|id| *id <= MAX_ID).unwrap_or_default()).into()),
         }

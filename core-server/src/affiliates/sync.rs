@@ -1,6 +1,6 @@
-//! Syncs: affiliates that the client's own identifiers name are brought up to date with a roster. One statement compares the items of
-//! a batch with the affiliates that have their identifiers. What differs is then written as creations and updates are; a batch of
-//! which nothing differs is one statement that writes nothing.
+//! Syncs: affiliates are updated from a roster that names them by the client's own identifiers. One statement compares the items of a batch
+//! with the affiliates that have their identifiers. Differences are then written as creations and updates. A batch without differences
+//! writes nothing.
 
 mod absent;
 mod item;
@@ -24,7 +24,7 @@ use super::{create::create_identified, in_order::Applied, input::Input, update::
 use storage::limits::MAX_TRIES;
 
 impl Roster {
-    /// Syncs the next items. One result each, in their order.
+    /// Syncs the next items. Returns a result for each, in order.
     async fn sync(&mut self, mut request: SyncAffiliatesRequest) -> Result<Vec<AffiliateSyncResult>, Error> {
         let items = std::mem::take(&mut request.affiliates).into_iter();
         let items: Vec<Item> = items.map(|item| Item::new(self.company_id, item)).collect();
@@ -59,7 +59,7 @@ impl Roster {
             if validate_only {
                 let names = changes.iter().filter(|change| change.name().is_some()).count();
                 self.reserve(2 * names)?;
-                self.names.keep(&changes);
+                self.names.remember(&changes);
                 for change in changes {
                     results[change.index] = Some(result::saved(&change, None));
                 }
@@ -72,14 +72,14 @@ impl Roster {
         Ok(results.map(|(result, item)| result.unwrap_or_else(|| result::changed_meanwhile(&item.input))).collect())
     }
 
-    /// Writes what differs. An item without a result afterwards has lost against another writer, and is compared again.
+    /// Writes differences. If an item has no result afterwards, another writer was faster, and the item is compared again.
     async fn write(
         &self,
         changes: &[RosterUpdate<'_>],
         results: &mut [Option<AffiliateSyncResult>],
     ) -> Result<(), Error> {
         let (known, new): (Vec<&RosterUpdate<'_>>, Vec<_>) = changes.iter().partition(|change| change.id().is_some());
-        // New affiliates may get the names that others leave.
+        // Updates come first, so that new affiliates can get names that others leave.
         let updates: Vec<Input> = known.iter().map(|change| change.update()).collect();
         for (change, applied) in known.iter().zip(update_known(&self.backend, self.company_id, &updates).await?) {
             results[change.index] = matches!(applied, Applied::Saved(_)).then(|| result::saved(change, None));

@@ -1,4 +1,4 @@
-//! Updates: a batch is one statement, or a few in one transaction where its items depend on each other.
+//! Updates. A batch is one statement, or a few in one transaction if its items depend on each other.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -28,8 +28,10 @@ use storage::{
     template::fill,
 };
 
-/// Returns an [`Outcome`] for each item. `company` is that of item `i`. Nothing is changed unless `anchored`, or if an item is `dependent` on
-/// another one. The parameter `writer` is who changes records.
+/// Makes a statement that returns an [`Outcome`] for each item.
+///
+/// `company` is the company of item `i`. Nothing is changed unless `anchored`, or if an item is `dependent` on another. `writer` is the
+/// parameter with who changes records.
 pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
     let parts = [
         ("company", company),
@@ -46,7 +48,7 @@ pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writ
 }
 
 /// Updates affiliates of one company, `$1`, if it has the anchor `$3`. An item is dependent if it wants the name of another
-/// item's affiliate. `(… in …) is true` looks up a hash; as a join it could be a loop over both.
+/// item's affiliate. `(… in …) is true` is a hash lookup, where a join could be a nested loop.
 static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
     statement_for(
         "$1::bigint",
@@ -58,8 +60,8 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 const LOCK: &str = include_str!("sql/lock.sql");
 const NAMES: &str = include_str!("sql/names.sql");
-/// Gives affiliates names that no caller can give, because they are too long. The transaction gives them others. The function
-/// `published_name` of the database knows them, so that none is recorded.
+/// Gives affiliates names that are too long for any caller. The transaction replaces them. The database function `published_name` knows
+/// them, so none is recorded.
 const RELEASE_NAMES: &str = include_str!("sql/release_names.sql");
 
 pub(super) fn statements() -> [(&'static str, &'static str); 4] {
@@ -78,13 +80,13 @@ pub(super) struct Outcome {
     /// Whether an item wants the name of another item's affiliate. Then nothing was changed.
     dependent: bool,
     found: bool,
-    /// Whether it has a revision that the item names, if it names any.
+    /// Whether it has a revision that the item allows.
     as_expected: Option<bool>,
-    /// The revision that it had.
+    /// The revision before.
     revision: Option<i64>,
     /// Whether a value of the item differs from the stored one.
     differs: bool,
-    /// Who has the new name, if it is taken.
+    /// The affiliate that has the new name, if another one has it.
     holder: Option<i64>,
 }
 
@@ -107,17 +109,23 @@ enum Batch {
     Conflict,
 }
 
-/// Applies changes whose fields were checked; one result each, in their order. `None` when the company does not have
-/// the anchor: then nothing is changed.
+/// Applies changes whose fields were checked, or only finds out what they would result in. Returns a result for each, in order.
+///
+/// `None` if the company does not have the anchor. Then nothing is changed.
 pub(super) async fn update(
     backend: &Backend,
     company_id: i64,
     anchor: Option<i64>,
     updates: Vec<AffiliateUpdate>,
+    validate_only: bool,
 ) -> Result<Option<Vec<AffiliateResult>>, Error> {
     let changes: Vec<Input> = updates.into_iter().map(|update| Input::updated(company_id, update)).collect();
-    let all = Update { company_id, anchor, changes: &changes, is_at_once: false };
-    match all.apply(backend).await? {
+    let batch = if validate_only {
+        validate(backend, company_id, anchor, &changes).await?
+    } else {
+        Update { company_id, anchor, changes: &changes, is_at_once: false }.apply(backend).await?
+    };
+    match batch {
         Batch::Applied(applied) => {
             Ok(Some(changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
         }
@@ -129,26 +137,17 @@ pub(super) async fn update(
     }
 }
 
-/// The results of changes whose fields were checked, and which are not made: one each, in their order. `None` when the company does not
-/// have the anchor.
-pub(super) async fn validate(
-    backend: &Backend,
-    company_id: i64,
-    anchor: Option<i64>,
-    updates: Vec<AffiliateUpdate>,
-) -> Result<Option<Vec<AffiliateResult>>, Error> {
-    let changes: Vec<Input> = updates.into_iter().map(|update| Input::updated(company_id, update)).collect();
+async fn validate(backend: &Backend, company_id: i64, anchor: Option<i64>, changes: &[Input]) -> Result<Batch, Error> {
     let ids: BTreeSet<i64> = changes.iter().map(|change| change.key).chain(anchor).collect();
     let names: BTreeSet<&str> = changes.iter().filter_map(Input::new_name).collect();
     let before = before(&backend.pool, company_id, &Vec::from_iter(ids), &Vec::from_iter(names)).await?;
     if anchor.is_some_and(|anchor| !before.iter().any(|(id, .., is_named)| *id == anchor && *is_named)) {
-        return Ok(None);
+        return Ok(Batch::NotAnchored);
     }
-    let applied = in_order::apply(&changes, &before, false).applied;
-    Ok(Some(changes.iter().zip(applied).map(|(change, applied)| result(change, applied)).collect()))
+    Ok(Batch::Applied(in_order::apply(changes, &before, false).applied))
 }
 
-/// Affiliates with these IDs, and those that have these names.
+/// Returns the affiliates with these IDs or these names.
 pub(super) async fn before(
     pool: &Connections,
     company_id: i64,
@@ -160,8 +159,10 @@ pub(super) async fn before(
     database::read(pool, read).await.map_err(from_database)
 }
 
-/// Changes affiliates of which it is known how they are, all at once: so two can swap their names. No two changes are of one affiliate or
-/// want one name. One result each. What is not as it was is not changed, nor are those that depend on it.
+/// Updates affiliates at known revisions, all at the same time, so two of them can swap names. Returns a result for each.
+///
+/// No two changes have the same affiliate or the same name. An affiliate with another revision is not changed, and neither are affiliates
+/// that depend on it.
 pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[Input]) -> Result<Vec<Applied>, Error> {
     if changes.is_empty() {
         return Ok(Vec::new());
@@ -173,19 +174,19 @@ pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[
     }
 }
 
-/// Whether no two changes are of one affiliate, or want one name.
+/// Whether no two changes have the same affiliate or the same name.
 fn are_distinct(changes: &[Input]) -> bool {
     let (mut ids, mut names) = (HashSet::new(), HashSet::new());
     changes.iter().all(|change| ids.insert(change.key) && change.new_name().is_none_or(|name| names.insert(name)))
 }
 
-/// The changes of a batch, which are applied if the company has the anchor.
+/// A batch of changes. It is applied if the company has the anchor.
 #[derive(Clone, Copy)]
 struct Update<'c> {
     company_id: i64,
     anchor: Option<i64>,
     changes: &'c [Input],
-    /// Whether they are applied all at once if they depend on each other, and not one after the other.
+    /// Whether changes that depend on each other are applied at the same time instead of in order.
     is_at_once: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Updates of one affiliate: concurrent requests, of all companies together, become one statement.
+//! Updates of one affiliate. Concurrent requests of all companies become one statement.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use storage::{database::Session, table::Layouts, writes::Write};
 
-/// Updates affiliates of companies, which `$1` has for each item. Their callers do not know of each other.
+/// Updates affiliates. `$1` has the company of each item.
 static UPDATE: LazyLock<&'static str> =
     LazyLock::new(|| update::statement_for("($1::bigint[])[i.ordinality]", "true", "false", "$3"));
 
@@ -22,7 +22,7 @@ pub(super) struct UpdateOne;
 impl Write for UpdateOne {
     type Item = Input;
     type Written = Applied;
-    /// What one statement can do only once: change the affiliate of an ID, by which its writer is recorded, or give a name to one of a
+    /// One statement can change an affiliate only once, because the affiliate's ID names its writer. It can give a name only once in a
     /// company.
     type Key = (i64, Option<i64>, Option<String>);
     const NAME: &'static str = "writes of changed affiliates";

@@ -1,5 +1,5 @@
--- The first row that does not follow from the row before, or, if it is erased, is not what the erasure left of it, with the position before
--- it; at last, the end of the record.
+-- The first row that does not follow from the row before, with the position before it. An erased row must be what the erasure left of it. Also
+-- the end of the record.
 with erasure as (
     select distinct on (e.position) e.position, e.digest
     from (

@@ -1,4 +1,4 @@
--- Conditions on the case `u` that the counts do not have. A parameter that is null asks for nothing; the ID 0 asks for cases without one.
+-- Conditions on the case `u` without counts. A null parameter is no condition. The ID 0 matches cases without an ID.
 -- A case is open unless its status is Resolved, Closed, Rejected, Invalid or Duplicate (5 to 9).
 and ($8::boolean is null or $8 = (u.case_status_id not between 5 and 9))
 and ($9::integer is null or $9 = coalesce(u.risk_level_id, 0))

@@ -11,7 +11,6 @@ use compliance_api::{
     },
 };
 use sqlx::postgres::PgRow;
-use time::OffsetDateTime;
 
 use super::record;
 use crate::lists::{
@@ -39,32 +38,27 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
     buckets: "compliance_case_buckets(r.id, r.created_date)",
     lock: 2,
     record: record::query::<ComplianceCase>,
+    asked,
     comparison: Some(COMPARISON),
 };
 
 const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
     conditions: include_str!("conditions.sql"),
     columns: &["case_status_id", "risk_level_id", "sub_status_id", "case_worker", "follow_up_date", "closed_date"],
-    types: "boolean, integer, integer, text, boolean, integer, integer, boolean, timestamptz, integer, integer, integer",
-    is_asked: |request| *request != without_comparison(request),
-    bind: |query, request| {
-        let (follow_up_from, follow_up_to) =
-            (day(request.follow_up_after.as_deref()), day(request.follow_up_before.as_deref()));
-        let (closed_from, closed_to) = (day(request.closed_after.as_deref()), day(request.closed_before.as_deref()));
-        query
-            .bind(request.open)
-            .bind(request.risk_level_id.map(name_id))
-            .bind(request.sub_status_id.map(name_id))
-            .bind(request.case_worker.clone().filter(|worker| !worker.is_empty()))
-            .bind(request.assigned)
-            .bind(follow_up_from)
-            .bind(follow_up_to)
-            .bind(request.overdue)
-            .bind(OffsetDateTime::from(SystemTime::now()))
-            .bind(closed_from)
-            .bind(closed_to)
-            .bind(request.infraction_type_id.map(name_id))
-    },
+    parameters: &[
+        Value::Boolean(|request| request.open),
+        Value::Integer(|request| request.risk_level_id.map(name_id)),
+        Value::Integer(|request| request.sub_status_id.map(name_id)),
+        Value::Text(|request| request.case_worker.clone().filter(|worker| !worker.is_empty())),
+        Value::Boolean(|request| request.assigned),
+        Value::Integer(|request| day(request.follow_up_after.as_deref())),
+        Value::Integer(|request| day(request.follow_up_before.as_deref())),
+        Value::Boolean(|request| request.overdue),
+        Value::Timestamp(|request| request.overdue.map(|_| SystemTime::now().into())),
+        Value::Integer(|request| day(request.closed_after.as_deref())),
+        Value::Integer(|request| day(request.closed_before.as_deref())),
+        Value::Integer(|request| request.infraction_type_id.map(name_id)),
+    ],
     sorts: &[
         (CaseSort::CaseStatus as i32, "u.case_status_id"),
         (CaseSort::SubStatus as i32, "u.sub_status_id"),
@@ -78,24 +72,9 @@ const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
     ],
 };
 
-/// An ID that no name can have matches nothing.
+/// An ID out of range matches nothing.
 fn name_id(id: i64) -> i32 {
     i32::try_from(id).unwrap_or(-1)
-}
-
-/// The request without the filters that only a comparison has.
-fn without_comparison(request: &ListComplianceCasesRequest) -> ListComplianceCasesRequest {
-    ListComplianceCasesRequest {
-        case_status_id: request.case_status_id,
-        created_after: request.created_after.clone(),
-        created_before: request.created_before.clone(),
-        distributor_id: request.distributor_id,
-        sort_by: request.sort_by,
-        sort_dir: request.sort_dir,
-        per_page: request.per_page,
-        page: request.page,
-        ..ListComplianceCasesRequest::default()
-    }
 }
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
@@ -131,11 +110,11 @@ impl RecordPage for ListAllComplianceCasesResponse {
     type Filters = ListComplianceCasesRequest;
 
     fn statement(filters: &Self::Filters, changed: bool) -> &'static str {
-        WHOLE.statement(asked(filters), changed)
+        WHOLE.statement(filters, changed)
     }
 
     fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {
-        WHOLE.bind(query, filters, asked(filters))
+        WHOLE.bind(query, filters)
     }
 
     fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
@@ -157,7 +136,7 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceCas
     })
 }
 
-pub(super) fn asked(request: &ListComplianceCasesRequest) -> Asked {
+fn asked(request: &ListComplianceCasesRequest) -> Asked {
     Asked {
         page: PageQuery::new(request.per_page, request.page, request.sort_dir()),
         sort: request.sort_by().into(),

@@ -1,4 +1,4 @@
-//! A case as it is read: its own columns, its affiliate's current data and its incidents, in one row.
+//! Reads a case: its columns, its affiliate's current data and its incidents, in one row.
 
 use compliance_api::{
     record::Record,
@@ -7,14 +7,14 @@ use compliance_api::{
 use sqlx::{Row as _, postgres::PgRow};
 use storage::table::{Reader, selection};
 
-use crate::{infraction_lists, record_query::Place};
+use crate::record_query::{Place, own_names, read_infractions};
 
 /// A query for a form of a case.
 pub(crate) fn query<R: Record>(place: &Place) -> String {
     let upline_name = place.fill(include_str!("upline_name.sql"), &[]);
     let aliases = [("compliance_cases", "u"), ("affiliates", "a")];
     let columns = selection::<R>(place.company, &aliases, &[("upline_name", &upline_name)]);
-    let [own_type, own_name] = infraction_lists::own_names(place.company);
+    let [own_type, own_name] = own_names(place.company);
     let parts = [("columns", &*columns), ("own_type", &own_type), ("own_name", &own_name)];
     place.fill(include_str!("record.sql"), &parts)
 }
@@ -32,7 +32,7 @@ pub(crate) fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
     let urls = row.try_get::<Option<Vec<Option<String>>>, _>("incident_urls")?.unwrap_or_default();
     let references = row.try_get::<Option<Vec<Option<String>>>, _>("incident_references")?.unwrap_or_default();
     let contents = url_ids.into_iter().zip(urls).zip(references);
-    let incidents = ids.into_iter().zip(types).zip(infraction_lists::read(row)?).zip(contents);
+    let incidents = ids.into_iter().zip(types).zip(read_infractions(row)?).zip(contents);
     let incidents =
         incidents.map(|(((incident_id, kind), (infraction_type, infraction_name)), ((url_id, url), reference))| {
             Incident {

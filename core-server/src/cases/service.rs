@@ -1,4 +1,4 @@
-//! `ComplianceCaseService`: who asks, and whether the request holds what it must.
+//! `ComplianceCaseService`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use compliance_api::v1::{
 use tonic::{Request, codegen::BoxStream};
 
 use super::{
-    list::{STATEMENTS, asked, filters},
+    list::{STATEMENTS, filters},
     record,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     changes::get_as_of,
     lists::{read_by_ids, too_large},
     record_pages,
-    requests::{Served, accept, holding, timeout_of},
+    requests::{Served, accept, timeout_of, with_memory},
 };
 
 pub(crate) struct ComplianceCases(pub(crate) Arc<Backend>);
@@ -32,11 +32,11 @@ impl ComplianceCaseService for ComplianceCases {
         request: Request<ListComplianceCasesRequest>,
     ) -> Served<ListComplianceCasesResponse> {
         let (company_id, request) = accept(request)?;
-        let (source, asked) = (self.0.source(company_id), asked(&request));
+        let source = self.0.source(company_id);
         let most = source.most;
-        let page = STATEMENTS.page(source, &request, asked, record::read).await?.ok_or_else(|| too_large(most))?;
-        let meta = Some(asked.page.meta(page.total));
-        Ok(holding(ListComplianceCasesResponse { cases: page.records, meta }, page.memory))
+        let page = STATEMENTS.page(source, &request, record::read).await?.ok_or_else(|| too_large(most))?;
+        let meta = Some(page.meta);
+        Ok(with_memory(ListComplianceCasesResponse { cases: page.records, meta }, page.memory))
     }
 
     async fn list_all_compliance_cases(
@@ -62,6 +62,6 @@ impl ComplianceCaseService for ComplianceCases {
     ) -> Served<BatchGetComplianceCasesResponse> {
         let (company_id, request) = accept(request)?;
         let cases = read_by_ids(self.0.source(company_id), STATEMENTS.by_ids, &request.ids, record::read).await?;
-        Ok(holding(BatchGetComplianceCasesResponse { cases: cases.records }, cases.memory))
+        Ok(with_memory(BatchGetComplianceCasesResponse { cases: cases.records }, cases.memory))
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     lists::{Records, read_records},
     quotas::QueueClass,
     record_query::{Place, RecordQuery},
-    requests::holding,
+    requests::with_memory,
     urls,
 };
 
@@ -69,7 +69,7 @@ pub(crate) async fn get<R: Record>(
 ) -> Result<Response<R>, Error> {
     let Some(as_of) = as_of.filter(|as_of| !as_of.is_empty()) else {
         let (record, memory) = reads.get(company_id, id).await?;
-        return Ok(holding(record, memory));
+        return Ok(with_memory(record, memory));
     };
     let second = timestamp(&as_of).unwrap_or_default();
     // The read can take long, because it reads all later batches. So it must not occupy the permits of pages.
@@ -93,7 +93,7 @@ async fn read<R: Record>(
     let Records { mut records, memory } = read_records(backend.source(company_id), query, read).await?;
     match records.pop() {
         Some((Some(error), _)) => Err(error),
-        Some((None, Some(record))) => Ok(holding(record, memory)),
+        Some((None, Some(record))) => Ok(with_memory(record, memory)),
         _ => Err(not_found(id)),
     }
 }

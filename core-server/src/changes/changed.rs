@@ -4,7 +4,7 @@ use admission::{MEMORY_WAIT, Reservation};
 use compliance_api::error::Error;
 use sqlx::Row as _;
 
-use super::kept::Kept;
+use super::positions::Positions;
 use crate::{backend::Backend, lists::Source, quotas::QueueClass};
 use storage::{
     database::{self, Connections},
@@ -44,14 +44,18 @@ impl Changed {
         let read = async |pool: Connections| {
             let query = sqlx::query(STATEMENT.0).bind(company_id).bind(position).bind(resource);
             let row = query.bind(CHANGED_ROWS).bind(CHANGED_ENTRIES).fetch_one(&pool).await?;
-            Ok::<(Kept, bool, Vec<i64>), _>((Kept::of(&row)?, row.try_get("is_complete")?, row.try_get("ids")?))
+            Ok::<(Positions, bool, Vec<i64>), _>((
+                Positions::of(&row)?,
+                row.try_get("is_complete")?,
+                row.try_get("ids")?,
+            ))
         };
-        let (kept, is_complete, ids) = backend
+        let (positions, is_complete, ids) = backend
             .with_permit(company_id, QueueClass::Statement, async {
                 database::read(&pool, read).await.map_err(from_database)
             })
             .await?;
-        kept.check(position)?;
+        positions.check(position)?;
         memory.shrink_to(size_of_val(&*ids));
         Ok(is_complete.then_some(Self { ids, _memory: memory }))
     }

@@ -1,13 +1,13 @@
 -- The IDs of records of the company $1 that were created or updated after the position $2, in the table with the number $3, if fewer than $4
 -- rows with at most $5 entries follow. Infractions are a part of their URLs, and incidents of their cases.
 ), scanned as materialized (
-    -- What is said of a row is computed once, and not for each entry: its arrays can be large.
+    -- Expressions on a row are computed once, and not for each entry, because its arrays can be large.
     select c.position, c.position - cardinality(c.ids) as before, c.ids,
         c.resource = $3 and c.operation in (1, 2) as is_record,
         (c.resource, $3) in ((3, 2), (5, 4)) and c.operation in (1, 3) as is_part,
         case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
         case when cardinality(c.parents) > 1 then c.parents end as parents,
-        -- Rows of before: the third column of a part is what it belongs to.
+        -- Older rows: the third column of a part is its record.
         case when c.parents is null and c.resource <> $3 then c.records end as records
     from changes c
     where c.company_id = $1 and c.position > (select $2) and c.position <= (select $2 + $5)
@@ -25,7 +25,7 @@ select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position
     position_before(n.resource, n.operation, n.position, n.ids, n.records) as kept_position, n.position as restored_position
 from state s
 cross join found f
--- The position $2 is lost if a restore has passed over it.
+-- The position $2 is lost if a restore has skipped it.
 left join (
     select c.* from changes c where c.company_id = $1 and c.position > (select $2) order by c.position limit 1
 ) n on n.resource = 0 and n.operation = 2

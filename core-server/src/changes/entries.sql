@@ -1,4 +1,4 @@
--- The entries of `page`, by rank, with what `reached` says. A record of fewer columns than are recorded now is filled up with nulls.
+-- The entries of `page`, by rank, with the row of `reached`. Columns that an older record does not have are null.
 select s.last_position, coalesce(s.dropped, s.last_position) as dropped_position, s.lost_position,
     reached.*,
     p.position, p.changed_at, p.resource, p.operation, p.id, p.changed_by ->> 0 as request_id, p.changed_by ->> 1 as subject,
@@ -18,7 +18,7 @@ from state s
 cross join reached
 left join page p on true
 cross join lateral (
-    -- Rows of before the columns had names may have others.
+    -- Rows from before columns had names may have other columns.
     select case when p.is_of_before then filled_record(p.resource, p.columns, p.operation, p.record)
         else left(p.record, -1) || repeat(',', (s.columns[p.resource] - p.columns)::integer) || ')' end as filled
 ) r

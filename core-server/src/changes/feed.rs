@@ -19,7 +19,7 @@ use sqlx::{
 
 use tonic::{Request, Status};
 
-use super::kept::Kept;
+use super::positions::Positions;
 use crate::{access::Identity, lists::Source};
 use storage::{
     database::{self, Connections, End},
@@ -73,8 +73,8 @@ pub(super) async fn list(
     source: Source,
     request: &ListChangesRequest,
 ) -> Result<(ListChangesResponse, Reservation), Error> {
-    let ((response, kept), memory) = read(source, request).await?;
-    request.after.map_or(Ok(()), |after| kept.check(after))?;
+    let ((response, positions), memory) = read(source, request).await?;
+    request.after.map_or(Ok(()), |after| positions.check(after))?;
     Ok((response, memory))
 }
 
@@ -82,7 +82,7 @@ pub(super) async fn list(
 pub(crate) async fn read(
     source: Source,
     request: &ListChangesRequest,
-) -> Result<((ListChangesResponse, Kept), Reservation), Error> {
+) -> Result<((ListChangesResponse, Positions), Reservation), Error> {
     let types: Vec<i16> = request.types.iter().filter_map(|name| resource_number(name)).collect();
     let types = if types.is_empty() { IN_FEED.to_vec() } else { types };
     let query = || {
@@ -90,15 +90,15 @@ pub(crate) async fn read(
         query.bind(request.limit.unwrap_or(DEFAULT_CHANGES)).bind(CHANGE_ROWS)
     };
     entries(&source, query, |first, changes, is_complete| {
-        let kept = Kept::of(first)?;
-        let (last_position, dropped_position) = (kept.last, kept.dropped);
+        let positions = Positions::of(first)?;
+        let (last_position, dropped_position) = (positions.last, positions.dropped);
         let is_full = !is_complete || changes.len() as i64 >= request.limit.unwrap_or(DEFAULT_CHANGES);
         let position = match changes.last() {
             Some(last) if is_full => last.position,
             _ if request.after.is_none() => last_position,
             _ => first.try_get("scanned_position")?,
         };
-        Ok((ListChangesResponse { changes, position, last_position, dropped_position }, kept))
+        Ok((ListChangesResponse { changes, position, last_position, dropped_position }, positions))
     })
     .await
 }

@@ -1,4 +1,4 @@
--- Sessions and prepared transactions that have a lock of the record, as a list: sessions with the names of their programs.
+-- A list of sessions, with their programs, and of prepared transactions that have locked the record of changes.
 with locks as (
     select l.pid, l.virtualtransaction from pg_locks l
     where l.granted and l.pid is distinct from pg_backend_pid()

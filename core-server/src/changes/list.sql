@@ -1,5 +1,5 @@
--- Changes of the company $1 after the position $2 (none if that is null), of the tables whose numbers are $3 (all if that is null), at
--- most $4. At most $5 rows are read, however few of them have such changes. A row has entries up to its position.
+-- Changes of the company $1 after the position $2, of the tables with the numbers $3, at most $4. Without a position there are no changes, and
+-- null numbers mean all tables. At most $5 rows are read, however few match. A row has entries up to its position.
 --
 -- The planner does not see bounds and limits, so it reads along the key. The first row has the range of positions in any case.
 ), scanned as materialized (
@@ -26,7 +26,7 @@
 ), reached as (
     select case when (select count(*) from scanned) < $5 then s.last_position else (select max(position) from scanned) end
         as scanned_position,
-        -- Of the position $2, if a restore has passed over it.
+        -- If a restore has skipped the position $2.
         position_before(f.resource, f.operation, f.position, f.ids, f.records) as kept_position, f.position as restored_position
     from state s
     left join (select * from scanned order by position limit 1) f on f.resource = 0 and f.operation = 2

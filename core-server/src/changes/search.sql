@@ -1,7 +1,7 @@
 -- Changes of the company $1 before the position $2, newest first: of the table with the number $3, of the ID $4, by the subject $5, by the
 -- request $6 (each any if it is null), from the second $7 on and before the second $8, at most $9. At most $10 rows are read.
 ), rows as (
-    -- Those that may have the record: of it alone, and all with several records. A row has 1,024 at most.
+    -- Rows that may have the record: rows of it alone, and all rows with several records. A row has 1,024 at most.
     (
         select c.* from changes c
         where $4::bigint is not null and c.company_id = $1 and c.resource = $3 and c.ids[1] = $4 and cardinality(c.ids) = 1
@@ -17,7 +17,7 @@
         order by c.position desc limit (select $10)
     )
     union all
-    -- Or all, along the key.
+    -- Or all rows, by key.
     (
         select c.* from changes c
         where $4::bigint is null and c.company_id = $1 and c.position < (select $2 + 1023)
@@ -31,7 +31,7 @@
     from (
         select c.*, ($3::smallint is null or c.resource = $3) and ($4::bigint is null or c.ids @> array[$4::bigint])
             and c.changed_at >= to_timestamp($7::double precision)
-            -- Of one writer, or of one for each entry.
+            -- With one writer, or one for each entry.
             and ($5::text is null or c.changed_by @> to_jsonb(array[$5]) or c.changed_by @> to_jsonb(array[array[$5]]))
             and ($6::text is null or c.changed_by @> to_jsonb(array[$6]) or c.changed_by @> to_jsonb(array[array[$6]])) as is_asked
         from rows c

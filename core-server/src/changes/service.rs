@@ -23,7 +23,7 @@ use super::{
 use crate::{
     backend::Backend,
     lists::Source,
-    requests::{Served, accept, holding},
+    requests::{Served, accept, with_memory},
 };
 
 /// The statement that searches changes, with the types of its parameters.
@@ -57,7 +57,7 @@ impl ChangeService for ChangesService {
         if !sees_writers {
             response.changes.iter_mut().for_each(hide_writer);
         }
-        Ok(holding(response, memory))
+        Ok(with_memory(response, memory))
     }
 
     async fn watch_changes(&self, request: Request<WatchChangesRequest>) -> Served<Self::WatchChangesStream> {
@@ -70,7 +70,7 @@ impl AuditService for ChangesService {
     async fn search_changes(&self, request: Request<SearchChangesRequest>) -> Served<SearchChangesResponse> {
         let (company_id, request) = accept(request)?;
         let (changes, memory) = search(self.backend.source(company_id), &request).await?;
-        Ok(holding(changes, memory))
+        Ok(with_memory(changes, memory))
     }
 }
 

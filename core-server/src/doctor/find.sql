@@ -1,5 +1,5 @@
--- Stores the differences between the counts of the company $1 and its records. Days may be too wide, never too narrow. Grouped instead of
--- joined: a column of a filter may be null, which equals nothing.
+-- Stores the differences between the counts of the company $1 and its records. Ranges of days may be too wide, but not too narrow. The
+-- statement groups instead of joining, because a filter's column may be null.
 insert into differences
 select dimension, bucket, :split_by, :missing, min(first_day), max(last_day)
 from (

@@ -1,5 +1,5 @@
--- What there is of an affiliate's records in the record of changes of the company $1. $3 are URLs and $4 cases that exist. Those that were
--- deleted before are found by the ID of the affiliate, $2, which is null while some of its records stay. At most $5 rows.
+-- The entries of an affiliate's records in the record of changes of the company $1. $3 are its URLs and $4 its cases. Deleted ones are found by
+-- the ID of the affiliate, $2, which is null while some of its records remain. At most $5 rows.
 with deleted as materialized (
     select c.resource, e.id, change_fields(c.resource, c.columns, c.operation, e.record) as fields
     from changes c

@@ -1,4 +1,4 @@
-//! `ErasureService`: the caller, and what one request may erase.
+//! `ErasureService`.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use tonic::{Request, Response};
 use super::step::{Step, step};
 use crate::{
     backend::Backend,
-    etag,
+    requests,
     requests::{Served, accept},
 };
 use storage::{database::Connections, error::is_contention, statement};
 
-/// Rows of the record of changes that one request may erase. Other writers of the company wait meanwhile.
+/// Maximum number of rows of the record of changes that one request may erase. Other writers of the company wait for it.
 pub const ERASED_ROWS: i64 = 10_000;
 
 pub(crate) struct Erasures(pub(crate) Arc<Backend>);
@@ -26,7 +26,7 @@ pub(crate) struct Erasures(pub(crate) Arc<Backend>);
 impl ErasureService for Erasures {
     async fn erase_affiliate(&self, request: Request<EraseAffiliateRequest>) -> Served<EraseAffiliateResponse> {
         let (company_id, EraseAffiliateRequest { id, etag }) = accept(request)?;
-        let revisions = etag::revisions(&etag);
+        let revisions = requests::revisions(&etag);
         let revisions = revisions.as_deref();
         let permit = self.0.queues.updated_affiliates.all(company_id).await?;
         let erase = |pool: Connections, _| async move {
@@ -51,10 +51,10 @@ impl ErasureService for Erasures {
     }
 }
 
-/// What was erased, or the revision of an affiliate that has another one than the request names.
+/// What was erased, or the affiliate's revision if the request does not allow it.
 type Erased = Result<Option<Step>, i64>;
 
-/// The revision of an affiliate, if it has none of these. Nobody changes the affiliate until the end of the transaction.
+/// The revision of an affiliate, unless it is one of these. Locks the affiliate until the end of the transaction.
 async fn other_revision(
     connection: &mut PgConnection,
     company_id: i64,

@@ -1,40 +1,40 @@
-//! What one transaction erases of an affiliate.
+//! One transaction of the erasure of an affiliate.
 
 use compliance_api::v1::EraseAffiliateResponse;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
 
-/// URLs, and cases, of an affiliate that one transaction erases, and records of a kind of a company. It takes about a second.
+/// Maximum number of records of a kind that one transaction erases. It takes about a second.
 pub const ERASED_RECORDS: i64 = 1000;
 /// How long a transaction of `compliance erase` waits for a lock.
 const ERASURE_LOCK_TIMEOUT: &str = "5s";
 
 const FIND: &str = include_str!("find.sql");
-/// A function of the schema's owner, since the service changes no row of the record itself (`migrations/20261128000032_erase_changes.sql`).
-/// It is called where the company's position is, so that it runs there on Citus.
+/// Calls a function of the schema's owner, because the service cannot change the record of changes
+/// (`migrations/20261128000032_erase_changes.sql`). The table makes it run on the company's node on Citus.
 const REDACT: &str = "
     select erase_changes(p.company_id, $2, $3, $4, $5, $6, $7, $8, $9::jsonb) from change_positions p where p.company_id = $1";
 
-/// Who makes the changes of the command, as the record of changes keeps it.
+/// The writer of the command's changes, in the record of changes.
 pub(super) const COMMAND: &str = r#"[null, "compliance erase"]"#;
 
 /// What one transaction has erased of an affiliate.
 pub(super) struct Step {
     pub(super) erased: EraseAffiliateResponse,
-    /// Whether nothing is left of it.
+    /// Whether the whole affiliate was erased.
     pub(super) is_whole: bool,
 }
 
-/// The entries of the record of changes that are erased: some in rows at positions and after the last one, or all in rows at positions.
+/// The entries of the record of changes to erase. Without `ids`, all entries in the rows at the positions.
 #[derive(Default, sqlx::FromRow)]
 pub(super) struct Entries {
-    /// The kind of the record of each entry, as `record_changes_of` has it.
+    /// The kind of each entry's record, as in `record_changes_of`.
     pub(super) resources: Option<Vec<i16>>,
     pub(super) ids: Option<Vec<i64>>,
     pub(super) last_position: Option<i64>,
     pub(super) positions: Vec<i64>,
 }
 
-/// Begins a transaction of the command. Citus sends settings to its nodes if it is asked to.
+/// Begins a transaction of the command. The first setting makes Citus send the others to its nodes.
 pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
     let begin = format!(
         "begin; set local citus.propagate_set_commands = 'local'; set local lock_timeout = '{ERASURE_LOCK_TIMEOUT}';
@@ -43,9 +43,10 @@ pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'
     connection.begin_with(AssertSqlSafe(begin)).await
 }
 
-/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if it has no others; nothing if it has more rows of changes
-/// than `most_rows`. These are looked for before positions are locked, so that other writers of the company wait for the rest only. `None` if
-/// the company has no such affiliate.
+/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if it has no others.
+///
+/// Erases nothing if the affiliate has more than `most_rows` rows of changes. They are found before positions are locked, so other writers of
+/// the company wait only for the rest. `None` if the company has no such affiliate.
 pub(super) async fn step(
     connection: &mut PgConnection,
     company_id: i64,
@@ -53,7 +54,7 @@ pub(super) async fn step(
     most_rows: i64,
     by: &str,
 ) -> Result<Option<Step>, sqlx::Error> {
-    // While they are locked, no record that refers to them can be added.
+    // The lock prevents new records that refer to the affiliate.
     let affiliate = "select from affiliates where company_id = $1 and id = $2 for update";
     if sqlx::query(affiliate).bind(company_id).bind(affiliate_id).fetch_optional(&mut *connection).await?.is_none() {
         return Ok(None);
@@ -78,7 +79,7 @@ pub(super) async fn step(
     Ok(Some(Step { erased: deleted, is_whole }))
 }
 
-/// Deletes records, and what refers to them. They must be locked, so that no other record can refer to them.
+/// Deletes records, and the records that refer to them. They must be locked, so that no new record refers to them.
 pub(super) async fn delete(
     connection: &mut PgConnection,
     company_id: i64,
@@ -91,7 +92,7 @@ pub(super) async fn delete(
         ("delete from incidents where company_id = $1 and case_id = any($2)", cases),
         ("delete from incidents where company_id = $1 and url_id = any($2)", urls),
         ("delete from infractions where company_id = $1 and url_id = any($2)", urls),
-        // Another affiliate's URL that has the case without an incident.
+        // Another affiliate's URL can have the case without an incident.
         ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", cases),
         ("delete from compliance_urls where company_id = $1 and id = any($2)", urls),
         ("delete from compliance_cases where company_id = $1 and id = any($2)", cases),

@@ -5,7 +5,7 @@ use storage::template::fill;
 use super::{
     description::{Comparison, List, Part},
     page::Asked,
-    statement::{TYPES, filter_types, filters_or_null},
+    statement::{filters_or_null, types},
 };
 use crate::record_query::Place;
 
@@ -21,7 +21,7 @@ impl Compared {
     /// The statements of a list: one for each sort key and direction.
     pub(super) fn all<Q>(list: &List<Q>) -> Vec<Self> {
         let Some(comparison) = &list.comparison else { return Vec::new() };
-        let types = &*format!("{TYPES}{}, {}", filter_types(list), comparison.types).leak();
+        let types = &*types(list.values(true)).leak();
         let usual = list.sorts.iter().map(|sort| (sort.number, key(sort.parts)));
         let usual = usual.chain(list.sorts.first().map(|sort| (0, key(sort.parts))));
         let own = comparison.sorts.iter().map(|(number, key)| (*number, (*key).to_owned()));

@@ -1,7 +1,9 @@
 //! The description of a list: its tables, filters and sort keys, by the names of their columns.
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
+use time::OffsetDateTime;
 
+use super::page::Asked;
 use crate::record_query::RecordQuery;
 
 /// A list of a company's records, for requests of the type `Q`.
@@ -19,20 +21,27 @@ pub(crate) struct List<Q: 'static> {
     /// The number of the lock for writers of the counts.
     pub(crate) lock: i64,
     pub(crate) record: RecordQuery,
+    /// Reads the other properties of a request.
+    pub(crate) asked: fn(&Q) -> Asked,
     pub(crate) comparison: Option<Comparison<Q>>,
 }
 
+impl<Q> List<Q> {
+    /// The values of the filters and, if `compared`, of the comparison, in the order of their parameters.
+    pub(super) fn values(&self, compared: bool) -> impl Iterator<Item = &Value<Q>> {
+        let parameters = self.comparison.iter().filter(move |_| compared).flat_map(|comparison| comparison.parameters);
+        self.filters.iter().map(|filter| &filter.value).chain(parameters)
+    }
+}
+
 /// Filters and sort keys without counts. A request with one of them reads all records of the company by key, and sorts the matches.
-pub(crate) struct Comparison<Q> {
+pub(crate) struct Comparison<Q: 'static> {
     /// Further conditions on the record `u`. Their parameters follow the filters'. A null parameter means no condition.
     pub(crate) conditions: &'static str,
     /// The columns of `u` in the conditions.
     pub(crate) columns: &'static [&'static str],
-    /// The types of the parameters.
-    pub(crate) types: &'static str,
-    pub(crate) is_asked: fn(&Q) -> bool,
-    /// Binds the parameters.
-    pub(crate) bind: for<'q> fn(Query<'q, Postgres, PgArguments>, &Q) -> Query<'q, Postgres, PgArguments>,
+    /// The parameters of the conditions.
+    pub(crate) parameters: &'static [Value<Q>],
     /// The number of each sort key, and its expression on `u`.
     pub(crate) sorts: &'static [(i32, &'static str)],
 }
@@ -40,7 +49,8 @@ pub(crate) struct Comparison<Q> {
 impl<Q> Comparison<Q> {
     /// Whether a request has such a filter or sort key.
     pub(super) fn is_needed(&self, request: &Q, sort: i32) -> bool {
-        self.sorts.iter().any(|(number, _)| *number == sort) || (self.is_asked)(request)
+        self.sorts.iter().any(|(number, _)| *number == sort)
+            || self.parameters.iter().any(|value| value.is_asked(request))
     }
 }
 
@@ -51,10 +61,12 @@ pub(crate) struct Filter<Q> {
     pub(crate) value: Value<Q>,
 }
 
-/// Reads the value of a filter from a request, by the type of the column. `None` without a filter.
+/// Reads the value of a filter from a request, by its SQL type. `None` without a filter.
 pub(crate) enum Value<Q> {
     Integer(fn(&Q) -> Option<i32>),
     Boolean(fn(&Q) -> Option<bool>),
+    Text(fn(&Q) -> Option<String>),
+    Timestamp(fn(&Q) -> Option<OffsetDateTime>),
 }
 
 impl<Q> Value<Q> {
@@ -62,6 +74,8 @@ impl<Q> Value<Q> {
         match self {
             Self::Integer(value) => value(request).is_some(),
             Self::Boolean(value) => value(request).is_some(),
+            Self::Text(value) => value(request).is_some(),
+            Self::Timestamp(value) => value(request).is_some(),
         }
     }
 
@@ -74,14 +88,18 @@ impl<Q> Value<Q> {
         match self {
             Self::Integer(value) => query.bind(value(request)),
             Self::Boolean(value) => query.bind(value(request)),
+            Self::Text(value) => query.bind(value(request)),
+            Self::Timestamp(value) => query.bind(value(request)),
         }
     }
 
-    /// The type of the column, with its minimum and its maximum.
+    /// The SQL type, with its minimum and its maximum.
     pub(crate) fn sql_type(&self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Integer(_) => ("integer", "-2147483648", "2147483647"),
             Self::Boolean(_) => ("boolean", "false", "true"),
+            Self::Text(_) => ("text", "''", "null"),
+            Self::Timestamp(_) => ("timestamptz", "'-infinity'", "'infinity'"),
         }
     }
 }

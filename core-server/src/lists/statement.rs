@@ -8,7 +8,7 @@
 use storage::template::fill;
 
 use super::{
-    description::{Filter, List, Part},
+    description::{Filter, List, Part, Value},
     shape::{Among, FIRST_FILTER, PageStatement, unindexed},
 };
 use crate::record_query::Place;
@@ -20,12 +20,10 @@ use crate::record_query::Place;
 const SORT_SHALLOW: f64 = 0.25;
 const SORT_DEEP: f64 = 4.0;
 
-/// Types of the parameters of every list statement: company, limit, offset, first day, last day, affiliate. The filters' parameters follow.
-pub(super) const TYPES: &str = "bigint, bigint, bigint, integer, integer, bigint";
-
-/// The types of the filters' parameters, each after a comma.
-pub(super) fn filter_types<Q>(list: &List<Q>) -> String {
-    list.filters.iter().flat_map(|filter| [", ", filter.value.sql_type().0]).collect()
+/// The types of a statement's parameters: company, limit, offset, first day, last day and affiliate, and then those of values.
+pub(super) fn types<'v, Q: 'v>(values: impl Iterator<Item = &'v Value<Q>>) -> String {
+    let types = ["bigint, bigint, bigint, integer, integer, bigint"].into_iter();
+    types.chain(values.map(|value| value.sql_type().0)).collect::<Vec<_>>().join(", ")
 }
 
 /// Compares the columns of `u` with the filters. An absent filter is null.

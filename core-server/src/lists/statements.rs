@@ -4,6 +4,7 @@ use admission::Reservation;
 use compliance_api::{
     error::{Error, Reason},
     record::Record,
+    v1::PageMeta,
 };
 use sqlx::{
     Postgres, Row as _,
@@ -13,10 +14,10 @@ use sqlx::{
 
 use super::{
     comparison::Compared,
-    description::{Comparison, List},
+    description::List,
     page::Asked,
     shape::{Among, PageStatement, Shape},
-    statement::{TYPES, filter_types},
+    statement::types,
 };
 use crate::record_query::{Place, RecordQuery};
 use storage::{
@@ -46,8 +47,7 @@ pub(crate) struct Statements<Q: 'static> {
 
 pub(crate) struct Page<T> {
     pub(crate) records: Vec<T>,
-    /// The number of records on all pages.
-    pub(crate) total: i64,
+    pub(crate) meta: PageMeta,
     /// The memory of the records until they were sent.
     pub(crate) memory: Reservation,
 }
@@ -92,7 +92,7 @@ impl<Q> Statements<Q> {
 
     /// Every statement that reads a page, each with its name and the types of its parameters.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (String, &'static str, String)> {
-        let types = format!("{TYPES}{}", filter_types(self.list));
+        let types = types(self.list.values(false));
         let table = self.list.table;
         self.pages.iter().map(move |(shape, sql)| (format!("{table} {}", shape.name()), *sql, types.clone()))
     }
@@ -113,22 +113,26 @@ impl<Q> Statements<Q> {
         &self,
         source: Source,
         request: &Q,
-        asked: Asked,
         read: Read<T>,
     ) -> Result<Option<Page<T>>, Error> {
-        let statement = self.statement(request, asked)?;
-        let rows = source.fetch(|| self.query(statement, source.company_id, request, asked)).await?;
+        let statement = self.statement(request)?;
+        let rows = source.fetch(|| self.query(statement, source.company_id, request)).await?;
         let Some((mut rows, memory)) = rows else { return Ok(None) };
         // A page without records is one row with the total.
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total")).map_err(from_database)?;
         rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
         let Records { records, memory } = Records::read(rows, memory, read)?;
-        Ok(Some(Page { records, total, memory }))
+        Ok(Some(Page { records, meta: self.meta(request, total), memory }))
+    }
+
+    pub(super) fn meta(&self, request: &Q, total: i64) -> PageMeta {
+        (self.list.asked)(request).page.meta(total)
     }
 
     /// The statement that reads a page.
-    pub(super) fn statement(&self, request: &Q, asked: Asked) -> Result<&'static str, Error> {
-        if self.compares(request, asked).is_some() {
+    pub(super) fn statement(&self, request: &Q) -> Result<&'static str, Error> {
+        let asked = (self.list.asked)(request);
+        if self.is_compared(request, asked) {
             let compared = self.compared.iter().find(|compared| compared.is_of(asked));
             return compared.map(|compared| compared.statement).ok_or_else(Error::internal);
         }
@@ -154,21 +158,18 @@ impl<Q> Statements<Q> {
         statement: &'static str,
         company_id: i64,
         request: &Q,
-        asked: Asked,
     ) -> Query<'static, Postgres, PgArguments> {
+        let asked = (self.list.asked)(request);
         let (first, last) = asked.days.unzip();
         let fixed = sqlx::query(statement).bind(company_id).bind(asked.page.per_page).bind(asked.page.offset());
         let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
-        let bound = self.list.filters.iter().fold(fixed, |bound, filter| filter.value.bind(bound, request));
-        match self.compares(request, asked) {
-            Some(comparison) => (comparison.bind)(bound, request),
-            None => bound,
-        }
+        let values = self.list.values(self.is_compared(request, asked));
+        values.fold(fixed, |query, value| value.bind(query, request))
     }
 
-    /// The comparison of all records, if a filter or the sort key needs it.
-    fn compares(&self, request: &Q, asked: Asked) -> Option<&'static Comparison<Q>> {
-        self.list.comparison.as_ref().filter(|comparison| comparison.is_needed(request, asked.sort))
+    /// Whether a filter or the sort key needs a comparison of all records.
+    fn is_compared(&self, request: &Q, asked: Asked) -> bool {
+        self.list.comparison.as_ref().is_some_and(|comparison| comparison.is_needed(request, asked.sort))
     }
 }
 

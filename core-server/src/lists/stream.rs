@@ -13,7 +13,7 @@ use std::{
 };
 
 use admission::{Reservation, ResponseMemory, WorkPermit, compute};
-use compliance_api::{error::Error, record::Record};
+use compliance_api::{error::Error, record::Record, v1::PageMeta};
 use futures::FutureExt as _;
 use sqlx::{Row as _, postgres::PgRow};
 use tokio::{
@@ -22,10 +22,7 @@ use tokio::{
 };
 use tonic::{Response, codegen::BoxStream};
 
-use super::{
-    page::Asked,
-    statements::{PART, Statements},
-};
+use super::statements::{PART, Statements};
 use crate::{backend::Backend, streams};
 use storage::{
     database::{self, Connections, size},
@@ -49,7 +46,6 @@ pub(crate) struct LargePage<T: Record, Q: 'static> {
     pub(crate) backend: Arc<Backend>,
     pub(crate) company_id: i64,
     pub(crate) request: Q,
-    pub(crate) asked: Asked,
     pub(crate) read: Read<T>,
     pub(crate) deadline: Instant,
 }
@@ -57,12 +53,12 @@ pub(crate) struct LargePage<T: Record, Q: 'static> {
 /// A record, or the total alone of a page without records.
 pub(crate) struct PagePart<T> {
     pub(crate) record: Option<T>,
-    /// The number of records on all pages. Only in the first part.
-    pub(crate) total: Option<i64>,
+    /// Only in the first part.
+    pub(crate) meta: Option<PageMeta>,
 }
 
 /// The resources of a message.
-type Held = (Reservation, OwnedSemaphorePermit);
+type Resources = (Reservation, OwnedSemaphorePermit);
 
 impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     /// Responds with the page, a part in each message. Refuses a company with too many open streams, or without memory for a part.
@@ -75,22 +71,22 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
         let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
         let mut response = streams::respond(open, self.deadline, async move |messages| {
-            self.send(&|part, held| messages.send(message(part), held)).await
+            self.send(&|part, resources| messages.send(message(part), resources)).await
         });
         response.extensions_mut().insert(ResponseMemory::new(arriving));
         Ok(response)
     }
 
     /// Reads the page, and passes each part to `send`. If nothing was sent yet, the page may be read again.
-    async fn send(&self, send: &(impl Fn(PagePart<T>, Held) + Sync)) -> Result<(), Error> {
-        let statement = self.statements.statement(&self.request, self.asked)?;
+    async fn send(&self, send: &(impl Fn(PagePart<T>, Resources) + Sync)) -> Result<(), Error> {
+        let statement = self.statements.statement(&self.request)?;
         let permit = &self.backend.quotas.large_pages.enter(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
         // Only the first row is a wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
         let read = async |pool: Connections| {
             let (sender, rows) = mpsc::channel(1);
-            let query = self.statements.query(statement, self.company_id, &self.request, self.asked);
+            let query = self.statements.query(statement, self.company_id, &self.request);
             let fetching = async {
                 // Dropped at the end, which ends `rows`.
                 let sender = sender;
@@ -113,7 +109,7 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     async fn send_parts(
         &self,
         mut rows: mpsc::Receiver<PgRow>,
-        send: &(impl Fn(PagePart<T>, Held) + Sync),
+        send: &(impl Fn(PagePart<T>, Resources) + Sync),
         has_sent: &AtomicBool,
         permit: &WorkPermit,
     ) -> Result<(), Error> {
@@ -137,13 +133,14 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
     /// Decodes a row. `reader` is made of the first row.
     fn part(&self, row: &PgRow, reader: &mut Option<Reader<T>>) -> Result<PagePart<T>, sqlx::Error> {
         let total = if reader.is_none() { Some(row.try_get("total")?) } else { None };
+        let meta = total.map(|total| self.statements.meta(&self.request, total));
         let reader = match reader {
             Some(reader) => reader,
             None => reader.insert(Reader::new(row)?),
         };
         let found: Option<i64> = row.try_get("found")?;
         let record = found.map(|_| (self.read)(reader, row)).transpose()?;
-        Ok(PagePart { record, total })
+        Ok(PagePart { record, meta })
     }
 }
 

@@ -12,8 +12,7 @@ use storage::template::fill;
 
 use super::{
     description::List,
-    page::Asked,
-    statement::{TYPES, filter_types, filters_or_null},
+    statement::{filters_or_null, types},
     statements::chosen,
 };
 use crate::record_query::Place;
@@ -58,34 +57,30 @@ pub(crate) struct Whole<Q: 'static> {
 impl<Q> Whole<Q> {
     /// `long` is a column with texts so long that a few records make a page.
     pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
-        let compared = list.comparison.as_ref().map(|comparison| comparison.types);
-        let (filters, compared) = (filter_types(list), compared.map_or_else(String::new, |types| format!(", {types}")));
-        let filters = filters + &compared;
+        let all_types = types(list.values(true));
         // Records of one affiliate have an index of their own.
         let (all, of_affiliate) = ("", "and u.affiliate_id = $6");
         let statements = [(false, all), (false, of_affiliate), (true, all), (true, of_affiliate)];
         let statements = statements.map(|(changed, condition)| {
-            let from = chosen(list.table, "u", changed.then_some(1 + format!("{TYPES}{filters}").split(", ").count()));
-            let types = format!("{TYPES}{filters}{}", if changed { ", bigint[]" } else { "" });
+            let from = chosen(list.table, "u", changed.then_some(1 + all_types.split(", ").count()));
+            let types = format!("{all_types}{}", if changed { ", bigint[]" } else { "" });
             (&*statement(list, long, &from, condition).leak(), &*types.leak())
         });
         Self { list, statements }
     }
 
     /// The statement for a page.
-    pub(crate) fn statement(&self, asked: Asked, changed: bool) -> &'static str {
-        self.statements[usize::from(asked.affiliate.is_some()) + 2 * usize::from(changed)].0
+    pub(crate) fn statement(&self, request: &Q, changed: bool) -> &'static str {
+        let affiliate = (self.list.asked)(request).affiliate;
+        self.statements[usize::from(affiliate.is_some()) + 2 * usize::from(changed)].0
     }
 
     /// Binds what follows the number of records.
-    pub(crate) fn bind(&self, page: PageOfRecords, request: &Q, asked: Asked) -> PageOfRecords {
+    pub(crate) fn bind(&self, page: PageOfRecords, request: &Q) -> PageOfRecords {
+        let asked = (self.list.asked)(request);
         let (first, last) = asked.days.unzip();
         let page = page.bind(first).bind(last).bind(asked.affiliate);
-        let page = self.list.filters.iter().fold(page, |page, filter| filter.value.bind(page, request));
-        match &self.list.comparison {
-            Some(comparison) => (comparison.bind)(page, request),
-            None => page,
-        }
+        self.list.values(true).fold(page, |page, value| value.bind(page, request))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Exports of all records, as another company can write them: URLs as observations, cases as requests to open them.
+//! Exports of all records in a form that another company can import: URLs as observations, cases as requests to open them.
 
 use std::sync::LazyLock;
 
@@ -37,7 +37,7 @@ fn urls(ids: Option<usize>) -> String {
     page(&ids, Some("transcription_text"), &urls::record::query::<UrlObservation>(&RECORD))
 }
 
-/// The record of a selected ID.
+/// The place of a record with a selected ID.
 const RECORD: Place = Place::now("$1", "p.id");
 
 impl RecordPage for ExportUrlsResponse {
@@ -97,7 +97,7 @@ pub(super) fn case_of(request_id: &str) -> Option<i64> {
     (invented_request_id(case_id) == request_id).then_some(case_id)
 }
 
-/// Passes each of the company's cases with these IDs to `take`, as it would be exported now.
+/// Passes the current export of each case with these IDs to `take`.
 pub(super) async fn each_case(
     company: CompanyWriter<'_>,
     ids: &[i64],
@@ -115,7 +115,7 @@ pub(super) async fn each_case(
             // A replica may not have a case that was just opened.
             let read = async |pool: Connections| pool.fetch_at_most(query(), PART, &memory).await;
             let page = database::read(&backend.pool, read).await;
-            // The memory is reserved until the records were taken.
+            // The memory remains reserved until the records were taken.
             let Fetched { rows, end, memory: _reserved } = page.map_err(from_database)?;
             for (row, case) in rows.iter().zip(read_all(&rows, opening).map_err(from_database)?) {
                 last_id = row.try_get("last_id").map_err(from_database)?;
@@ -138,7 +138,7 @@ fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, s
             incident_type: incident.incident_type,
             url: incident.url,
             url_id: None,
-            // Content without a reference gets one from the ID of its incident.
+            // Content without a reference gets one with the ID of its incident.
             reference: incident.reference.or_else(|| (!is_url).then(|| format!("incident-{}", incident.incident_id))),
             infraction_type: incident.infraction_type,
             infraction_name: incident.infraction_name,

@@ -1,4 +1,4 @@
-//! What an item writes of a record: fields by name, with the IDs of names and the columns that become null.
+//! The fields of a record that an item writes, with the IDs of names and the columns that become null.
 
 use compliance_api::{
     record::{FieldSet, Record, StoredAs},
@@ -18,7 +18,7 @@ const AFFILIATE_COLUMN: &str = "affiliate_id";
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldUpdates<R: Record> {
     pub(super) record: R,
-    /// The fields that are written: those that are given and those that become null.
+    /// The given fields, and the fields that become null.
     pub(super) written: FieldSet<R>,
     /// The IDs of the names in the record.
     pub(super) name_ids: NameIds,
@@ -27,8 +27,7 @@ pub(super) struct FieldUpdates<R: Record> {
 }
 
 impl<R: Record> FieldUpdates<R> {
-    /// Reads the fields of a record, whose rules have been checked and of which `written` are written. The paths of the
-    /// fields begin with `prefix`.
+    /// Reads the fields of a record whose rules were checked. `written` are written. The paths of the fields begin with `prefix`.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -46,7 +45,7 @@ impl<R: Record> FieldUpdates<R> {
         changes
     }
 
-    /// Works out which columns become null: those of the fields that are written without a value.
+    /// Finds the columns that become null: those of written fields without a value.
     fn set_cleared(&mut self) {
         let affiliate = self.affiliate_field();
         let cleared = self.written.iter().filter_map(|field| {
@@ -59,16 +58,16 @@ impl<R: Record> FieldUpdates<R> {
         self.cleared = cleared.collect();
     }
 
-    /// Takes over the fields that later changes of the same record write.
+    /// Adds the fields of later changes of the same record.
     pub(super) fn merge(&mut self, later: &Self) {
         if later.written.iter().any(|field| is_affiliate(field.name)) {
-            // Whichever field names the affiliate, or clears it, replaces both.
+            // A field that sets or clears the affiliate replaces both fields.
             for field in R::FIELDS.iter().filter(|field| is_affiliate(field.name)) {
                 field.clear(&mut self.record);
             }
         }
         for field in later.written.iter() {
-            // What is written can be read.
+            // A written value is valid.
             let _ = field.set_written(&mut self.record, field.written(&later.record).map(Into::into));
             self.name_ids.remove(field.column.name);
             self.written.insert(field);
@@ -77,7 +76,7 @@ impl<R: Record> FieldUpdates<R> {
         self.set_cleared();
     }
 
-    /// The field that refers to the affiliate, if one does.
+    /// The given field that refers to the affiliate.
     pub(super) fn affiliate_field(&self) -> Option<&'static str> {
         AFFILIATE.into_iter().find(|name| is_given(&self.record, name))
     }

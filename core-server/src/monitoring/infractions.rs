@@ -1,4 +1,4 @@
-//! Infractions: recorded on URLs and withdrawn.
+//! Infractions, which are recorded on URLs and withdrawn.
 
 use std::{
     collections::HashSet,
@@ -36,7 +36,7 @@ pub(super) enum Action {
 #[derive(Debug)]
 pub(super) struct Infraction {
     url_id: Option<i64>,
-    /// The URL by its hash. Within an observation there is neither.
+    /// The hash of the URL. Within an observation, ID and hash are absent.
     url_hash: Option<[u8; 32]>,
     ids: InfractionIds,
     created_date: Option<OffsetDateTime>,
@@ -55,7 +55,7 @@ pub(super) static INPUT: LazyLock<Composite<Infraction>> = LazyLock::new(|| {
     Composite::new("infraction_input", attributes)
 });
 
-/// What became of an item: of two items of the same infraction, the same for both.
+/// The result of an item. Items of the same infraction have the same result.
 struct Applied {
     url_id: Option<i64>,
     changed: bool,
@@ -102,7 +102,7 @@ pub(super) async fn apply(
             let field = if infraction.url_id.is_some() { "url_id" } else { "url" };
             return Outcome::not_found(Violations::one(field, URL_NOT_FOUND));
         };
-        // Of two items of the same infraction the first reports the change.
+        // If two items have the same infraction, the first one reports the change.
         let changed = changed && reported.insert((url_id, infraction.ids));
         let msg = match (action, changed) {
             (Action::Record, true) => "Infraction recorded.",
@@ -121,8 +121,8 @@ pub(super) fn are_known<'i>(names: &CompanyNames, mut infractions: impl Iterator
     })
 }
 
-/// Checks that an item refers to its URL by the ID or by the text, and returns the hash of the text. The paths of the
-/// fields begin with `prefix`.
+/// Checks that an item refers to its URL either by ID or by text, and returns the hash of the text. The paths of the fields begin with
+/// `prefix`.
 pub(super) fn read_url(
     violations: &mut Violations,
     prefix: &str,
@@ -141,7 +141,7 @@ pub(super) fn read_url(
 }
 
 impl Infraction {
-    /// Reads an infraction of a URL, whose rules have been checked.
+    /// Reads an infraction of a URL. Its rules were checked.
     fn new(names: &CompanyNames, violations: &mut Violations, item: UrlInfraction) -> Self {
         let UrlInfraction { url_id, url, infraction } = item;
         let url_hash = read_url(violations, "", url_id, url.as_deref());
@@ -149,7 +149,7 @@ impl Infraction {
         Self { url_id, url_hash, ..resolved }
     }
 
-    /// Reads the infractions within an observation, whose rules have been checked.
+    /// Reads the infractions of an observation. Their rules were checked.
     pub(super) fn within(
         names: &CompanyNames,
         violations: &mut Violations,

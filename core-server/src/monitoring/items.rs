@@ -1,4 +1,4 @@
-//! The items of a request: each is checked separately, and has an outcome of its own. Outcomes are in the order sent.
+//! The items of a request. Each is checked separately, and has its own outcome. Outcomes are in the order of items.
 
 use compliance_api::{
     error::Error,
@@ -9,17 +9,17 @@ use compliance_api::{
     },
 };
 
-/// The result of an item, which each operation reports in a message of its own.
+/// The result of an item. Each operation has its own message for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     /// 1020, 1021 or 1025.
     pub(super) code: ResultCode,
     pub(super) id: Option<i64>,
-    /// Whether the item changed the record, or created it.
+    /// Whether the item changed or created the record.
     pub(super) changed: bool,
-    /// What is wrong with an item that is not saved.
+    /// The violations of an item that is not saved.
     pub(super) violations: Violations,
-    /// What happened; of an item that is not saved, the first violation and the number of the others.
+    /// What happened. For an item that is not saved, the first violation and the number of others.
     pub(super) msg: String,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn messages<M: From<Outcome>>(outcomes: Vec<Outcome>) -> Vec<M> {
     outcomes.into_iter().map(M::from).collect()
 }
 
-/// Turns an outcome into a message. Each names the ID and the flag in its own way.
+/// Turns an outcome into a message. Messages have different names for the ID and the flag.
 macro_rules! message {
     ($($message:ident { $id:ident, $changed:ident })+) => {$(
         impl From<Outcome> for $message {
@@ -67,7 +67,7 @@ message! {
     VocabularyEntryResult { id, created }
 }
 
-/// Checks items by their rules and by `read`. Returns the valid ones, and what their outcomes are joined with.
+/// Checks items by their rules and by `read`. Returns the valid items, and the outcomes of the others.
 pub(super) fn check_all<I: Check, T>(
     items: Vec<I>,
     mut read: impl FnMut(&mut Violations, I) -> T,
@@ -86,11 +86,11 @@ pub(super) fn check_all<I: Check, T>(
     (valid, Checked(outcomes))
 }
 
-/// The items of a request in the order sent: the outcome of each that is not valid.
+/// The outcomes of invalid items, with a gap for each valid one.
 pub(super) struct Checked(Vec<Option<Outcome>>);
 
 impl Checked {
-    /// One outcome an item, in the order sent. `valid` are those of the valid items, in order.
+    /// Fills the gaps with the outcomes of the valid items, in order.
     pub(super) fn join(self, valid: impl IntoIterator<Item = Outcome>) -> Result<Vec<Outcome>, Error> {
         let mut valid = valid.into_iter();
         self.0.into_iter().map(|invalid| invalid.or_else(|| valid.next()).ok_or_else(Error::internal)).collect()

@@ -1,4 +1,4 @@
-//! Names of vocabularies as callers write them, resolved to IDs: those that every company has, and a company's own.
+//! Resolves names of vocabularies to IDs: the default names, and a company's own names.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use compliance_api::{
     rules::Violations,
 };
 
-/// Names that a message about an unknown one lists.
+/// Maximum number of names in the message about an unknown name.
 const MAX_LISTED_NAMES: usize = 100;
 
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct OwnName {
     pub(super) vocabulary: i16,
     pub(super) id: i32,
     pub(super) name: String,
-    /// Of an infraction name: its type.
+    /// The type of an infraction name.
     pub(super) parent: Option<i32>,
 }
 
@@ -27,14 +27,14 @@ pub(super) struct CompanyNames {
     ids: HashMap<(i16, Option<i32>), HashMap<String, i32>>,
 }
 
-/// An infraction as it is stored.
+/// The stored form of an infraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct InfractionIds {
     pub(super) type_id: Option<i32>,
     pub(super) name_id: Option<i32>,
 }
 
-/// The IDs of the names in the fields of a record, by the columns that hold them.
+/// The IDs of the names in a record, by their columns.
 pub(super) type NameIds = BTreeMap<&'static str, i32>;
 
 /// The fields of a record that are names, with their vocabularies and values.
@@ -54,7 +54,7 @@ impl CompanyNames {
         Self { own, ids }
     }
 
-    /// The ID of a name; of an infraction name, one that belongs to the type `parent`.
+    /// The ID of a name. An infraction name must belong to the type `parent`.
     fn id(&self, vocabulary: Vocabulary, parent: Option<i32>, name: &str) -> Option<i32> {
         let default = vocabulary.default_id(name).filter(|id| parent.is_none() || default_type_of_name(*id) == parent);
         default.or_else(|| self.ids.get(&(vocabulary as i16, parent))?.get(name).copied())
@@ -75,8 +75,9 @@ impl CompanyNames {
         violations.is_empty()
     }
 
-    /// The ID of a field's name; of an infraction name, one that belongs to the type `parent`. An unknown name is a
-    /// violation that lists the known ones; an empty one is absent.
+    /// The ID of a field's name. An infraction name must belong to the type `parent`.
+    ///
+    /// An unknown name is a violation that lists the known names. An empty name is absent.
     pub(super) fn resolve(
         &self,
         violations: &mut Violations,
@@ -116,7 +117,7 @@ impl CompanyNames {
         }
         let type_id = self.resolve(violations, &path, Vocabulary::InfractionType, None, kind);
         let path = format!("{prefix}infraction_name");
-        // A name says nothing without a known type.
+        // Without a known type, the name is not checked.
         let name = name.filter(|_| type_id.is_some());
         InfractionIds { type_id, name_id: self.resolve(violations, &path, Vocabulary::InfractionName, type_id, name) }
     }

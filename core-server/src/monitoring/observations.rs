@@ -1,4 +1,4 @@
-//! Observations of URLs: checked, merged to one row a URL, and saved by one statement a chunk.
+//! Observations of URLs. They are checked, merged to one row per URL, and saved by one statement per chunk.
 
 mod row;
 
@@ -30,11 +30,11 @@ struct Chunk {
     checked: Checked,
     /// One row for each URL of the valid items.
     rows: Vec<Row>,
-    /// The outcomes of the valid items, so far only of those whose affiliate is known not to exist.
+    /// The outcomes of the valid items. So far only items with an unknown affiliate have one.
     outcomes: Vec<Outcome>,
 }
 
-/// What became of a row. Without an ID, the company does not have its affiliate.
+/// The result of a row. Without an ID, the row's affiliate is unknown.
 struct Saved {
     url_hash: Vec<u8>,
     url_id: Option<i64>,
@@ -53,8 +53,8 @@ impl Chunk {
         let are_known = |names: &CompanyNames| observations.iter().all(|observation| is_known(names, observation));
         let names = company.names(are_known).await?;
         let (rows, checked) = check(&names, observations);
-        // The affiliate of an item may be unknown, which is the failure of that item alone. Items of one URL with the same
-        // affiliate fail together. The affiliates of others are looked up before they are merged.
+        // If the affiliate of an item is unknown, only that item fails. Items of one URL with the same affiliate fail together. With
+        // different affiliates, these are looked up before the items are merged.
         let found = if has_several_affiliates(&rows) { Some(find_affiliates(company, &rows).await?) } else { None };
         Ok(Self::merge(rows, checked, found.as_ref()))
     }
@@ -84,7 +84,7 @@ impl Chunk {
     /// Saves the valid items.
     async fn save(self, company: CompanyWriter<'_>) -> Result<Vec<Outcome>, Error> {
         let Self { checked, mut rows, mut outcomes } = self;
-        // Every statement locks URLs in this order, so that two that cross do not deadlock.
+        // All statements lock URLs in this order, so that they do not deadlock.
         rows.sort_unstable_by_key(|row| row.hash);
         let saved = write_all(&rows, |rows| save(company, rows)).await?;
         for (row, saved) in rows.iter().zip(saved) {
@@ -112,7 +112,7 @@ impl Chunks for Observations {
     }
 }
 
-/// Saves observations. Returns one outcome an item, in the order sent.
+/// Saves observations. Returns an outcome for each item, in order.
 pub(super) async fn observe(
     company: CompanyWriter<'_>,
     observations: Vec<UrlObservation>,
@@ -124,7 +124,7 @@ fn check(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, 
     check_all(observations, |violations, item| Row::new(names, violations, item))
 }
 
-/// The affiliates that rows name, as far as the company has them.
+/// Returns the affiliates of the company that rows name.
 async fn find_affiliates(company: CompanyWriter<'_>, rows: &[Row]) -> Result<Affiliates, Error> {
     struct Affiliate {
         affiliate_id: Option<i64>,
@@ -147,7 +147,7 @@ async fn find_affiliates(company: CompanyWriter<'_>, rows: &[Row]) -> Result<Aff
     Ok(found.collect())
 }
 
-/// Saves rows of which no two are of the same URL.
+/// Saves rows of different URLs.
 async fn save(company: CompanyWriter<'_>, rows: Vec<&Row>) -> Result<Vec<Option<Saved>>, Error> {
     let saved = company.write_in(&company.context.backend.queues.urls, |pool, layouts| {
         let batch = INPUT.batch(&layouts, &rows);
@@ -160,7 +160,7 @@ async fn save(company: CompanyWriter<'_>, rows: Vec<&Row>) -> Result<Vec<Option<
         );
         let new_records = rows.iter().map(|row| row.infractions.len()).sum::<usize>().max(rows.len());
         async move {
-            // A chunk that may wait for a lock has a turn instead.
+            // A chunk that may wait for a lock has a permit for that instead.
             let _permit =
                 if pool.waits_for_locks() { None } else { company.context.chunk_permits.acquire().await.ok() };
             save.fetch_all(&pool.creating(new_records)).await

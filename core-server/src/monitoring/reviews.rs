@@ -21,7 +21,7 @@ use super::{
     names::CompanyNames,
 };
 
-/// The field that holds the infractions, which are records of their own.
+/// The field with the infractions, which are separate records.
 const INFRACTIONS: &str = "infractions";
 /// Columns that cannot become null, and their fields.
 const REQUIRED: [(&str, &str); 2] = [("incident_status_id", "incident_status"), ("disabled", "disabled")];
@@ -77,7 +77,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
     found.map(|url_id| ReviewUrlResponse { url_id }).ok_or_else(|| Error::url_not_found(id))
 }
 
-/// Whether the infractions are replaced: the mask names them, or there are some and no mask.
+/// Whether the infractions are replaced: the mask names them, or there is no mask and the review has some.
 fn writes_infractions(review: &UrlReview, mask: Option<&FieldMask>) -> bool {
     mask.map_or(!review.infractions.is_empty(), |mask| mask.paths.iter().any(|path| path == INFRACTIONS))
 }

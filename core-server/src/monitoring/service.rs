@@ -1,4 +1,4 @@
-//! `MonitoringService` and `VocabularyService`: the caller, the limits of the request, and the operation.
+//! `MonitoringService` and `VocabularyService`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Vocabularies: listed, and extended with names of the company.
+//! Vocabularies, which are listed and extended with names of the company.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -25,9 +25,9 @@ const MAX_OWN_NAMES: i64 = 10_000;
 pub(super) struct NewName {
     vocabulary: Vocabulary,
     name: String,
-    /// Of an infraction name: its type, if every company has that.
+    /// The type of an infraction name, if it is a default type.
     parent_id: Option<i32>,
-    /// Of an infraction name: its type.
+    /// The type of an infraction name.
     parent_name: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub(super) static INPUT: LazyLock<Composite<NewName>> = LazyLock::new(|| {
 struct Added {
     id: Option<i32>,
     created: bool,
-    /// Whether the company may have so many names.
+    /// Whether the company may have another name.
     fits: bool,
     type_found: bool,
 }
@@ -63,12 +63,12 @@ pub(super) async fn add(company: CompanyWriter<'_>, entries: Vec<VocabularyEntry
                 MAX_OWN_NAMES,
                 statement::writer()
             );
-            // A name may need a type as well.
+            // A name may also need a type.
             let pool = pool.creating(2 * names.len());
             async move { add.fetch_all(&pool).await }
         });
         let added = added.await?;
-        // A type that another writer has just added may be that of another item.
+        // A type that another writer has just added may also be the type of another item.
         let are_types_known = !added.iter().any(|row| row.id.is_none() && row.fits && row.type_found);
         let is_known = |row: &Added| row.id.is_some() || !row.fits || !row.type_found && are_types_known;
         Ok(added.into_iter().map(|row| Some(row).filter(is_known)).collect())
@@ -83,7 +83,7 @@ pub(super) async fn add(company: CompanyWriter<'_>, entries: Vec<VocabularyEntry
 
 fn outcome(added: Added, reported: &mut HashSet<i32>) -> Outcome {
     let (field, message) = match added.id {
-        // Of two items of the same name the first reports that it was added.
+        // If two items have the same name, the first one reports that it was added.
         Some(id) => return saved(id, added.created && reported.insert(id)),
         None if !added.type_found => {
             let message = "The selected infraction type is invalid; add it first, or before the name.";
@@ -118,7 +118,7 @@ impl NewName {
         Self { vocabulary, name: entry.name.unwrap_or_default(), parent_id, parent_name }
     }
 
-    /// The ID of a name that every company has.
+    /// The ID of a default name.
     fn default_id(&self) -> Option<i32> {
         let id = self.vocabulary.default_id(&self.name)?;
         let has_type = self.vocabulary == Vocabulary::InfractionName;

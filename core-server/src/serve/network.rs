@@ -88,9 +88,9 @@ where
     let (head, body) = request.into_parts();
     let company_id = call.company_id;
     let message = message(&pipeline, called, body, company_id);
-    let service = async |(body, held, is_long)| {
+    let service = async |(body, resources, is_long)| {
         let Ok(response) = services.call(Request::from_parts(head, body)).await;
-        holding(response, held, is_long)
+        with_resources(response, resources, is_long)
     };
     let response = pipeline.serve(call, message, service).await;
     if is_repeatable(called, company_id, response.headers()) {
@@ -112,7 +112,7 @@ fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) 
 }
 
 /// The resources of a request, which it holds until its response was sent.
-struct Held {
+struct Resources {
     memory: Reservation,
     /// Counts a stream that needs no token.
     stream: Option<Count>,
@@ -123,7 +123,7 @@ async fn message<B>(
     called: Called,
     body: B,
     company_id: Option<i64>,
-) -> Result<MeasuredMessage<(Body, Held, bool)>, Status>
+) -> Result<MeasuredMessage<(Body, Resources, bool)>, Status>
 where
     B: http_body::Body<Data = Bytes, Error: Into<StdError>> + Send + Unpin + 'static,
 {
@@ -133,7 +133,7 @@ where
         Called::Standard(_) => {
             let quotas = pipeline.quotas();
             let stream = called.is_open_to_all().then(|| quotas.open_to_all(http_server::peer())).transpose()?;
-            let content = (Body::new(body), Held { memory: quotas.memory.reservation(None), stream }, false);
+            let content = (Body::new(body), Resources { memory: quotas.memory.reservation(None), stream }, false);
             return Ok(MeasuredMessage { content, written: 0, work: QueueClass::Coalesced, is_long: false });
         }
         Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
@@ -145,18 +145,18 @@ where
         work => work,
     };
     let is_long = work.is_heavy() || is_long(memory.bytes());
-    let held = Held { memory, stream: None };
-    Ok(MeasuredMessage { content: (body, held, is_long), written: called.written(measure.items), work, is_long })
+    let resources = Resources { memory, stream: None };
+    Ok(MeasuredMessage { content: (body, resources, is_long), written: called.written(measure.items), work, is_long })
 }
 
 /// A response that holds its request's resources and its own memory until it was sent. Large messages are encoded off-thread.
-fn holding(mut response: Response<Body>, held: Held, is_long_request: bool) -> Response<Body> {
+fn with_resources(mut response: Response<Body>, resources: Resources, is_long_request: bool) -> Response<Body> {
     let own = response.extensions_mut().remove::<ResponseMemory>();
     let is_long = is_long_request || own.as_ref().is_some_and(|own| is_long(own.bytes()));
-    if held.memory.bytes() == 0 && held.stream.is_none() && own.is_none() && !is_long {
+    if resources.memory.bytes() == 0 && resources.stream.is_none() && own.is_none() && !is_long {
         return response;
     }
-    response.map(|body| Body::new(HoldingBody::new(body, is_long, (held, own))))
+    response.map(|body| Body::new(HoldingBody::new(body, is_long, (resources, own))))
 }
 
 impl CallResponse for Response<Body> {

@@ -1,4 +1,4 @@
-//! Adding URLs: one statement for a whole request, or for many requests that have few.
+//! Adds URLs: one statement for a whole request, or for many requests with few URLs.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -19,10 +19,10 @@ use storage::{
 
 use crate::backend::Backend;
 
-/// A request with more URLs is a statement of its own.
+/// A request with more URLs has its own statement.
 pub const FEW_URLS: usize = 8;
 
-/// What a URL is known by: the digest of its normalised form, and its host. `None` when it is no URL.
+/// The digest of a URL's normalised form, which identifies the URL, and its host. `None` for an invalid URL.
 pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {
     let normalised = normalised_url(url)?;
     Some((Sha256::digest(normalised.as_str()).into(), normalised.host_str().map(str::to_owned)))
@@ -37,7 +37,7 @@ pub(super) struct NewUrl {
 
 pub(super) const KNOWN: &str = include_str!("known.sql");
 
-/// Adds URLs that were checked; one result each, in their order.
+/// Adds URLs that were checked. Returns a result for each, in order.
 pub(super) async fn add(
     backend: &Backend,
     few: &Writes<AddFew>,
@@ -59,7 +59,7 @@ pub(super) async fn add(
     Ok(ids.into_iter().map(|id| result(id.is_some(), id)).collect())
 }
 
-/// The results of adding URLs that were checked, and which are not added.
+/// Returns the results of adding URLs that were checked, without adding them.
 pub(super) async fn validate(
     pool: &Connections,
     company_id: i64,
@@ -80,7 +80,7 @@ fn new(urls: Vec<UrlInput>) -> Result<Vec<NewUrl>, Error> {
     urls.ok_or_else(Error::internal)
 }
 
-/// Inserts URLs, each of a company. Returns the ID of each, if it was added. `writers` has who adds each, or who adds all.
+/// Inserts URLs, each with its company. Returns the ID of each new URL. `writers` has one writer for each URL, or one for all.
 fn insert(urls: &[(i64, &NewUrl)], writers: &[String]) -> QueryScalar<'static, Postgres, Option<i64>, PgArguments> {
     let companies: Vec<i64> = urls.iter().map(|(company_id, _)| *company_id).collect();
     let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
@@ -98,7 +98,7 @@ fn result(is_new: bool, url_id: Option<i64>) -> UrlResult {
     UrlResult { code: code.into(), url_id, msg: msg.to_owned() }
 }
 
-/// Adds the URLs of requests that have few of them: concurrent ones, of all companies together, become one statement.
+/// Adds the URLs of requests with few URLs. Concurrent requests of all companies become one statement.
 pub(crate) struct AddFew;
 
 pub(crate) struct FewUrls {
@@ -109,7 +109,7 @@ pub(crate) struct FewUrls {
 impl Write for AddFew {
     type Item = FewUrls;
     type Written = Vec<Option<i64>>;
-    /// None: of two equal URLs the first is added, in one statement as in two.
+    /// None. Of two equal URLs, the first is added, in one statement as in two.
     type Key = ();
     const NAME: &'static str = "writes of URLs";
 

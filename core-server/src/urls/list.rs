@@ -34,7 +34,7 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
     filters: &[
         Filter {
             column: "incident_status_id",
-            // An ID that no status can have matches nothing.
+            // An ID out of range matches nothing.
             value: Value::Integer(|request| request.incident_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
         },
         Filter { column: "disabled", value: Value::Boolean(|request| request.disabled) },
@@ -53,6 +53,7 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
         r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
     lock: 1,
     record: record::query::<ComplianceUrl>,
+    asked,
     comparison: Some(COMPARISON),
 };
 
@@ -100,11 +101,11 @@ impl RecordPage for ListAllComplianceUrlsResponse {
     type Filters = ListComplianceUrlsRequest;
 
     fn statement(filters: &Self::Filters, changed: bool) -> &'static str {
-        WHOLE.statement(asked(filters), changed)
+        WHOLE.statement(filters, changed)
     }
 
     fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {
-        WHOLE.bind(query, filters, asked(filters))
+        WHOLE.bind(query, filters)
     }
 
     fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
@@ -126,7 +127,7 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceUrl
     })
 }
 
-pub(super) fn asked(request: &ListComplianceUrlsRequest) -> Asked {
+fn asked(request: &ListComplianceUrlsRequest) -> Asked {
     Asked {
         page: PageQuery::new(request.per_page, request.page, request.sort_dir()),
         sort: request.sort_by().into(),
@@ -145,7 +146,7 @@ pub(crate) fn search_statement() -> (&'static str, &'static str) {
     (*SEARCH, search::TYPES)
 }
 
-/// The last URLs that contain a text, newest first.
+/// Returns the newest URLs that contain a text.
 pub(super) async fn search(
     source: Source,
     request: &SearchComplianceUrlsRequest,

@@ -1,4 +1,4 @@
-//! A URL as it is read: its own columns, its affiliate's names and its infractions, in one row.
+//! Reads a URL: its columns, its affiliate's names and its infractions, in one row.
 
 use compliance_api::{
     record::Record,
@@ -7,12 +7,12 @@ use compliance_api::{
 use sqlx::{Row as _, postgres::PgRow};
 use storage::table::{Reader, Shown, selection, timestamp};
 
-use crate::{infraction_lists, record_query::Place};
+use crate::record_query::{Place, own_names, read_infractions};
 
 /// A query for a form of a URL.
 pub(crate) fn query<R: Record>(place: &Place) -> String {
     let columns = selection::<R>(place.company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
-    let [own_type, own_name] = infraction_lists::own_names(place.company);
+    let [own_type, own_name] = own_names(place.company);
     let parts = [("columns", &*columns), ("own_type", &own_type), ("own_name", &own_name)];
     place.fill(include_str!("record.sql"), &parts)
 }
@@ -25,7 +25,7 @@ pub(crate) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<Compli
 /// Reads the infractions of a row of [`query`].
 pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
     let dates = row.try_get::<Option<Vec<Shown>>, _>("infraction_dates")?.unwrap_or_default();
-    let infractions = infraction_lists::read(row)?.zip(dates);
+    let infractions = read_infractions(row)?.zip(dates);
     let infractions = infractions.map(|((infraction_type, infraction_name), date)| Infraction {
         infraction_type,
         infraction_name,

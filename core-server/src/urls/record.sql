@@ -1,5 +1,4 @@
--- A URL with its infractions. The affiliate has its own lookup: a plan that was made for an empty table could join all of the company
--- instead.
+-- A URL with its infractions. The affiliate has its own lookup, because a plan for an empty table could join all affiliates of the company.
 select :columns, i.*
 from :compliance_urls u
 left join lateral (

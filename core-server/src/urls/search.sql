@@ -1,4 +1,4 @@
--- The last URLs of the company $1 that match the pattern $2, at most $3, newest first.
+-- The newest URLs of the company $1 that match the pattern $2, at most $3.
 select r.*
 from (
     select u.id from compliance_urls u

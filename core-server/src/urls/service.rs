@@ -1,4 +1,4 @@
-//! `ComplianceUrlService`: who asks, and whether the request holds what it must.
+//! `ComplianceUrlService`.
 
 use std::{future::ready, sync::Arc};
 
@@ -15,7 +15,7 @@ use tonic::{Request, Response, codegen::BoxStream};
 
 use super::{
     add::{AddFew, add, validate},
-    list::{STATEMENTS, asked, filters, search},
+    list::{STATEMENTS, filters, search},
     record,
 };
 use crate::{
@@ -23,12 +23,12 @@ use crate::{
     changes::get_as_of,
     lists::{LargePage, PART, PagePart, Source, read_by_ids, too_large},
     record_pages,
-    requests::{Served, accept, holding, timeout_of},
+    requests::{Served, accept, timeout_of, with_memory},
 };
 
 pub(crate) struct ComplianceUrls {
     backend: Arc<Backend>,
-    /// Of requests with few URLs.
+    /// For requests with few URLs.
     add_few: Writes<AddFew>,
 }
 
@@ -49,11 +49,11 @@ impl ComplianceUrlService for ComplianceUrls {
         request: Request<ListComplianceUrlsRequest>,
     ) -> Served<ListComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
-        let (source, asked) = (self.backend.source(company_id), asked(&request));
+        let source = self.backend.source(company_id);
         let most = source.most;
-        let page = STATEMENTS.page(source, &request, asked, record::read).await?.ok_or_else(|| too_large(most))?;
-        let meta = Some(asked.page.meta(page.total));
-        Ok(holding(ListComplianceUrlsResponse { urls: page.records, meta }, page.memory))
+        let page = STATEMENTS.page(source, &request, record::read).await?.ok_or_else(|| too_large(most))?;
+        let meta = Some(page.meta);
+        Ok(with_memory(ListComplianceUrlsResponse { urls: page.records, meta }, page.memory))
     }
 
     async fn stream_compliance_urls(
@@ -64,18 +64,16 @@ impl ComplianceUrlService for ComplianceUrls {
         let deadline = Instant::now() + limit;
         let (company_id, request) = accept(request)?;
         let request = request.list.unwrap_or_default();
-        let asked = asked(&request);
-        let meta = move |total| asked.page.meta(total);
         let source = Source { most: PART, ..self.backend.source(company_id) };
-        if let Some(page) = STATEMENTS.page(source, &request, asked, record::read).await? {
-            let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(meta(page.total)) };
-            return Ok(holding(Box::pin(stream::once(ready(Ok(message)))), page.memory));
+        if let Some(page) = STATEMENTS.page(source, &request, record::read).await? {
+            let message = StreamComplianceUrlsResponse { urls: page.records, meta: Some(page.meta) };
+            return Ok(with_memory(Box::pin(stream::once(ready(Ok(message)))), page.memory));
         }
         let (statements, backend) = (&*STATEMENTS, Arc::clone(&self.backend));
-        let page = LargePage { statements, backend, company_id, request, asked, read: record::read, deadline };
-        Ok(page.stream(move |PagePart { record, total }| StreamComplianceUrlsResponse {
+        let page = LargePage { statements, backend, company_id, request, read: record::read, deadline };
+        Ok(page.stream(|PagePart { record, meta }| StreamComplianceUrlsResponse {
             urls: record.into_iter().collect(),
-            meta: total.map(meta),
+            meta,
         })?)
     }
 
@@ -102,7 +100,7 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Served<BatchGetComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
         let urls = read_by_ids(self.backend.source(company_id), STATEMENTS.by_ids, &request.ids, record::read).await?;
-        Ok(holding(BatchGetComplianceUrlsResponse { urls: urls.records }, urls.memory))
+        Ok(with_memory(BatchGetComplianceUrlsResponse { urls: urls.records }, urls.memory))
     }
 
     async fn search_compliance_urls(
@@ -111,7 +109,7 @@ impl ComplianceUrlService for ComplianceUrls {
     ) -> Served<SearchComplianceUrlsResponse> {
         let (company_id, request) = accept(request)?;
         let found = search(self.backend.source(company_id), &request).await?;
-        Ok(holding(SearchComplianceUrlsResponse { urls: found.records }, found.memory))
+        Ok(with_memory(SearchComplianceUrlsResponse { urls: found.records }, found.memory))
     }
 
     async fn add_compliance_urls(

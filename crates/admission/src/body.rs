@@ -1,4 +1,4 @@
-//! Bodies of responses that take much.
+//! Bodies that hold resources until they were sent.
 
 use std::{
     pin::Pin,
@@ -9,7 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::off_thread::off_thread;
 
-/// A body that holds something until it was sent, such as the memory that it takes.
+/// A body that holds resources until it was sent, such as its memory.
 #[derive(Debug)]
 pub struct HoldingBody<B, H> {
     body: B,
@@ -18,7 +18,7 @@ pub struct HoldingBody<B, H> {
 }
 
 impl<B, H> HoldingBody<B, H> {
-    /// A body that holds `held`. If `is_long` is set, each step may take long, and is run by [`off_thread`].
+    /// Makes a body that holds `held`. If `is_long` is set, [`off_thread`] runs each step.
     pub fn new(body: B, is_long: bool, held: H) -> Self {
         Self { body, is_long, _held: held }
     }

@@ -1,12 +1,30 @@
-//! What a company has open.
+//! Limits on open things such as calls and streams, and whether several companies call.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use compliance_api::error::Error;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
-use crate::{full::Full, memory::subtract};
+/// The reason for a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The company has reached its limit.
+    Company,
+    /// All companies together have reached the limit of the process.
+    Process,
+}
 
-/// Things that are open at the same time, for all companies together and for each. Clones share the counts.
+impl From<Full> for Error {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Company => Self::too_many_concurrent_requests(),
+            Full::Process => Self::overloaded(),
+        }
+    }
+}
+
+/// Counts open things, for all companies together and for each. Clones share one set of counts.
 #[derive(Clone, Debug)]
 pub struct Counts(Arc<SharedCounts>);
 
@@ -26,7 +44,7 @@ struct Open {
 }
 
 impl Counts {
-    /// At most `total` of them, of which one company may have `share`.
+    /// Allows `total` open things, and `share` of them for one company.
     pub fn new(total: usize, share: usize) -> Self {
         Self::with_companies(total, share, HashMap::new())
     }
@@ -41,7 +59,7 @@ impl Counts {
         self.0.companies.get(&company).copied().unwrap_or(self.0.share)
     }
 
-    /// Counts one more.
+    /// Counts one more thing as open, until the count is dropped.
     pub fn add(&self, company: i64) -> Result<Count, Full> {
         let open = &mut *self.0.open.lock();
         if open.all >= self.0.total {
@@ -56,13 +74,13 @@ impl Counts {
         Ok(Count { counts: self.clone(), company })
     }
 
-    /// How many are open.
+    /// The number of open things.
     pub fn open(&self) -> usize {
         self.0.open.lock().all
     }
 }
 
-/// One that is open until it is dropped.
+/// A thing that is open until this is dropped.
 #[derive(Debug)]
 pub struct Count {
     counts: Counts,
@@ -77,9 +95,50 @@ impl Drop for Count {
     }
 }
 
+/// Subtracts from the count of a company, and removes the company at zero.
+pub(crate) fn subtract(companies: &mut HashMap<i64, usize>, company: i64, count: usize) {
+    if let Some(of_company) = companies.get_mut(&company) {
+        *of_company -= count;
+        if *of_company == 0 {
+            companies.remove(&company);
+        }
+    }
+}
+
+/// Companies that call within this time of each other call at the same time.
+const AT_THE_SAME_TIME: Duration = Duration::from_secs(1);
+
+/// Detects when several companies call at the same time. Clones share one state.
+#[derive(Clone, Debug, Default)]
+pub struct Callers(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    last: Option<i64>,
+    /// When a call last came from another company than the call before.
+    changed: Option<Instant>,
+}
+
+impl Callers {
+    /// Records a call of a company.
+    pub fn called(&self, company: i64) {
+        let seen = &mut *self.0.lock();
+        if seen.last.replace(company).is_some_and(|last| last != company) {
+            seen.changed = Some(Instant::now());
+        }
+    }
+
+    /// Whether more than one company has called recently.
+    pub fn are_several(&self) -> bool {
+        self.0.lock().changed.is_some_and(|changed| changed.elapsed() < AT_THE_SAME_TIME)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Full};
+    use tokio::time::advance;
+
+    use super::{AT_THE_SAME_TIME, Callers, Counts, Full};
 
     #[test]
     fn a_company_with_a_limit_of_its_own_has_no_other() {
@@ -105,5 +164,29 @@ mod tests {
         assert_eq!(counts.open(), 0);
         assert!(counts.0.open.lock().companies.is_empty());
         assert!([i64::MIN, i64::MAX].iter().all(|company| counts.add(*company).is_ok()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_company_is_alone_until_another_calls_and_a_while_after_it() {
+        let callers = Callers::default();
+        assert!(!callers.are_several());
+        // The ID 0 is a company's like any other.
+        for _ in 0..3 {
+            callers.called(0);
+            assert!(!callers.are_several());
+        }
+        callers.called(7);
+        assert!(callers.are_several());
+        callers.called(7);
+        advance(AT_THE_SAME_TIME / 2).await;
+        callers.called(7);
+        assert!(callers.are_several());
+        advance(AT_THE_SAME_TIME).await;
+        callers.called(7);
+        assert!(!callers.are_several(), "the other company has gone");
+        callers.clone().called(0);
+        assert!(callers.are_several());
+        advance(AT_THE_SAME_TIME).await;
+        assert!(!callers.are_several(), "the time is over");
     }
 }

@@ -1,24 +1,22 @@
-//! Admission control: what one company, and all of them together, may use of the process at the same time: [`Memory`],
-//! [`Counts`] of calls and streams, and work in a [`WorkQueue`]. [`off_thread`] keeps long computations away from the threads
-//! that serve everybody. Nothing here knows what the work is.
+//! Admission control: limits on what one company, and all companies together, use of the process.
+//!
+//! [`Memory`] limits bytes, [`Counts`] limits calls and streams, and a [`WorkQueue`] limits concurrent work. [`off_thread`] moves long
+//! computations away from the threads that serve everybody. The crate does not know the operations.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 mod body;
-mod callers;
 mod counts;
-mod full;
-mod limits;
 mod memory;
 mod off_thread;
 mod queue;
 mod refusals;
 
 pub use body::HoldingBody;
-pub use callers::Callers;
-pub use counts::{Count, Counts};
-pub use full::Full;
-pub use limits::{LONG_COMPUTATION, MEMORY_SHARE, MEMORY_WAIT, SLOW_AFTER, SMALL, WATCH_TIME};
-pub use memory::{Memory, Reservation, ResponseMemory};
-pub use off_thread::{compute, is_long, off_thread, run_off_thread};
-pub use queue::{QueueLimits, WorkPermit, WorkQueue};
+pub use counts::{Callers, Count, Counts, Full};
+pub use memory::{MEMORY_SHARE, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL};
+pub use off_thread::{LONG_COMPUTATION, compute, is_long, off_thread, run_off_thread};
+pub use queue::{QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
 pub use refusals::Refusals;
+
+/// The longest time of a watch. Then its reader reconnects, perhaps to another instance.
+pub const WATCH_TIME: std::time::Duration = std::time::Duration::from_hours(24);

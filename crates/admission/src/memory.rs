@@ -1,47 +1,57 @@
-//! Memory that messages take, by company.
+//! The memory of messages, by company.
 //!
-//! A company may have a part of what the others leave: with half, a company alone may hold half of all, and each of two a
-//! third. So a company that comes finds something free, however much the others want. What belongs to no company has a small
-//! share of its own, so that requests that prove nothing take none of theirs.
+//! A company may have a part of what the others leave free. With a half, one company alone may hold a half of all memory, and each of two
+//! companies a third. So a further company always finds some, however much the others want. Requests without a verified company have a
+//! small limit of their own, and take nothing from companies.
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::timeout};
 
-use crate::{full::Full, limits::WITHOUT_COMPANY};
+use crate::counts::{Full, subtract};
 
-/// The bytes that messages may take, for all companies together and for each. Clones share them.
+/// Messages, rows and responses up to this size are not counted, in bytes. Limits on calls or connections bound their number.
+pub const SMALL: usize = 16 << 10;
+/// How long a request waits for memory that other requests hold.
+pub const MEMORY_WAIT: Duration = Duration::from_secs(5);
+/// One company alone may hold half of the memory of requests.
+pub const MEMORY_SHARE: usize = 2;
+/// Requests without a company may hold a sixteenth in addition.
+const WITHOUT_COMPANY: usize = 16;
+
+/// Limits the bytes of messages, for all companies together and for each. Clones share one set of limits.
 #[derive(Clone, Debug)]
 pub struct Memory(Arc<SharedMemory>);
 
 #[derive(Debug)]
 struct SharedMemory {
     total: usize,
-    /// What one company may hold while the others hold nothing.
+    /// The limit of one company while the others hold nothing.
     share: usize,
     /// The same of companies that may hold more or less.
     companies: HashMap<i64, usize>,
     held: Mutex<HeldBytes>,
-    /// Is notified when something is given back.
+    /// Notified when memory is released.
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct HeldBytes {
-    /// What all companies hold together.
+    /// The bytes of all companies together.
     all: usize,
-    /// What belongs to no company.
+    /// The bytes without a company.
     without_company: usize,
-    /// Companies that hold something.
+    /// The bytes of each company that holds some.
     companies: HashMap<i64, usize>,
-    /// What companies wait for.
+    /// The bytes that companies wait for.
     waiting: HashMap<i64, usize>,
 }
 
 impl Memory {
-    /// `total` bytes for companies, of which one alone may hold `share`, and the same part of what others leave of them. What
-    /// belongs to no company may take a sixteenth of `total` in addition.
+    /// Allows `total` bytes for companies. One company alone may hold `share`, and beside others the same part of what they leave free.
+    ///
+    /// Requests without a company may hold a sixteenth of `total` in addition.
     pub fn new(total: usize, share: usize) -> Self {
         Self::with_companies(total, share, HashMap::new())
     }
@@ -52,12 +62,12 @@ impl Memory {
         Self(Arc::new(SharedMemory { total, share: share.min(total), companies, held, freed }))
     }
 
-    /// Nothing yet, for a company to grow. Without a company it grows in the share of what belongs to none.
+    /// Makes an empty reservation for a company, or without one.
     pub fn reservation(&self, company: Option<i64>) -> Reservation {
         Reservation { memory: self.clone(), company, bytes: 0 }
     }
 
-    /// The bytes that are held, by companies and without one.
+    /// The bytes in use, with and without a company.
     pub fn held(&self) -> usize {
         let held = self.0.held.lock();
         held.all + held.without_company
@@ -65,12 +75,12 @@ impl Memory {
 }
 
 impl SharedMemory {
-    /// What a company may hold while the others hold nothing.
+    /// Returns what a company may hold while the others hold nothing.
     fn share_of(&self, company: i64) -> usize {
         self.companies.get(&company).map_or(self.share, |share| *share.min(&self.total))
     }
 
-    /// Why a company may not hold `bytes` more.
+    /// Returns why a company may not hold `bytes` more, if it may not.
     fn refusal(&self, held: &HeldBytes, company: i64, bytes: usize) -> Option<Full> {
         let own = held.companies.get(&company).copied().unwrap_or_default();
         let wanted = own.saturating_add(bytes);
@@ -78,10 +88,10 @@ impl SharedMemory {
         if wanted > share {
             return Some(Full::Company);
         }
-        // An equal part, with one for a company that is yet to come.
+        // An equal part, with one part for a further company.
         let equal = self.total / (held.companies.len() + usize::from(own == 0) + 1);
         let left = self.total.saturating_sub(held.all - own).saturating_sub(held.wanted_by_others(company, equal));
-        // Widened: the product of two sizes can be too large.
+        // Widened, because the product of two sizes can overflow.
         let most = (left as u128 * share as u128 / self.total.max(1) as u128) as usize;
         if wanted <= most && bytes <= self.total - held.all {
             None
@@ -93,7 +103,7 @@ impl SharedMemory {
     }
 }
 
-/// Bytes that are held until it is dropped.
+/// Bytes that are reserved until this is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     memory: Memory,
@@ -102,7 +112,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Holds `bytes` more, or nothing more if so many are not free.
+    /// Reserves `bytes` more, or nothing if they are not free.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         if bytes == 0 {
             return Ok(());
@@ -127,19 +137,19 @@ impl Reservation {
         Ok(())
     }
 
-    /// Holds `bytes` in all, if that is more than before.
+    /// Reserves `bytes` in total, if that is more than before.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), Full> {
         self.grow(bytes.saturating_sub(self.bytes))
     }
 
-    /// Like [`Self::grow_to`], but waits for others to give something back, up to `longest`: they may wait for this one.
+    /// Like [`Self::grow_to`], but waits up to `longest` for memory that others release.
     pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), Full> {
         let memory = self.memory.clone();
         if bytes > self.company.map_or(memory.0.share, |company| memory.0.share_of(company)) {
             return self.grow_to(bytes);
         }
         let Err(full) = self.grow_to(bytes) else { return Ok(()) };
-        // While it waits, other companies leave it an equal part.
+        // During the wait, other companies leave an equal part free.
         let more = bytes - self.bytes;
         let _waits = self.company.map(|company| {
             *memory.0.held.lock().waiting.entry(company).or_default() += more;
@@ -148,7 +158,7 @@ impl Reservation {
         let waiting = timeout(longest, async {
             loop {
                 let mut freed = pin!(memory.0.freed.notified());
-                // From here on, nothing that is given back is missed.
+                // From here on, no release is missed.
                 freed.as_mut().enable();
                 if self.grow_to(bytes).is_ok() {
                     return;
@@ -159,7 +169,7 @@ impl Reservation {
         waiting.await.map_err(|_| full)
     }
 
-    /// Holds `bytes` in all, if that is less than before.
+    /// Reserves `bytes` in total, if that is less than before.
     pub fn shrink_to(&mut self, bytes: usize) {
         let Some(less) = self.bytes.checked_sub(bytes).filter(|less| *less > 0) else { return };
         self.bytes = bytes;
@@ -174,13 +184,13 @@ impl Reservation {
         self.memory.0.freed.notify_waiters();
     }
 
-    /// Nothing yet, for the same company.
+    /// Makes an empty reservation for the same company.
     #[must_use]
     pub fn empty(&self) -> Self {
         self.memory.reservation(self.company)
     }
 
-    /// The bytes that are held.
+    /// The reserved bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -196,13 +206,13 @@ struct WaitingCompany {
 impl Drop for WaitingCompany {
     fn drop(&mut self) {
         subtract(&mut self.memory.0.held.lock().waiting, self.company, self.bytes);
-        // What was left to it is for the others again.
+        // Its part is free for the others again.
         self.memory.0.freed.notify_waiters();
     }
 }
 
 impl HeldBytes {
-    /// What other companies wait for, of each as much as makes what it holds an equal part.
+    /// The bytes that other companies wait for. Each counts up to its equal part.
     fn wanted_by_others(&self, company: i64, equal: usize) -> usize {
         let others = self.waiting.iter().filter(|(waiting, _)| **waiting != company);
         let missing = |(company, bytes): (&i64, &usize)| {
@@ -212,17 +222,7 @@ impl HeldBytes {
     }
 }
 
-/// Subtracts from what is counted for a company, which is forgotten when nothing is left.
-pub(crate) fn subtract(companies: &mut HashMap<i64, usize>, company: i64, count: usize) {
-    if let Some(of_company) = companies.get_mut(&company) {
-        *of_company -= count;
-        if *of_company == 0 {
-            companies.remove(&company);
-        }
-    }
-}
-
-/// Memory that a response takes until it was sent, in the extensions of the response.
+/// The memory of a response until it was sent, in the extensions of the response.
 pub type ResponseMemory = Arc<Reservation>;
 
 impl Drop for Reservation {

@@ -1,4 +1,4 @@
-//! Long computations, away from the threads that serve everybody.
+//! Runs long computations away from the threads that serve everybody.
 
 use std::future::poll_fn;
 
@@ -8,13 +8,17 @@ use tokio::{
     sync::Semaphore,
 };
 
-use crate::limits::{LONG_COMPUTATION, MAX_OFF_THREAD};
+/// A computation on more bytes than this takes about a millisecond or more. During that time, its thread serves nobody else.
+pub const LONG_COMPUTATION: usize = 64 << 10;
+/// Maximum number of concurrent computations on other threads. Each occupies a thread.
+const MAX_OFF_THREAD: usize = 64;
 
-/// Counts those that are left to other threads now.
+/// Permits for computations on other threads.
 static OTHERS: Semaphore = Semaphore::const_new(MAX_OFF_THREAD);
 
-/// Runs a computation that takes long, while the other tasks of this thread go on on another thread: unless the runtime has
-/// one thread, or very many computations run.
+/// Runs a long computation, while the other tasks of this thread continue on another thread.
+///
+/// If the runtime has one thread, or too many computations run, the other tasks wait.
 pub fn off_thread<T>(compute: impl FnOnce() -> T) -> T {
     run(&OTHERS, compute)
 }
@@ -29,17 +33,17 @@ fn run<T>(others: &Semaphore, compute: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Runs a computation on so many bytes: by [`off_thread`] if that takes long.
+/// Runs a computation on `bytes` bytes, by [`off_thread`] if it is long.
 pub fn compute<T>(bytes: usize, compute: impl FnOnce() -> T) -> T {
     if is_long(bytes) { off_thread(compute) } else { compute() }
 }
 
-/// Whether a computation on so many bytes takes long.
+/// Whether a computation on `bytes` bytes is long.
 pub fn is_long(bytes: usize) -> bool {
     bytes > LONG_COMPUTATION
 }
 
-/// Runs a future. If `is_long` is set, each step may take long and is run by [`off_thread`].
+/// Runs a future. If `is_long` is set, [`off_thread`] runs each step.
 pub fn run_off_thread<F: Future>(future: F, is_long: bool) -> impl Future<Output = F::Output> {
     if !is_long {
         return Either::Left(future);

@@ -1,7 +1,7 @@
-//! Work that runs at the same time: so much in all, and so much of each company.
+//! Limits concurrent work, in total and per company.
 //!
-//! Work waits for a permit of its company first, so that of each company little waits for a permit of the process. While several
-//! companies call, a company has few.
+//! Work first waits for a permit of its company, so little work of each company waits for a permit of the process. While several companies
+//! call, a company has few permits.
 
 use std::{
     collections::HashMap,
@@ -19,31 +19,33 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::{
-    callers::Callers,
-    full::Full,
-    limits::{CHECK_INTERVAL, REMEMBERED_COMPANIES},
-};
+use crate::counts::{Callers, Full};
 
-/// How much runs, and how much waits.
+/// Work that takes longer than this releases its permit of the process.
+pub const SLOW_AFTER: Duration = Duration::from_secs(2);
+/// How often waiting work checks for slow work, and whether several companies still call.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// With this number of companies, and at each doubling, companies without work are removed.
+const REMEMBERED_COMPANIES: usize = 256;
+
+/// The limits of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Work that runs at the same time.
+    /// Maximum number of running work.
     pub running: usize,
-    /// Work of one company that runs at the same time.
+    /// Maximum number of running work of one company.
     pub running_per_company: usize,
-    /// The same while several companies call, so that processors and database have time for the others.
+    /// The same while several companies call.
     pub running_with_others: usize,
-    /// Work that takes longer than this no longer counts in `running`: it probably waits for something, and must not keep others
-    /// from theirs.
+    /// Work that takes longer than this no longer counts in `running`, because it probably waits for something.
     pub slow_after: Duration,
-    /// Work that waits. More is refused. As much can be slow.
+    /// Maximum number of waiting work. As much can be slow.
     pub waiting: usize,
-    /// Work of one company that waits.
+    /// Maximum number of waiting work of one company.
     pub waiting_per_company: usize,
 }
 
-/// Lets work run. Clones share the queue.
+/// A queue of work. Clones share the queue.
 #[derive(Clone, Debug)]
 pub struct WorkQueue(Arc<SharedQueue>);
 
@@ -52,7 +54,7 @@ struct SharedQueue {
     limits: QueueLimits,
     callers: Callers,
     process: Arc<Semaphore>,
-    /// What slow work has in place of a permit of the process.
+    /// The permits of slow work, instead of those of the process.
     slow: Arc<Semaphore>,
     companies: Mutex<HashMap<i64, Weak<CompanyPermits>>>,
     /// At most a few dozen.
@@ -73,7 +75,7 @@ struct Running {
     permit: Mutex<OwnedSemaphorePermit>,
 }
 
-/// Work that runs, until this is dropped.
+/// Running work, until this is dropped.
 #[derive(Debug)]
 pub struct WorkPermit {
     queue: WorkQueue,
@@ -82,11 +84,11 @@ pub struct WorkPermit {
     _of_company: OwnedSemaphorePermit,
 }
 
-/// Work that waits, until this is dropped.
+/// Waiting work, until this is dropped.
 struct Waiting<'q>(&'q AtomicUsize, &'q AtomicUsize);
 
 impl WorkQueue {
-    /// A queue without work. `callers` notices when several companies call.
+    /// Makes an empty queue. `callers` detects when several companies call.
     pub fn new(limits: QueueLimits, callers: Callers) -> Self {
         Self(Arc::new(SharedQueue {
             limits,
@@ -99,7 +101,7 @@ impl WorkQueue {
         }))
     }
 
-    /// Waits until work of a company may run. Waits as long as it takes: the caller has a deadline.
+    /// Waits for a permit for work of a company. The wait is unbounded, because the caller has a deadline.
     pub async fn enter(&self, company: i64) -> Result<WorkPermit, Full> {
         let Self(queue) = self;
         let id = company;
@@ -125,7 +127,7 @@ impl WorkQueue {
         Ok(WorkPermit { queue: self.clone(), running, company, _of_company: of_company })
     }
 
-    /// Work of a company that runs waits for something. It no longer counts in what may run, like work that is slow.
+    /// Marks the running work of a company as waiting for something. Like slow work, it no longer counts in `running`.
     pub fn waits(&self, company: i64) {
         let Self(queue) = self;
         for running in queue.running.lock().iter().filter(|running| running.company == company) {
@@ -133,12 +135,12 @@ impl WorkQueue {
         }
     }
 
-    /// How much work waits.
+    /// The number of waiting work.
     pub fn waiting(&self) -> usize {
         self.0.waiting.load(Ordering::Relaxed)
     }
 
-    /// How much work runs.
+    /// The number of running work.
     pub fn running(&self) -> usize {
         self.0.running.lock().len()
     }
@@ -159,13 +161,13 @@ impl SharedQueue {
         company
     }
 
-    /// How many permits of its company work takes: so many that no more of it runs than may.
+    /// The number of its company's permits that work takes. While several companies call, work takes more.
     fn permits_of_one(&self) -> u32 {
         let QueueLimits { running_per_company, running_with_others, .. } = self.limits;
         if self.callers.are_several() { running_per_company.div_ceil(running_with_others) as u32 } else { 1 }
     }
 
-    /// Counts work that waits, unless too much does.
+    /// Counts waiting work, unless too much waits.
     fn wait<'q>(&'q self, company: &'q CompanyPermits) -> Result<Waiting<'q>, Full> {
         let all = self.waiting.fetch_add(1, Ordering::Relaxed);
         let of_company = company.waiting.fetch_add(1, Ordering::Relaxed);
@@ -176,7 +178,7 @@ impl SharedQueue {
         if all >= self.limits.waiting { Err(Full::Process) } else { Ok(waiting) }
     }
 
-    /// The next permit of a company. Work takes more or less of it when other companies come or leave.
+    /// Waits for permits of a company. Their number changes when other companies come or leave.
     async fn permit_of(&self, company: &CompanyPermits) -> Result<OwnedSemaphorePermit, Full> {
         loop {
             let permits = self.permits_of_one();
@@ -189,7 +191,7 @@ impl SharedQueue {
         }
     }
 
-    /// The next permit of the process: one that is given back, or that of work which has become slow.
+    /// Waits for a permit of the process: a released one, or one of slow work.
     async fn next(&self) -> Result<OwnedSemaphorePermit, Full> {
         let mut given_back = pin!(Arc::clone(&self.process).acquire_owned());
         loop {
@@ -208,7 +210,7 @@ impl SharedQueue {
         slow.find_map(|running| self.make_room(running))
     }
 
-    /// Takes the permit of the process from work, which gets one of slow work for it.
+    /// Takes the permit of the process from work, which gets a permit of slow work instead.
     fn make_room(&self, running: &Running) -> Option<OwnedSemaphorePermit> {
         let mut permit = running.permit.lock();
         if !Arc::ptr_eq(permit.semaphore(), &self.process) {

@@ -1,4 +1,4 @@
-//! Refusals that are delayed, so that a client that repeats refused calls at once takes less of the processor.
+//! Delays refusals, so that clients that repeat refused calls use less processor time.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -8,18 +8,25 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::limits::{MAX_DELAYED, REFUSAL_DELAY, REFUSAL_PERIOD, REFUSALS_AT_ONCE};
+/// Refusals of a company per period that are sent immediately. Those without a verified company count together.
+const REFUSALS_AT_ONCE: u32 = 10;
+const REFUSAL_PERIOD: Duration = Duration::from_millis(100);
+/// The mean delay of further refusals. It varies by half, because callers that retry at the same time would occupy every thread for
+/// milliseconds.
+const REFUSAL_DELAY: Duration = Duration::from_millis(100);
+/// Maximum number of delayed refusals of all companies. Further ones are sent immediately.
+const MAX_DELAYED: usize = 4096;
 
-/// Its multiples spread evenly between whole numbers: the golden ratio's part after the point.
+/// The fraction of the golden ratio. The fractions of its multiples are evenly distributed.
 const SPREAD: f64 = 0.618_033_988_749_895;
 
-/// Delays refusals, and other responses to calls that anybody can make as often as they like. Clones share the limits.
+/// Delays refusals, and other responses to calls without a limit. Clones share one set of limits.
 #[derive(Clone, Debug)]
 pub struct Refusals(Arc<SharedRefusals>);
 
 #[derive(Debug)]
 struct SharedRefusals {
-    /// When a period began, and how many refusals each company had in it.
+    /// The start of the period, and the refusals of each company in it.
     recent: Mutex<(Instant, HashMap<Option<i64>, u32>)>,
     delayed: Semaphore,
 }
@@ -34,7 +41,7 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Waits before a call has its response, if its company had many refusals recently.
+    /// Waits if the company had many refusals recently.
     pub async fn delay(&self, company_id: Option<i64>) {
         if let Some(wait) = self.wait(company_id)
             && let Ok(_delayed) = self.0.delayed.try_acquire()

@@ -1,8 +1,8 @@
 //! Coalesces concurrent requests of one kind into batches.
 //!
-//! If fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a batch, together with what other tasks
-//! send in the meantime. Otherwise it waits in a bounded queue and joins the next batch. A panic in a batch reaches the
-//! callers of that batch alone. A request whose caller has gone away is dropped before its batch starts.
+//! If fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a batch, together with requests that other tasks
+//! are about to send. Otherwise it waits in a bounded queue and joins the next batch. A panic in a batch reaches only the callers of
+//! that batch. A request whose caller has left is dropped before its batch starts.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 use std::{
@@ -26,10 +26,10 @@ use tokio::{
 pub trait RunBatch: Send + Sync + 'static {
     /// What a caller asks for.
     type Request: Send + 'static;
-    /// What a caller receives, errors of its own included.
+    /// What a caller receives, including its errors.
     type Response: Send + 'static;
 
-    /// Responds to every request of a batch, each as soon as its response is known. Must end in bounded time.
+    /// Responds to every request of a batch, as soon as its response is known. Must end in bounded time.
     fn run(&self, batch: Vec<Pending<Self::Request, Self::Response>>) -> impl Future<Output = ()> + Send;
 }
 
@@ -41,13 +41,13 @@ pub struct Pending<Q, R> {
     reply: Reply<R>,
 }
 
-/// Where the response to a request goes. It is closed when the caller goes away.
+/// Where the response to a request goes. It is closed when the caller leaves.
 pub type Reply<R> = oneshot::Sender<R>;
 
 impl<Q, R> Pending<Q, R> {
     /// Responds to the caller.
     pub fn respond(self, response: R) {
-        // A caller that has gone away needs no response.
+        // A caller that has left needs no response.
         let _ = self.reply.send(response);
     }
 
@@ -56,32 +56,32 @@ impl<Q, R> Pending<Q, R> {
         (&self.request, &mut self.reply)
     }
 
-    /// Whether the caller has gone away.
+    /// Whether the caller has left.
     pub fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
 }
 
-/// Requests in one batch, if nothing else is set.
+/// The default maximum number of requests in one batch.
 pub const MAX_BATCH: usize = 256;
 
-/// How much runs, and how much waits.
+/// The limits of a batcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Batches in flight. More of them would only make each one smaller.
+    /// Maximum number of batches in flight. More would only make each one smaller.
     pub max_in_flight: usize,
-    /// Batches in flight, slow ones included. A slow batch does not count towards `max_in_flight`.
+    /// The same, including slow batches, which do not count towards `max_in_flight`.
     pub max_in_flight_when_slow: usize,
-    /// How long a batch runs until it is slow.
+    /// A batch that runs longer is slow.
     pub slow_after: Duration,
-    /// Requests in one batch.
+    /// Maximum number of requests in one batch.
     pub max_batch: usize,
-    /// Requests that wait for a batch. Further ones are refused.
+    /// Maximum number of requests that wait for a batch. Further ones are refused.
     pub max_queue: usize,
 }
 
 impl BatchLimits {
-    /// One batch in flight for every two cores, which keeps this machine busy.
+    /// One batch in flight per two cores, which keeps this machine busy.
     pub fn for_this_machine(max_in_flight_when_slow: usize, max_queue: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self::for_cores(cores, max_in_flight_when_slow, max_queue)
@@ -101,7 +101,7 @@ impl BatchLimits {
 /// Why a request has no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchError {
-    /// As many requests wait as may.
+    /// The queue is full.
     QueueFull,
     /// The batch ended without a response to this request: it panicked, or the runtime shuts down.
     Closed,
@@ -111,7 +111,7 @@ pub enum BatchError {
 #[derive(Debug)]
 pub struct Batcher<B: RunBatch> {
     queue: mpsc::UnboundedSender<Pending<B::Request, B::Response>>,
-    /// Requests that wait for a batch: those in the queue, and those that the dispatcher has taken from it.
+    /// The number of waiting requests: in the queue, and in the next batch.
     waiting: Arc<AtomicUsize>,
     max_queue: usize,
 }
@@ -132,7 +132,7 @@ impl<B: RunBatch> Batcher<B> {
         Self { queue, waiting, max_queue: limits.max_queue.max(1) }
     }
 
-    /// A function that returns how many requests wait, or `None` once the batcher is dropped.
+    /// Returns a function for the number of waiting requests. It returns `None` once the batcher is dropped.
     pub fn queue_length(&self) -> impl Fn() -> Option<usize> + Send + use<B> {
         let (queue, waiting) = (self.queue.downgrade(), Arc::clone(&self.waiting));
         move || queue.upgrade().map(|_| waiting.load(Ordering::Relaxed))
@@ -153,8 +153,10 @@ impl<B: RunBatch> Batcher<B> {
     }
 }
 
-/// Forms batches and runs them. One runs in this task, which saves a lone request two switches of tasks. Others that start
-/// meanwhile are run in tasks of their own, on other processors.
+/// Forms batches and runs them.
+///
+/// One batch runs in this task, which saves a lone request two task switches. Concurrent batches run in their own tasks, on other
+/// processors.
 async fn dispatch<B: RunBatch>(
     run: Arc<B>,
     limits: BatchLimits,
@@ -181,15 +183,15 @@ async fn dispatch<B: RunBatch>(
                 if received == 0 {
                     break;
                 }
-                // Other tasks that are ready may be about to send requests, unless one caller sends one after the other. Those
-                // that have to wait for another batch meet others then.
+                // Other ready tasks may be about to send requests, unless one caller sends them one after another. Requests that wait
+                // for the next batch meet others there.
                 let is_alone = running.is_empty() && !are_several;
                 if !is_alone && free_at(&starts, &limits).is_some_and(|instant| instant <= Instant::now()) {
                     yield_now().await;
                 }
                 continue;
             }
-            // A timer is set only while a request waits: it would wake a processor for each lone request.
+            // A timer is set only while a request waits, because it would wake a processor for each lone request.
             () = until(free_at(&starts, &limits)), if !batch.is_empty() => {}
         }
         while batch.len() < limits.max_batch
@@ -219,8 +221,8 @@ async fn dispatch<B: RunBatch>(
     while running.next().await.is_some() {}
 }
 
-/// When another batch may start if none of those in flight, which started at `starts`, ends before: as they become slow. `None`
-/// if not before one ends.
+/// When another batch may start, although none of the batches in flight ends: as they become slow. `starts` are their start times. `None` if
+/// one must end first.
 fn free_at(starts: &[Instant], limits: &BatchLimits) -> Option<Instant> {
     if starts.len() >= limits.max_in_flight_when_slow.max(1) {
         return None;

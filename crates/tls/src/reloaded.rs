@@ -75,14 +75,6 @@ impl<C> Clone for Reloaded<C> {
     }
 }
 
-impl<C> PartialEq for Reloaded<C> {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl<C> Eq for Reloaded<C> {}
-
 impl<C> fmt::Debug for Reloaded<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reloaded").finish_non_exhaustive()

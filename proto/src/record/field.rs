@@ -226,7 +226,7 @@ mod tests {
         v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl},
     };
 
-    /// The declarations with the fields of every message in the opposite order.
+    /// Returns the declarations with the fields of every message in reverse order.
     fn reversed() -> DescriptorPool {
         let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
         let set = pool.get_message_by_name("google.protobuf.FileDescriptorSet").unwrap();
@@ -242,7 +242,7 @@ mod tests {
         DescriptorPool::decode(set.encode_to_vec().as_slice()).unwrap()
     }
 
-    /// The field that stands first in the declaration of an affiliate's fields.
+    /// Returns the first declared field of an affiliate.
     fn first_declared(pool: &DescriptorPool) -> String {
         let message = pool.get_message_by_name("compliance.v1.AffiliateInput").unwrap();
         message.descriptor_proto().field[0].name().to_owned()
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(lines(declared), lines(reversed));
     }
 
-    /// A text that the field of a kind can hold.
+    /// Returns a text that a field of this type can hold.
     fn sample<R: Record>(access: &Access<R>) -> &'static str {
         match access {
             Access::Text { .. } => "text",
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_another_form_changes_nothing() {
+    fn a_text_in_the_wrong_form_changes_nothing() {
         let disabled = ComplianceUrl::field("disabled").unwrap();
         let mut url = ComplianceUrl { disabled: true, ..ComplianceUrl::default() };
         assert!(!disabled.set_written(&mut url, Some("perhaps".to_owned())));

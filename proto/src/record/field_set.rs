@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_includes_empty_texts() {
+    fn an_empty_text_counts_as_a_value() {
         let affiliate = AffiliateInput { city: Some(String::new()), zip: Some("1".into()), ..Default::default() };
         assert_eq!(FieldSet::given(&affiliate).to_mask().paths, ["city", "zip"]);
     }

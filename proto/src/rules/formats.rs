@@ -91,7 +91,7 @@ mod tests {
     use super::{is_email, normalised_url, start_date};
 
     #[test]
-    fn days_are_real_and_written_in_full() {
+    fn days_exist_and_have_ten_characters() {
         assert_eq!(start_date("2024-02-29"), Some(date!(2024 - 02 - 29)));
         assert_eq!(start_date("02/29/2024"), Some(date!(2024 - 02 - 29)));
         for wrong in ["2023-02-29", "29/02/2024", "2024-2-29", "0000-01-01", "2024-02-2x", "+024-01-01", "20240229"] {

@@ -8,13 +8,13 @@
 
 mod base;
 mod comment;
+mod errors;
 mod examples;
 mod input;
 mod parameter;
 mod pattern;
 mod record;
 mod reference;
-mod refusal;
 mod route;
 mod schema;
 mod schemas;
@@ -40,7 +40,7 @@ pub fn document() -> String {
     let mut responses = BTreeMap::new();
     for route in ROUTES {
         let documented = DocumentedRoute::of(route);
-        responses.extend(documented.refusals().into_iter().map(|group| (group.name(), group.into_json())));
+        responses.extend(documented.error_responses().into_iter().map(|group| (group.name(), group.into_json())));
         let entry = (route.method, documented.into_json());
         match paths.iter_mut().find(|(known, _)| *known == route.path) {
             Some((_, operations)) => operations.push(entry),

@@ -11,9 +11,9 @@ use compliance_api::{
 use heck::ToShoutySnakeCase as _;
 
 use crate::{
+    errors::reasons,
     parameter::choices,
     record::column,
-    refusal::reasons,
     schema::{message, range},
 };
 
@@ -40,13 +40,10 @@ fn part(name: &str) -> String {
     match name.split_once(' ') {
         Some(("input", message)) => input(message),
         Some(("record", message)) => record(message),
-        Some(("query", "urls")) => query("ListComplianceUrlsRequest"),
-        Some(("query", "cases")) => query("ListComplianceCasesRequest"),
-        Some(("query", "affiliates:search")) => query("SearchAffiliatesRequest"),
-        Some(("query", "urls:search")) => query("SearchComplianceUrlsRequest"),
+        Some(("query", message)) => query(message),
         Some(("vocabulary", name)) => vocabulary(name),
-        None if name == "reasons" => refusals(),
-        _ => panic!("no part is known by the name {name}"),
+        None if name == "reasons" => errors(),
+        _ => panic!("unknown part {name}"),
     }
 }
 
@@ -68,7 +65,7 @@ fn input(name: &str) -> String {
             (Kind::Flag, _) => " `true`, `false`, `\"yes\"` or `\"no\"`.".to_owned(),
             _ if !rules.one_of.is_empty() => format!(" One of `{}`.", rules.one_of.join("`, `")),
             (_, Format::Email) if !doc.contains("ddress") => " A valid e-mail address.".to_owned(),
-            (_, Format::Url) => " A complete URL, `http://` or `https://`.".to_owned(),
+            (_, Format::Url) => " It begins with `http://` or `https://`.".to_owned(),
             _ => String::new(),
         };
         let _ = writeln!(table, "| `{}` | {required} | {characters} | {doc}{values} |", rules.name);
@@ -128,7 +125,7 @@ fn vocabulary(name: &str) -> String {
 }
 
 /// The reasons for errors that partners can get.
-fn refusals() -> String {
+fn errors() -> String {
     let mut reasons: Vec<Reason> = reasons().collect();
     // Only gRPC has these.
     reasons.retain(|reason| !matches!(reason, Reason::ContentTypeInvalid | Reason::CompressionUnsupported));

@@ -30,8 +30,10 @@ use rest_gateway::Route;
 use crate::{
     base::inline,
     comment::{Comment, Fact},
+    errors::{
+        self, ETAG, ErrorResponse, IGNORED_FIELDS, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references,
+    },
     examples, parameter,
-    refusal::{self, ETAG, Group, IGNORED_FIELDS, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
     schema::{list_of, reference},
 };
 
@@ -125,7 +127,7 @@ impl DocumentedRoute {
                 self.body = Some(object! { "required": true, "content": content });
                 self.reasons.extend([Reason::InvalidFields, Reason::BodyTooLarge, Reason::EncodingUnsupported]);
             }
-            "Refused" => self.reasons.extend(values.iter().map(|name| refusal::reason(name))),
+            "Refused" => self.reasons.extend(values.iter().map(|name| errors::reason(name))),
             "Content" => self.cached(&values),
             "Files" => {
                 let console = pages::console(b"{}".to_vec(), &[]);
@@ -192,15 +194,15 @@ impl DocumentedRoute {
     }
 
     /// Returns the error responses.
-    pub(crate) fn refusals(&self) -> Vec<Group> {
-        refusal::groups(&self.reasons)
+    pub(crate) fn error_responses(&self) -> Vec<ErrorResponse> {
+        errors::responses(&self.reasons)
     }
 
     /// Returns the operation in the document.
     pub(crate) fn into_json(self) -> Json {
-        let refusals = self.refusals();
+        let errors = self.error_responses();
         let mut responses = self.responses;
-        responses.extend(refusals.iter().map(|group| (group.status, group.reference())));
+        responses.extend(errors.iter().map(|group| (group.status, group.reference())));
         responses.sort_by_key(|(status, _)| *status);
         let scope = self.scope.map(|scope| format!(" The token needs the scope `{scope}`."));
         let security = match self.scope {

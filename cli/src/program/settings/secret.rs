@@ -37,7 +37,7 @@ impl fmt::Debug for Hidden {
 }
 
 /// Parses the value of `setting`, or the content of its `-file` setting. Returns `None` if neither is set.
-pub(super) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
+pub(crate) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     value: Option<&Hidden>,
     file: Option<&PathBuf>,
     setting: &str,

@@ -1,6 +1,5 @@
--- Inserts affiliates of the companies $1 in the order of companies and names, so that two statements that cross cannot deadlock, and of two
--- equal names the first. Returns the ID of each that was, and null for each that was not, in the order sent. $3 is who changes records: one
--- element for each affiliate, or one for all.
+-- Inserts affiliates of the companies $1, of equal names the first. The order of companies and names prevents deadlocks. Returns the ID of each
+-- new affiliate or null, in the order sent. $3 is who changes records: one element for each affiliate, or one for all.
 with numbered as materialized (
     select array_agg(nextval('affiliates_id_seq')) as ids
     from generate_series(1, cardinality($2::affiliate_input[]))

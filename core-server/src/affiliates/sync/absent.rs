@@ -1,4 +1,4 @@
-//! The affiliates that a roster does not have.
+//! Affiliates that are absent from a roster.
 
 use compliance_api::{
     error::Error,
@@ -13,13 +13,13 @@ use storage::{
     error::from_database,
 };
 
-/// Affiliates that are read at once to find those that a roster does not have.
+/// Affiliates that one statement reads to find absent ones.
 const ABSENT_PAGE: i64 = 1000;
-/// The same, to count them before they get a status.
+/// Affiliates that one statement reads to count absent ones.
 const ABSENT_COUNTED: i64 = 10_000;
-/// Of so many affiliates, one may get a status because a roster lacks it, unless the caller sets another limit.
+/// Unless the caller sets a limit, a tenth of the affiliates may be absent and get a status.
 const MIN_PRESENT_PER_ABSENT: i64 = 10;
-/// So many may in any case: of a few affiliates, a tenth is hardly one.
+/// This many may be absent in any case, because a tenth of a few affiliates is less than one.
 const MIN_ABSENT: i64 = 10;
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.
@@ -36,7 +36,7 @@ struct Row {
 }
 
 impl Roster {
-    /// Refuses the roster if more affiliates would get the requested status than may. A roster that was cut lacks most of them.
+    /// Refuses the roster if too many affiliates would get the requested status. A truncated roster lacks most of them.
     pub(super) async fn check_absent(&mut self) -> Result<(), Error> {
         let Some(status) = self.absent_status().map(str::to_owned).filter(|_| !self.is_absent_checked) else {
             return Ok(());
@@ -67,7 +67,7 @@ impl Roster {
         database::read(&self.backend.pool, read).await.map_err(from_database)
     }
 
-    /// The next affiliates that the roster does not have. They get the status that is requested. None if there are no others.
+    /// Returns the next absent affiliates, after they got the requested status. Empty at the end.
     pub(super) async fn next_absent(&mut self) -> Result<Vec<AbsentAffiliate>, Error> {
         self.check_absent().await?;
         loop {
@@ -85,7 +85,7 @@ impl Roster {
         let status = self.absent_status();
         let differs = |row: &Row| status.is_some() && row.status.as_deref() != status;
         let fields = AffiliateInput { status: status.map(str::to_owned), ..AffiliateInput::default() };
-        // One that has changed meanwhile may have got an identifier of the roster.
+        // An affiliate that has changed since may have an identifier of the roster now.
         let update = |row: &Row| Input {
             revisions: Some(vec![row.revision]),
             ..Input::new(self.company_id, row.affiliate_id, fields.clone(), FieldSet::given(&fields))

@@ -56,7 +56,7 @@ pub(super) struct RosterUpdate<'i> {
 }
 
 impl RosterUpdate<'_> {
-    /// The affiliate that is changed; `None` if one is created.
+    /// The affiliate to change. `None` if one is created.
     pub(super) fn id(&self) -> Option<i64> {
         self.found.ids.first().copied()
     }
@@ -66,12 +66,12 @@ impl RosterUpdate<'_> {
         AffiliateInput::FIELDS.iter().filter(|field| self.found.changed & field.bit() != 0).collect()
     }
 
-    /// The name that the affiliate gets, if it gets another one.
+    /// The new name of the affiliate, if it changes.
     pub(super) fn name(&self) -> Option<&str> {
         self.input.fields.affiliate_name.as_deref().filter(|_| self.fields().names(NAME))
     }
 
-    /// The update of the affiliate as it was found.
+    /// The update, at the revision that was found.
     pub(super) fn update(&self) -> Input {
         let Input { company_id, fields, .. } = self.input;
         let update = Input::new(*company_id, self.id().unwrap_or_default(), fields.clone(), self.fields());
@@ -99,15 +99,15 @@ pub(super) struct Found {
     pub(super) ids: Vec<i64>,
     /// The revision of the affiliate.
     pub(super) revision: i64,
-    /// A bit for each field that differs; of a new affiliate, for each that it has.
+    /// A bit for each field that differs. For a new affiliate, for each given field.
     pub(super) changed: i64,
-    /// The name of the affiliate, if that differs.
+    /// The current name of the affiliate, if it differs.
     pub(super) old_name: Option<String>,
-    /// The affiliate that has the name that this one gets.
+    /// The affiliate that has the new name.
     pub(super) holder: Option<i64>,
 }
 
-/// What was found for each item, in their order.
+/// Returns what was found for each item, in order.
 pub(super) async fn compare(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<Vec<Found>, Error> {
     let layouts = pool.layouts();
     let read = async |pool: Connections| {

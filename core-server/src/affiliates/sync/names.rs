@@ -1,4 +1,4 @@
-//! Which items of a batch can get the names that they give. All names of a batch change at once, so two affiliates can swap theirs.
+//! Decides which items of a batch get their names. All names of a batch change at the same time, so two affiliates can swap names.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::RandomState},
@@ -7,25 +7,25 @@ use std::{
 
 use super::item::RosterUpdate;
 
-/// A text, of which only a digest is kept: the texts of a million items would take much more memory.
+/// The digest of a text. The texts of a million items would take much more memory.
 pub(super) type Digest = [u64; 2];
 
 /// Why an item does not get its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// The affiliate keeps it.
+    /// This affiliate keeps the name.
     ByAffiliate(i64),
-    /// The item at this position gets it.
+    /// The item at this position gets the name.
     ByItem(i64),
 }
 
-/// What became of names without being written, in earlier batches of a dry run.
+/// Names in earlier batches of a dry run, which were not written.
 #[derive(Default)]
 pub(super) struct Names {
     hasher: RandomState,
-    /// Those that items got, by their positions.
+    /// Names that items got, with the items' positions.
     got: HashMap<Digest, i64>,
-    /// Those that affiliates left.
+    /// Names that affiliates left.
     left: HashSet<Digest>,
 }
 
@@ -34,14 +34,16 @@ impl Names {
         [1, 2].map(|half: u8| self.hasher.hash_one((half, text)))
     }
 
-    /// The positions of the items that do not get their names. An affiliate whose item is refused keeps its name, which others may have
-    /// counted on. The work is linear in the number of items.
+    /// The positions of items that do not get their names, with reasons.
+    ///
+    /// An affiliate whose item is refused keeps its name, so items that need this name are also refused. The work is linear in the number of
+    /// items.
     pub(super) fn taken(&self, changes: &[RosterUpdate<'_>]) -> HashMap<i64, Taken> {
         let named: Vec<_> = changes.iter().filter_map(|change| Some((change, change.name()?))).collect();
         let leaving: HashSet<i64> = named.iter().filter_map(|(change, _)| change.id()).collect();
         let (mut refused, mut getting, mut newly) = (HashMap::new(), HashMap::new(), Vec::new());
-        // Those who count on the name of an affiliate that leaves it.
-        let mut counting: HashMap<i64, Vec<&RosterUpdate<'_>>> = HashMap::new();
+        // Items that need the name of an affiliate that leaves it.
+        let mut dependents: HashMap<i64, Vec<&RosterUpdate<'_>>> = HashMap::new();
         for (change, name) in named {
             let digest = self.digest(name);
             let holder = change.found.holder.filter(|_| !self.left.contains(&digest));
@@ -50,7 +52,7 @@ impl Names {
                 continue;
             }
             if let Some(holder) = holder {
-                counting.entry(holder).or_default().push(change);
+                dependents.entry(holder).or_default().push(change);
             }
             let earlier = self.got.get(&digest).copied();
             let first = earlier.unwrap_or_else(|| *getting.entry(digest).or_insert(change.position));
@@ -59,20 +61,22 @@ impl Names {
             }
         }
         while let Some((change, reason)) = newly.pop() {
-            // Of several reasons, that an affiliate keeps the name is the one that does not depend on other items.
+            // An affiliate that keeps the name is the preferred reason, because it does not depend on other items.
             let known = refused.entry(change.position).or_insert(reason);
             if matches!(reason, Taken::ByAffiliate(_)) {
                 *known = reason;
             }
             if let Some(id) = change.id() {
-                newly.extend(counting.remove(&id).into_iter().flatten().map(|change| (change, Taken::ByAffiliate(id))));
+                newly.extend(
+                    dependents.remove(&id).into_iter().flatten().map(|change| (change, Taken::ByAffiliate(id))),
+                );
             }
         }
         refused
     }
 
-    /// Takes note of the names that affiliates get and leave.
-    pub(super) fn keep(&mut self, changes: &[RosterUpdate<'_>]) {
+    /// Remembers the names that affiliates get and leave.
+    pub(super) fn remember(&mut self, changes: &[RosterUpdate<'_>]) {
         for change in changes {
             let left = change.found.old_name.as_deref().map(|name| self.digest(name));
             let got = change.name().map(|name| (self.digest(name), change.position));

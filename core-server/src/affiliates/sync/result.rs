@@ -20,7 +20,7 @@ fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg:
     }
 }
 
-/// What differs is saved. `id` is that of a new affiliate.
+/// The result of a saved item. `id` is the ID of a new affiliate.
 pub(super) fn saved(change: &RosterUpdate<'_>, id: Option<i64>) -> AffiliateSyncResult {
     if change.id().is_none() {
         return saved_as(change.input, SyncOutcome::Created, id, "Affiliate created.");
@@ -80,7 +80,7 @@ pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>
     AffiliateSyncResult { conflicting_ids, conflicting_positions, ..refused }
 }
 
-/// Other writers have changed the affiliate again and again.
+/// Other writers have changed the affiliate at every attempt.
 pub(super) fn changed_meanwhile(input: &Input) -> AffiliateSyncResult {
     let msg = "The affiliate was changed by other requests meanwhile; send the item again.";
     refused(input, ResultCode::UpdateFailed, msg)

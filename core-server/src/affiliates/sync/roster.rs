@@ -1,4 +1,4 @@
-//! What is known of a roster while its items are synced.
+//! The state of a roster while its items are synced.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,31 +12,30 @@ use super::{
 };
 use crate::backend::Backend;
 
-/// What the identifier of an item takes in memory until its roster is synced, in bytes.
+/// Memory of an identifier or a name until the roster is synced, in bytes.
 const ROSTER_IDENTIFIER: usize = 56;
 
 pub(super) struct Roster {
     pub(super) backend: Arc<Backend>,
     pub(super) company_id: i64,
-    /// The last message, without its items. A stream that breaks off must not look whole: what is done with absent affiliates is in its
-    /// last message.
+    /// The last message, without its items. It says what happens to absent affiliates, so a stream that breaks off changes none of them.
     pub(super) options: SyncAffiliatesRequest,
-    /// That of the first message.
+    /// The value of the first message.
     pub(super) validate_only: Option<bool>,
     /// The positions of identifiers.
     identifiers: HashMap<Digest, i64>,
     pub(super) names: Names,
     /// Whether every item had a valid identifier.
     is_identified: bool,
-    /// Position of the first item of the batch that is synced.
+    /// The position of the first item of the current batch.
     pub(super) first: i64,
-    /// The ID after which absent affiliates are to be reported.
+    /// Absent affiliates up to this ID were reported.
     pub(super) after: i64,
-    /// Whether as many affiliates are absent as may get a status.
+    /// Whether the number of absent affiliates was checked.
     pub(super) is_absent_checked: bool,
-    /// Whether the first batch is the whole roster, so that nothing of it is written if too many are absent.
+    /// Whether the first batch is the whole roster. Then nothing is written if too many affiliates are absent.
     pub(super) is_one_batch: bool,
-    /// Holds what identifiers and names take.
+    /// The memory of identifiers and names.
     memory: Reservation,
 }
 
@@ -58,7 +57,7 @@ impl Roster {
         }
     }
 
-    /// Reserves the memory of so many identifiers or names.
+    /// Reserves memory for this number of identifiers or names.
     pub(super) fn reserve(&mut self, texts: usize) -> Result<(), Full> {
         self.memory.grow(texts * ROSTER_IDENTIFIER)
     }
@@ -67,7 +66,7 @@ impl Roster {
         self.options.report_absent || !self.options.absent_status().is_empty()
     }
 
-    /// The status that absent affiliates get. None if one of them may be an item whose identifier is unknown, or if there are no items.
+    /// The status that absent affiliates get. `None` if an item without a valid identifier may be one of them, or without items.
     pub(super) fn absent_status(&self) -> Option<&str> {
         let is_known = self.is_identified && !self.identifiers.is_empty();
         Some(self.options.absent_status()).filter(|status| is_known && !status.is_empty())
@@ -77,8 +76,8 @@ impl Roster {
         self.identifiers.contains_key(&self.names.digest(identifier))
     }
 
-    /// Takes note of the identifiers of items. Returns the results of those that are invalid, or whose identifiers others have too: it
-    /// is not known which of them is right.
+    /// Remembers the identifiers of items. Returns the results of items that are invalid or share an identifier, because it is unclear which
+    /// of them is right.
     pub(super) fn identify(&mut self, items: &[Item]) -> Result<Vec<Option<AffiliateSyncResult>>, Full> {
         self.reserve(items.len())?;
         let mut repeated: HashMap<i64, Vec<i64>> = HashMap::new();
@@ -90,7 +89,7 @@ impl Roster {
                 continue;
             }
             repeated.insert(position, vec![first, position]);
-            // One of an earlier batch has been synced.
+            // An item of an earlier batch has been synced already.
             if first >= self.first {
                 repeated.entry(first).or_insert_with(|| vec![first]).push(position);
             }

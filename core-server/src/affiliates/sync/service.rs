@@ -1,4 +1,4 @@
-//! `AffiliateSyncService` and `AffiliateRosterService`: who asks, and the results.
+//! `AffiliateSyncService` and `AffiliateRosterService`.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     requests::{Served, accept, timeout_of},
 };
 
-/// Affiliates that a roster does not have, in one response.
+/// Maximum number of absent affiliates in one response.
 const REPORTED_ABSENT: usize = 1000;
 
 pub(crate) struct Syncs(pub(crate) Arc<Backend>);

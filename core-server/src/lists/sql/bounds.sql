@@ -1,4 +1,4 @@
--- The fine bucket that a scan begins in, `near`, and the coarse one that it ends in, `far`.
+-- The first fine bucket of a scan, `near`, and its last coarse bucket, `far`.
 select coalesce(
     (
         select f.bucket

@@ -1,5 +1,5 @@
--- The page among the records of one affiliate, whose index has every column that is filtered or sorted by. In the order of the index,
--- new records come first where they sort first, so that few enter the sort that others would drive out.
+-- Finds the page among the records of one affiliate. Their index has every column of filters and sort keys. Its order has new records
+-- first, which often sort first, so the sort keeps few records that later ones replace.
 with matches as :kept (
     select u.id, :key as k
     from :table u

@@ -1,4 +1,4 @@
--- Matches in the order asked for, from where the page begins or can begin: as many as precede its end.
+-- Matches in sort order, from the beginning of the page or of its bucket, up to the end of the page.
 (
     select u.id, :key as k
     from :table u

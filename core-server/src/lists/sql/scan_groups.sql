@@ -1,4 +1,4 @@
--- As `scan.sql`, with one scan for each group.
+-- Like `scan.sql`, with one scan per group.
 (
     select u.*
     from groups g

@@ -1,5 +1,4 @@
--- The page among all matches, unless a scan finds it. Order and limit keep the planner from joining the groups in another way than by
--- their index.
+-- Sorts all matches, unless a scan finds the page. With order and limit, the planner joins the groups by their index only.
 select u.id, u.k
 from groups g
 cross join lateral (

@@ -1,5 +1,5 @@
--- The records that match and that the days $4 to $5 have. Whole coarse buckets. At each end, one that is cut either is left out and the
--- days within the range are added, or it is taken whole and the days without are subtracted: whichever are fewer.
+-- The number of matches on the days $4 to $5: whole coarse buckets and, at each end, days. A coarse bucket that is partly in the range is
+-- either excluded and its days in the range are added, or included and its other days are subtracted. Fewer days win.
 select coalesce(sum(c.sign * c.n), 0)::bigint as total
 from (
     select 1 as sign, c.* from :counts c where c.company_id = $1 and c.dimension = ':date_coarse'

@@ -1,4 +1,4 @@
-//! Opening: one statement for one case or for ten thousand.
+//! Opens cases: one statement for one case or for ten thousand.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::monitoring::{
 };
 use storage::statement;
 
-/// The sentence for a request ID that has opened a case with other content.
+/// The message for a request ID that has opened a case with other content.
 const REQUEST_ID_REUSED: &str = "The request ID has opened a case with other content.";
 const WHAT_TO_DO: &str = "Change the case with UpdateCase, or use another request ID.";
 
@@ -32,7 +32,7 @@ struct CaseRow {
     case_id: Option<i64>,
     created: bool,
     affiliate_found: bool,
-    /// What an existing case was opened with, if that is known.
+    /// What an existing case was opened with, if known.
     opened_with: Option<Vec<u8>>,
     /// The positions of the incidents whose URL was not found.
     missing_urls: Option<Vec<i64>>,
@@ -73,7 +73,7 @@ pub(in crate::monitoring) async fn open(
         let request_id = request.request_id.clone().unwrap_or_default();
         let opened_with = OpenedWith::of(&request);
         let change = read(&names, violations, request);
-        // Of two with the same request ID the first is opened.
+        // If two items have the same request ID, the first one is opened.
         if violations.is_empty() && request_ids.insert(request_id.clone()) {
             changes.push(CaseUpdate { opened_with: opened_with.clone(), ..change });
         }
@@ -110,7 +110,7 @@ pub(in crate::monitoring) async fn open(
         Some((change, opened, created, opened_with, opened_with.differences(before)))
     });
     let items: Vec<_> = items.collect();
-    // An export that is imported again has cases as they have become since they were opened.
+    // An imported export has cases in the form that they had at the export, not at their opening.
     let imported =
         items.iter().filter(|(.., opened_with, differences)| opened_with.is_as_exported() && !differences.is_empty());
     let ids: BTreeSet<i64> = imported.filter_map(|(_, opened, ..)| opened.case_id).collect();
@@ -122,7 +122,7 @@ pub(in crate::monitoring) async fn open(
         let present = present.get(&id).filter(|_| opened_with.is_as_exported());
         let from_present = present.map(|present| opened_with.differences(Some(present.as_bytes())));
         match from_present {
-            // The caller means the form of the case that the request is more like.
+            // The message is about the form of the case that the request resembles more.
             Some(from_present) if from_present.len() <= differences.len() => {
                 existing(id, created, "case as it is now", &from_present)
             }
@@ -131,7 +131,7 @@ pub(in crate::monitoring) async fn open(
     }))
 }
 
-/// The outcome of an item whose request ID has a case, which this item may have opened. The item differs from `compared`.
+/// The outcome of an item whose request ID has a case. This item may have opened it. The differences are from `compared`.
 fn existing(id: i64, created: bool, compared: &str, differences: &[String]) -> Outcome {
     if differences.is_empty() {
         return Outcome::saved(id, created, if created { "Case opened." } else { "The case was already opened." });
@@ -157,7 +157,7 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
         .collect();
     if request.dates_as_given == Some(true) {
         change.keep_dates_as_given();
-        // Only what was exported has a request ID that the service invented.
+        // Only an exported case has an invented request ID.
         change.exported_id = request.request_id.as_deref().and_then(export::case_of);
     }
     change.request_id = request.request_id;

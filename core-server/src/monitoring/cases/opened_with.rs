@@ -1,5 +1,5 @@
-//! What a case was opened with: a digest of each field, so that a request with the same `request_id` and other content can name the
-//! fields that differ, also after the case has changed.
+//! Digests of the fields that a case was opened with. If a request has the same `request_id` and other content, they show which fields
+//! differ, also after the case has changed.
 
 use compliance_api::{
     description::Message,
@@ -10,20 +10,20 @@ use compliance_api::{
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of a field: its number, and a part of its digest.
+/// Size of a field, in bytes: its number, and a part of its digest.
 const FIELD: usize = 5;
-/// Added to the number of a field of the request itself.
+/// Marks the number of a field of the request itself.
 const OF_REQUEST: u8 = 0x80;
 
 /// The field that every exported case has.
 const DATES_AS_GIVEN: &str = "dates_as_given";
 
-/// The digests of the fields that are given, one after the other.
+/// The digests of the given fields, concatenated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenedWith(Vec<u8>);
 
 impl OpenedWith {
-    /// An empty text is the same as an absent one.
+    /// Computes the digests of a request. An empty text counts as absent.
     pub(super) fn of(request: &OpenCaseRequest) -> Self {
         let mut digests = Self::default();
         if let Some(case) = &request.case {
@@ -51,7 +51,7 @@ impl OpenedWith {
         self.0.extend(&hasher.finalize()[..FIELD - 1]);
     }
 
-    /// Whether the case may be one that was exported.
+    /// Whether the case may come from an export.
     pub(super) fn is_as_exported(&self) -> bool {
         digest(&self.0, OF_REQUEST | number(OpenCaseRequest::MESSAGE, DATES_AS_GIVEN)).is_some()
     }
@@ -60,7 +60,7 @@ impl OpenedWith {
         &self.0
     }
 
-    /// The paths of the fields that differ from those of a case that was opened before; none if nothing is known of it.
+    /// The paths of the fields that differ from a case that was opened before. Empty if its digests are unknown.
     pub(super) fn differences(&self, stored: Option<&[u8]>) -> Vec<String> {
         let Some(stored) = stored else { return Vec::new() };
         let differs = |number: u8| digest(&self.0, number) != digest(stored, number);
@@ -76,7 +76,7 @@ fn digest(digests: &[u8], number: u8) -> Option<&[u8]> {
     digests.chunks(FIELD).find(|field| field[0] == number)
 }
 
-/// An incident with its length before it, without its empty texts.
+/// An incident without its empty texts, encoded with its length.
 fn encoded(incident: &IncidentInput) -> Vec<u8> {
     let mut incident = incident.clone();
     let IncidentInput { url, reference, infraction_type, infraction_name, .. } = &mut incident;
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(opened.differences(Some(OpenedWith::of(&more).as_bytes())), ["incidents", "dates_as_given"]);
         let same = OpenCaseRequest { incidents: with_empty_text, ..more.clone() };
         assert_eq!(OpenedWith::of(&more), OpenedWith::of(&same));
-        // Nothing is known of a case that was opened by an earlier version.
+        // A case that an earlier version opened has no digests.
         assert_eq!(OpenedWith::of(&more).differences(None), [""; 0]);
     }
 }

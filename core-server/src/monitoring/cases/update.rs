@@ -1,5 +1,4 @@
-//! What is written of a case, and updates: also those of operations that change the status alone. A change is written only if it changes
-//! something.
+//! Updates of cases, also by operations that change only the status. An update without a difference writes nothing.
 
 use std::{
     ops::RangeInclusive,
@@ -25,13 +24,13 @@ use storage::{
 
 use super::opened_with::OpenedWith;
 use crate::{
-    etag,
     monitoring::{
         context::CompanyWriter,
         field_updates::{AFFILIATE_NOT_FOUND, FieldUpdates},
         incidents::{self, Incident},
         names::CompanyNames,
     },
+    requests,
 };
 
 // The statements contain these IDs as numbers.
@@ -47,14 +46,14 @@ const REQUIRED: [(&str, &str); 3] =
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::monitoring) struct CaseUpdate {
-    /// What the opener calls the case; none in an update.
+    /// The opener's ID of the request. `None` for an update.
     pub(super) request_id: Option<String>,
     pub(super) case: FieldUpdates<CaseInput>,
     /// The incidents that a case is opened with.
     pub(super) incidents: Vec<Incident>,
-    /// What a case is opened with, field by field.
+    /// The digests of what a case is opened with.
     pub(super) opened_with: OpenedWith,
-    /// ID of the exported case, if that case was opened without a request ID.
+    /// The ID of the exported case, if it was opened without a request ID.
     pub(super) exported_id: Option<i64>,
 }
 
@@ -71,8 +70,9 @@ pub(in crate::monitoring) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLo
 });
 
 impl CaseUpdate {
-    /// Reads the fields of a case, whose rules have been checked. Only fields that `mask` names are written; without a
-    /// mask, all given fields. The paths of the fields begin with `prefix`.
+    /// Reads the fields of a case whose rules were checked. The paths of the fields begin with `prefix`.
+    ///
+    /// Writes the fields that `mask` names. Without a mask, writes all given fields.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -97,7 +97,7 @@ impl CaseUpdate {
         change
     }
 
-    /// Clears the dates that are not given, so that the service does not set them.
+    /// Clears absent dates, so that the service does not set them.
     pub(super) fn keep_dates_as_given(&mut self) {
         let dates = CaseInput::FIELDS.iter().filter(|field| matches!(field.access, Access::Timestamp { .. }));
         let absent = dates.filter(|field| field.is_empty(&self.case.record));
@@ -108,13 +108,13 @@ impl CaseUpdate {
 struct Updated {
     /// The case's revision after the statement, if it exists.
     revision: Option<i64>,
-    /// Whether it had a revision that the request names, if that names any.
+    /// Whether it had a revision that the request allows.
     as_expected: bool,
     affiliate_found: bool,
     changed: bool,
 }
 
-/// What became of a change.
+/// The result of an update.
 struct Applied {
     changed: bool,
     etag: String,
@@ -144,7 +144,7 @@ async fn apply(
     only: Option<&[i32]>,
     not: Option<&[i32]>,
 ) -> Result<Applied, Error> {
-    let (changes, revisions) = ([&change], etag::revisions(etag));
+    let (changes, revisions) = ([&change], requests::revisions(etag));
     let run = |pool: Connections, layouts: Arc<Layouts>| {
         let batch = INPUT.batch(&layouts, &changes);
         let update = sqlx::query_file_as!(
@@ -160,7 +160,7 @@ async fn apply(
         );
         async move { update.fetch_one(&pool).await }
     };
-    // Once more, a change would find the revision that it has made itself.
+    // A retry after a lost connection could find its own new revision.
     let updated = if revisions.is_some() { company.write_once(run).await? } else { company.write(run).await? };
     let Some(revision) = updated.revision else { return Err(Error::case_not_found(case_id)) };
     let etag = revision.to_string();

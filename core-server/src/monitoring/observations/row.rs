@@ -28,11 +28,11 @@ pub(in crate::monitoring) struct Row {
     domain: Option<String>,
     pub(super) observation: FieldUpdates<UrlObservation>,
     pub(super) infractions: Vec<Infraction>,
-    /// The indexes, among the valid items, of those that the row combines.
+    /// The indexes of the valid items that the row combines.
     pub(super) items: Vec<usize>,
 }
 
-/// The input type of rows: the columns of an observation's fields, and what is derived from them.
+/// The input type of rows: the columns of an observation's fields, and derived values.
 pub(in crate::monitoring) static INPUT: LazyLock<Composite<Row>> = LazyLock::new(|| {
     let own = [
         Attribute::scalar("position", |row: &Row| row.items.first().map(|item| *item as i64)),
@@ -45,9 +45,9 @@ pub(in crate::monitoring) static INPUT: LazyLock<Composite<Row>> = LazyLock::new
 });
 
 impl Row {
-    /// Reads an observation, whose rules have been checked.
+    /// Reads an observation. Its rules were checked.
     pub(super) fn new(names: &CompanyNames, violations: &mut Violations, observation: UrlObservation) -> Self {
-        // The rules have reported a URL that is none.
+        // The rules have reported an invalid URL.
         let (hash, domain) = observation.url.as_deref().and_then(identity).unwrap_or_default();
         let written = written(violations, &observation);
         let observation = FieldUpdates::new(names, violations, "", observation, written);
@@ -60,7 +60,7 @@ impl Row {
         Some((field, UrlObservation::field(field)?.written(&self.observation.record)?))
     }
 
-    /// Takes over what a later row of the same URL writes.
+    /// Adds what a later row of the same URL writes.
     pub(super) fn merge(&mut self, later: Self) {
         self.observation.merge(&later.observation);
         self.infractions.extend(later.infractions);
@@ -68,7 +68,7 @@ impl Row {
     }
 }
 
-/// The fields that an observation writes: those that are given and those that are cleared.
+/// The given fields and the cleared fields of an observation.
 fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSet<UrlObservation> {
     if observation.incident_status.as_deref() == Some("") {
         violations.report("incident_status", |label| format!("The {label} field cannot be cleared."));

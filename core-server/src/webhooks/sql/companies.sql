@@ -1,4 +1,4 @@
--- The companies that have webhooks, and how many of these have failed last. On Citus it runs on all nodes.
+-- The companies with webhooks, and the number of webhooks whose last attempt failed. On Citus, it runs on all nodes.
 select w.company_id, count(*) filter (where w.attempts > 0)
 from webhooks w
 where w.disabled_reason is null

@@ -1,4 +1,4 @@
--- The last deliveries of a webhook, at most $3; a row without a number if there are none, and no row without the webhook.
+-- The last deliveries of a webhook, at most $3. Without deliveries, one row without a number. Without the webhook, no row.
 select d.number, d.message_id, d.after, d.position, d.attempt, d.started_at, d.duration_ms,
     d.http_status, d.error
 from webhooks w left join webhook_deliveries d on d.company_id = $1 and d.webhook_id = $2

@@ -1,5 +1,5 @@
--- Stores that the message $4 of a webhook, leased until $3, ends at the position $5. It comes before the first attempt, so that the
--- others send the same, whatever the limits let them read.
+-- Stores that the message $4 of a webhook, leased until $3, ends at the position $5. It runs before the first attempt, so that the
+-- others send the same message, whatever limits apply to them.
 update webhooks w set message_to = $5
 where w.company_id = $1 and w.id = $2 and w.leased_until = $3 and w.message_id = $4
 returning w.id

@@ -40,17 +40,20 @@ export function infractionUrls(week) {
   return ["at ", element("a", { href: address("new_infractions", week) }, count(urls)), urls === 1 ? " URL" : " URLs"];
 }
 
-function figure(name, week) {
-  const number = count(week[name]);
-  if (name === "new_infractions") return element("span", { class: "number" }, number, " ", infractionUrls(week));
-  return element("span", { class: "number" }, element("a", { href: address(name, week) }, number));
+/** The cells of a series in a week. Infractions have no list of their own, so the number of their URLs follows, as a link. */
+function cells(name, week) {
+  const link = (number) => element("span", { class: "number" }, element("a", { href: address(name, week) }, count(number)));
+  if (name !== "new_infractions") return [link(week[name])];
+  return [element("span", { class: "number" }, count(week[name])), link(week.infraction_urls)];
 }
+
+const headings = ([name, title]) => (name === "new_infractions" ? [title, "Their URLs"] : [title]);
 
 /** A section with the trends. */
 export function trends(weeks) {
-  const rows = weeks.toReversed().map((week) => [week.from, ...SERIES.map(([name]) => figure(name, week))]);
+  const rows = weeks.toReversed().map((week) => [week.from, ...SERIES.flatMap(([name]) => cells(name, week))]);
   return element("section", { class: "panel wide" }, element("h2", {}, `Trends over ${weeks.length} weeks`),
     weeks.length > 0 && element("div", { class: "figures" }, SERIES.map(([name, title]) => chart(name, title, weeks))),
     element("details", { class: "plain" }, element("summary", {}, "The numbers as a table"),
-      table("Trends", ["Week from (UTC)", ...SERIES.map(([, title]) => title)], rows)));
+      table("Trends", ["Week from (UTC)", ...SERIES.flatMap(headings)], rows)));
 }

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    pool::{Connection, Generation, Pool},
+    pool::{Connection, Epoch, Pool},
     replay::{Position, wait_for_replay},
 };
 use crate::{
@@ -92,17 +92,17 @@ impl BorrowedConnection {
         Self { pool, borrowed: Some((connection, permit)), in_transaction: false, span }
     }
 
-    /// Returns the connection, and its generation, which ends the wait for a statement if the connection hangs.
-    pub fn connection(&mut self) -> Result<(&mut PgConnection, &Generation), sqlx::Error> {
+    /// Returns the connection, and its epoch, which ends the wait for a statement if the connection hangs.
+    pub fn connection(&mut self) -> Result<(&mut PgConnection, &Epoch), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
-        Ok((&mut connection.raw, &connection.generation))
+        Ok((&mut connection.raw, &connection.epoch))
     }
 
     async fn set_lock_timeout(&mut self, lock_timeout: &'static str) -> Result<(), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         connection.lock_timeout = None;
         let set = sqlx::query("select set_config('lock_timeout', $1, false)").bind(lock_timeout);
-        connection.generation.unless_hung(set.execute(&mut connection.raw)).await??;
+        connection.epoch.unless_hung(set.execute(&mut connection.raw)).await??;
         connection.lock_timeout = Some(lock_timeout);
         Ok(())
     }
@@ -114,7 +114,7 @@ impl BorrowedConnection {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         let Some(max_lag) = self.pool.current.max_lag else { return Ok(()) };
         let waiting = wait_for_replay(&mut connection.raw, &mut connection.replayed, required, max_lag);
-        connection.generation.unless_hung(waiting).await?
+        connection.epoch.unless_hung(waiting).await?
     }
 
     /// Gives back the connection to a replica that cannot serve a read. A connection that hangs is abandoned.
@@ -130,7 +130,7 @@ impl BorrowedConnection {
     }
 
     /// Returns the connection for a transaction. An abandoned transaction closes it, because its `begin` may still arrive.
-    pub fn transaction(&mut self) -> Result<(&mut PgConnection, &Generation), sqlx::Error> {
+    pub fn transaction(&mut self) -> Result<(&mut PgConnection, &Epoch), sqlx::Error> {
         self.in_transaction = true;
         self.connection()
     }
@@ -157,14 +157,14 @@ impl BorrowedConnection {
             }
             // All open connections know the same objects, so the next statement needs a new connection.
             Err(error) if is_stale(error) => {
-                connection.generation.record_response();
+                connection.epoch.record_response();
                 self.pool.drop_idle();
                 self.pool.check_soon.notify_one();
             }
             // The rest of the response was not read.
             Err(_) if self.in_transaction => {}
             _ => {
-                connection.generation.record_response();
+                connection.epoch.record_response();
                 connection.worked = std::time::Instant::now();
                 self.pool.take_back(connection);
             }
@@ -187,8 +187,8 @@ pub(super) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
     query: QueryAs<'_, Postgres, T, PgArguments>,
 ) -> Result<Vec<T>, sqlx::Error> {
     let mut borrowed = BorrowedConnection::of(pool, LOCK_TIMEOUT, None).await?;
-    let (connection, generation) = borrowed.connection()?;
-    let result = generation.unless_hung(query.fetch_all(connection)).await?;
+    let (connection, epoch) = borrowed.connection()?;
+    let result = epoch.unless_hung(query.fetch_all(connection)).await?;
     borrowed.done(result)
 }
 
@@ -196,7 +196,7 @@ impl Drop for BorrowedConnection {
     fn drop(&mut self) {
         let Some((connection, permit)) = self.borrowed.take() else { return };
         // A connection that hangs would not respond to a cancellation.
-        if connection.generation.hung.is_cancelled() || self.pool.shares_sessions() {
+        if connection.epoch.hung.is_cancelled() || self.pool.shares_sessions() {
             return;
         }
         // Without a runtime, the program ends and closes the connection.

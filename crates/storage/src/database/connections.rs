@@ -146,20 +146,20 @@ impl Connections {
 
     /// Runs work in a transaction, and records its changes with the current request.
     ///
-    /// Rolls back if the work fails, or if `is_kept` returns false for its result.
+    /// Rolls back if the work fails, or if `should_commit` returns false for its result.
     pub async fn in_transaction<T>(
         &self,
-        is_kept: impl FnOnce(&T) -> bool,
+        should_commit: impl FnOnce(&T) -> bool,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
-        let (connection, generation) = borrowed.transaction()?;
+        let (connection, epoch) = borrowed.transaction()?;
         // After a rollback the whole response was read, so the connection can be used again.
         let mut is_rolled_back = false;
         let working = async {
             let mut transaction = connection.begin_with(self.begin_as_writer()).await?;
             match work(&mut transaction).await {
-                Ok(result) if is_kept(&result) => {
+                Ok(result) if should_commit(&result) => {
                     check_caller().await;
                     transaction.commit().await.and(Ok(result))
                 }
@@ -171,7 +171,7 @@ impl Connections {
                 Err(error) => Err(error),
             }
         };
-        let result = generation.unless_hung(working).await?;
+        let result = epoch.unless_hung(working).await?;
         borrowed.in_transaction &= !is_rolled_back;
         borrowed.done(result)
     }

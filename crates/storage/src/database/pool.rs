@@ -48,8 +48,8 @@ pub(super) struct Pool {
     pub(super) reserve: Reserve,
     /// Whether the server responds. The probe sets it, and every statement reads it.
     pub(super) responds: watch::Sender<bool>,
-    /// Generation of new connections.
-    generation: watch::Sender<Arc<Generation>>,
+    /// Epoch of new connections.
+    epoch: watch::Sender<Arc<Epoch>>,
     /// Makes the probe check the server soon, because a connection was lost.
     pub(super) check_soon: Notify,
     pub(super) inputs: Arc<Inputs>,
@@ -67,7 +67,7 @@ impl Pool {
             idle: Mutex::default(),
             reserve: Reserve::new(Arc::clone(&current)),
             responds: watch::Sender::new(responds),
-            generation: watch::Sender::default(),
+            epoch: watch::Sender::default(),
             check_soon: Notify::new(),
             current,
             inputs,
@@ -141,21 +141,21 @@ impl Pool {
     }
 
     pub(super) async fn open(&self) -> Result<Connection, sqlx::Error> {
-        let opened = Connection::open(&self.current, self.generation()).await;
+        let opened = Connection::open(&self.current, self.epoch()).await;
         opened.inspect_err(|_| self.check_soon.notify_one())
     }
 
-    pub(super) fn generation(&self) -> Arc<Generation> {
-        Arc::clone(&self.generation.borrow())
+    pub(super) fn epoch(&self) -> Arc<Epoch> {
+        Arc::clone(&self.epoch.borrow())
     }
 
-    pub(super) fn is_current(&self, generation: &Arc<Generation>) -> bool {
-        Arc::ptr_eq(generation, &self.generation.borrow())
+    pub(super) fn is_current(&self, epoch: &Arc<Epoch>) -> bool {
+        Arc::ptr_eq(epoch, &self.epoch.borrow())
     }
 
-    /// Begins a new generation and closes all idle connections. Returns the previous generation.
-    pub(super) fn suspect(&self) -> Arc<Generation> {
-        let suspected = self.generation.send_replace(Arc::default());
+    /// Begins a new epoch and closes all idle connections. Returns the previous epoch.
+    pub(super) fn suspect(&self) -> Arc<Epoch> {
+        let suspected = self.epoch.send_replace(Arc::default());
         self.drop_idle();
         suspected
     }
@@ -166,7 +166,7 @@ impl Pool {
     }
 
     pub(super) fn take_back(&self, connection: Connection) {
-        if !connection.is_old() && self.is_current(&connection.generation) && !self.is_closed() {
+        if !connection.is_old() && self.is_current(&connection.epoch) && !self.is_closed() {
             self.idle.lock().push(connection);
         }
     }
@@ -174,13 +174,13 @@ impl Pool {
 
 /// Connections that were opened in the same period, which ends when they are suspected to hang.
 #[derive(Debug, Default)]
-pub struct Generation {
+pub struct Epoch {
     responses: AtomicU64,
     /// Cancelled when these connections are abandoned.
     pub(super) hung: CancellationToken,
 }
 
-impl Generation {
+impl Epoch {
     /// Counts a response of the server.
     pub(super) fn record_response(&self) {
         self.responses.fetch_add(1, Ordering::Relaxed);
@@ -210,7 +210,7 @@ pub(super) struct Connection {
     pub(super) raw: PgConnection,
     /// Process ID of the server. Without meaning in shared sessions.
     pub(super) backend: i32,
-    pub(super) generation: Arc<Generation>,
+    pub(super) epoch: Arc<Epoch>,
     /// When it last worked.
     pub(super) worked: Instant,
     /// Lock timeout of its session, if known.
@@ -222,7 +222,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Opens a connection with [`LOCK_TIMEOUT`]. Fails if the server takes no writes, unless it is a replica.
-    pub(super) async fn open(current: &Current, generation: Arc<Generation>) -> Result<Self, sqlx::Error> {
+    pub(super) async fn open(current: &Current, epoch: Arc<Epoch>) -> Result<Self, sqlx::Error> {
         let mut raw = current.connect().await?;
         let is_checked = current.notices_restores();
         let opened = sqlx::raw_sql(if is_checked { OPENED_PRIMARY } else { OPENED }).fetch_one(&mut raw).await;
@@ -237,7 +237,7 @@ impl Connection {
         }
         let now = Instant::now();
         let lock_timeout = Some(LOCK_TIMEOUT);
-        Ok(Self { raw, backend, generation, worked: now, lock_timeout, replayed: None, opened: now })
+        Ok(Self { raw, backend, epoch, worked: now, lock_timeout, replayed: None, opened: now })
     }
 
     pub(super) fn is_old(&self) -> bool {

@@ -29,11 +29,11 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     let mut logged = (String::new(), lost);
     let mut knows_history = false;
     loop {
-        let generation = pool.generation();
-        let responses = generation.responses();
+        let epoch = pool.epoch();
+        let responses = epoch.responses();
         let mut result = pool.reserve.check().await;
         // If callers got responses during the check, the database is slow, or only the reserved connection was lost.
-        let others_have_responses = generation.responses() != responses;
+        let others_have_responses = epoch.responses() != responses;
         // These may be reads, which a server without writes serves for a while.
         let is_read_only = matches!(&result, Err(Some(error)) if Unavailable::of(error) == Some(Unavailable::ReadOnly));
         let mut serves = result.is_ok() || others_have_responses && pool.responds() && !is_read_only;
@@ -93,9 +93,9 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
 ///
 /// If callers got responses during the check, perhaps only the reserved connection was lost. Then all are replaced only if they
 /// stay silent.
-pub(super) fn suspect(pool: &Arc<Pool>, others_have_responses: bool) {
+fn suspect(pool: &Arc<Pool>, others_have_responses: bool) {
     let pool = Arc::clone(pool);
-    let suspected = if others_have_responses { pool.generation() } else { pool.suspect() };
+    let suspected = if others_have_responses { pool.epoch() } else { pool.suspect() };
     let responses = suspected.responses();
     #[allow(clippy::disallowed_methods, reason = "it ends soon")]
     tokio::spawn(async move {
@@ -111,7 +111,7 @@ pub(super) fn suspect(pool: &Arc<Pool>, others_have_responses: bool) {
 }
 
 /// Checks the connection that was idle for the longest time, and closes it if it does not respond.
-pub(super) async fn check_idle(pool: &Pool) {
+async fn check_idle(pool: &Pool) {
     let Some((mut idle, _permit)) = pool.oldest_idle() else { return };
     if idle.is_old() {
         return;
@@ -149,11 +149,11 @@ fn kind(server: &Pool) -> &'static str {
 pub(super) async fn probe_other(server: Arc<Pool>, primary: Option<Batcher<AskPrimary>>, task: Arc<Task>) {
     let mut logged = None;
     loop {
-        let generation = server.generation();
-        let (responses, was_used) = (generation.responses(), server.responds());
+        let epoch = server.epoch();
+        let (responses, was_used) = (epoch.responses(), server.responds());
         let checked = server.reserve.check().await;
         if matches!(checked, Ok(true) | Err(None)) {
-            suspect(&server, generation.responses() != responses);
+            suspect(&server, epoch.responses() != responses);
         }
         // Only a replica that is not in use must catch up first. Each read checks the others.
         let result = match checked {

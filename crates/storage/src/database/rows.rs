@@ -74,7 +74,7 @@ impl Connections {
         mut take: impl FnMut(PgRow) -> F,
     ) -> Result<(), sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
-        let (connection, generation) = borrowed.connection()?;
+        let (connection, epoch) = borrowed.connection()?;
         let reading = async {
             let mut returned = self.session(connection).stream(query);
             while let Some(row) = returned.try_next().await? {
@@ -84,7 +84,7 @@ impl Connections {
             }
             Ok(true)
         };
-        match generation.unless_hung(reading).await? {
+        match epoch.unless_hung(reading).await? {
             Ok(false) => Ok(()),
             result => borrowed.done(result).map(drop),
         }
@@ -92,8 +92,8 @@ impl Connections {
 
     async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
-        let (connection, generation) = borrowed.connection()?;
-        let result = generation.unless_hung(self.session(connection).rows(query)).await?;
+        let (connection, epoch) = borrowed.connection()?;
+        let result = epoch.unless_hung(self.session(connection).rows(query)).await?;
         borrowed.done(result)
     }
 }

@@ -177,7 +177,7 @@ impl<W: Write> SharedWrites<W> {
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
         let writers = requests.iter().map(|request| request.request.writer()).collect();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
-        let (connection, generation) = borrowed.connection()?;
+        let (connection, epoch) = borrowed.connection()?;
         let session = pool.session(connection);
         let (session, layouts) = match &node {
             Some(node) => (pool.at_node(session), node.layouts()),
@@ -185,7 +185,7 @@ impl<W: Write> SharedWrites<W> {
         };
         let written = tokio::select! {
             biased;
-            written = generation.unless_hung(self.write.write(session, layouts, &items, writers)) => written?,
+            written = epoch.unless_hung(self.write.write(session, layouts, &items, writers)) => written?,
             _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
         };
         if let (Err(error), Some(node)) = (&written, &node) {

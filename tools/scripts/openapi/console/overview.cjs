@@ -29,9 +29,10 @@ async function overview(page) {
   await becomes(() => columnOf(page, "Trends", 1), data.weeks.map((week) => week.from).reverse());
   await checked(page, "overview");
   // Every figure leads to exactly that many records.
-  const weekly = data.weeks.map((week) => `${text(week.new_infractions)} at ${text(week.infraction_urls)} URL${week.infraction_urls === 1 ? "" : "s"}`);
-  await becomes(() => columnOf(page, "Trends", 3), weekly.toReversed());
-  await page.locator(".card").filter({ hasText: "New infractions" }).getByText(`in 7 days, ${weekly.at(-1).replace(/^\S+ /, "")}`).waitFor();
+  await becomes(() => columnOf(page, "Trends", 3), data.weeks.map((week) => text(week.new_infractions)).reverse());
+  await becomes(() => columnOf(page, "Trends", 4), data.weeks.map((week) => text(week.infraction_urls)).reverse());
+  const at = text(data.infractions.urls);
+  await page.locator(".card").filter({ hasText: "New infractions" }).getByText(`in 7 days, at ${at} URL${at === "1" ? "" : "s"}`).waitFor();
   const figures = await page.locator(".card a, table.chart th a, table td .number a").evaluateAll((links) => links.map((link) => {
     const number = link.closest("tr.chart-row, table.chart tr")?.querySelector("td.number") ?? link;
     return [link.getAttribute("href"), number.textContent];

@@ -134,33 +134,32 @@ impl Function {
 /// `%1$s` is the shard of the first distributed table. The arguments of a function become parameters. Returns `None` for a statement that
 /// names no distributed table.
 fn on_shards(statement: &str, arguments: &[String], schema: &Schema) -> Option<(String, Vec<&'static str>)> {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let (mut text, mut created, mut is_found) = (String::new(), Vec::new(), false);
-    let (mut rest, mut before) = (statement, "");
+    let (mut rest, mut previous) = (statement, "");
     while !rest.is_empty() {
-        let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
-        let length = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(length);
-        let is_name = matches!(before, "from" | "join" | "into" | "update") || after.starts_with('.');
-        let is_constraint = before == "constraint";
-        let is_table = |table: &str| if is_constraint { word.starts_with(table) } else { is_name && *word == *table };
+        let (word, after) = rest.split_at(rest.find(|character| !is_part(character)).unwrap_or(rest.len()));
+        let is_column = text.ends_with('.');
         match (1..).zip(arguments).find(|(_, argument)| *argument == word) {
-            Some((number, _)) if !text.ends_with('.') => drop(write!(text, "${number}")),
+            Some((number, _)) if !is_column => drop(write!(text, "${number}")),
             _ => text.push_str(if word == "nextval" { "next_id" } else { word }),
         }
-        if !text.ends_with(&format!(".{word}"))
-            && let Some((number, table)) = (1..).zip(schema.distributed).find(|(_, table)| is_table(table))
-        {
+        // A table follows one of these words, or qualifies a column. The name of a constraint begins with its table.
+        let is_name = matches!(previous, "from" | "join" | "into" | "update") || after.starts_with('.');
+        let is_table = |table: &str| {
+            if previous == "constraint" { word.starts_with(table) } else { is_name && *word == *table }
+        };
+        if !is_column && let Some((number, table)) = (1..).zip(schema.distributed).find(|(_, table)| is_table(table)) {
             let _ = write!(text, "_%{number}$s");
             is_found = true;
-            if before == "into" && schema.numbered.contains(table) && !created.contains(table) {
+            if previous == "into" && schema.numbered.contains(table) && !created.contains(table) {
                 created.push(*table);
             }
         }
         if !word.is_empty() {
-            before = word;
+            previous = word;
         }
-        let length = after.find(is_part).unwrap_or(after.len());
-        let (other, after) = after.split_at(length);
+        let (other, after) = after.split_at(after.find(is_part).unwrap_or(after.len()));
         text.push_str(&other.replace('%', "%%"));
         rest = after;
     }

@@ -5,7 +5,7 @@ use sqlx::{Row as _, postgres::PgRow};
 
 /// The positions that a reader can read from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Positions {
     /// The last position that is no longer kept.
     pub(super) dropped: i64,
     pub(super) last: i64,
@@ -15,7 +15,7 @@ pub(crate) struct Kept {
     restored: Option<(i64, i64)>,
 }
 
-impl Kept {
+impl Positions {
     pub(super) fn of(row: &PgRow) -> Result<Self, sqlx::Error> {
         let kept: Option<i64> = row.try_get("kept_position")?;
         Ok(Self {
@@ -45,18 +45,18 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use super::Kept;
+    use super::Positions;
 
     /// A position that a restore jumps to.
     const AT: i64 = 1 << 50;
 
-    fn reason(kept: Kept, position: i64) -> Option<&'static str> {
-        kept.check(position).err().map(|error| error.reason.as_str_name())
+    fn reason(positions: Positions, position: i64) -> Option<&'static str> {
+        positions.check(position).err().map(|error| error.reason.as_str_name())
     }
 
     #[test]
     fn positions_are_lost_between_the_last_one_and_the_restore() {
-        let kept = |dropped, restored| Kept { dropped, last: AT + 3, lost: 0, restored };
+        let kept = |dropped, restored| Positions { dropped, last: AT + 3, lost: 0, restored };
         let gap = Some((5, AT));
         for position in [6, AT - 1] {
             assert_eq!(reason(kept(0, gap), position), Some("REASON_POSITION_RESTORED"), "{position}");
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_company_of_which_nothing_is_left_has_lost_all_positions_but_0() {
         for last in [AT, AT + 3] {
-            let kept = Kept { dropped: AT, last, lost: AT, restored: None };
+            let kept = Positions { dropped: AT, last, lost: AT, restored: None };
             assert_eq!((reason(kept, 0), reason(kept, AT), reason(kept, last)), (None, None, None));
             for position in [1, AT - 1] {
                 assert_eq!(reason(kept, position), Some("REASON_POSITION_RESTORED"), "{position}");
@@ -81,7 +81,7 @@ mod tests {
             assert_eq!(reason(kept, last + 1), Some("REASON_POSITION_GONE"));
         }
         // Later changes were dropped, so nothing is known of what was lost before.
-        let kept = Kept { dropped: AT + 2, last: AT + 3, lost: 0, restored: None };
+        let kept = Positions { dropped: AT + 2, last: AT + 3, lost: 0, restored: None };
         assert_eq!((reason(kept, 0), reason(kept, 7)), (Some("REASON_POSITION_GONE"), Some("REASON_POSITION_GONE")));
     }
 }

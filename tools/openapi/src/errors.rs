@@ -1,5 +1,7 @@
 //! Error responses, made from the contract's error table.
 
+use std::collections::BTreeMap;
+
 use compliance_api::{
     description,
     error::{Error, RESTORED_POSITION, Reason, meaning},
@@ -37,26 +39,24 @@ pub(crate) fn reason(name: &str) -> Reason {
 }
 
 /// The reasons of an operation with the same status: one response.
-pub(crate) struct Group {
+pub(crate) struct ErrorResponse {
     pub(crate) status: StatusCode,
     reasons: Vec<Reason>,
 }
 
-/// Groups reasons by their status.
-pub(crate) fn groups(reasons: &[Reason]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for reason in reasons.iter().copied() {
-        let status = meaning(reason).http;
-        match groups.iter_mut().find(|group| group.status == status) {
-            Some(group) if !group.reasons.contains(&reason) => group.reasons.push(reason),
-            Some(_) => {}
-            None => groups.push(Group { status, reasons: vec![reason] }),
+/// Groups reasons by status.
+pub(crate) fn responses(reasons: &[Reason]) -> Vec<ErrorResponse> {
+    let mut groups: BTreeMap<StatusCode, Vec<Reason>> = BTreeMap::new();
+    for reason in reasons {
+        let group = groups.entry(meaning(*reason).http).or_default();
+        if !group.contains(reason) {
+            group.push(*reason);
         }
     }
-    groups
+    groups.into_iter().map(|(status, reasons)| ErrorResponse { status, reasons }).collect()
 }
 
-impl Group {
+impl ErrorResponse {
     /// Returns the component's name.
     pub(crate) fn name(&self) -> String {
         match self.status {
@@ -121,11 +121,9 @@ fn example(reason: Reason) -> Json {
     } else {
         let documented = error.metadata.into_iter().filter_map(|(name, value)| match name {
             "client_affiliate_id" => Some((name, Json::of(&value))),
-            "case_id" if reason == Reason::RequestIdReused => {
-                Some((name, Json::of(&value.parse::<i64>().unwrap_or_default())))
-            }
+            "case_id" if reason == Reason::RequestIdReused => Some((name, Json::parse(&value))),
             "field" | "fields" => Some(("fields", Json::of(&value.split(',').collect::<Vec<_>>()))),
-            RESTORED_POSITION => Some((name, Json::of(&value.parse::<i64>().unwrap_or_default()))),
+            RESTORED_POSITION => Some((name, Json::parse(&value))),
             _ => None,
         });
         let detail = Json::object(documented).with("msg", error.message);
@@ -140,7 +138,7 @@ fn sample(reason: Reason) -> Error {
         Reason::TokenMissing => TokenError::Missing.into(),
         Reason::TokenInvalid => TokenError::Invalid.into(),
         Reason::TokenExpired => TokenError::Expired.into(),
-        Reason::RateLimited => Error::share_used_up(),
+        Reason::RateLimited => Error::too_many_concurrent_requests(),
         Reason::InvalidFields => Error::invalid(violations()),
         Reason::AffiliateNotFound => Error::affiliate_not_found(7),
         Reason::UrlNotFound => Error::url_not_found(7),
