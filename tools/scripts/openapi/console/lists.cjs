@@ -51,7 +51,7 @@ async function lists(page) {
   await form.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });
   await form.getByLabel("Sort by").selectOption("last_seen");
   await form.getByLabel("Sort direction").selectOption("asc");
-  await form.getByLabel("Records a page").selectOption("10");
+  await form.getByLabel("Records per page").selectOption("10");
   await form.getByLabel("Discovery after").fill("2020-01-01");
   await form.getByLabel("Discovery before").fill("2030-01-01");
   await page.getByRole("button", { name: "Apply" }).click();
