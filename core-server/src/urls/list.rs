@@ -61,19 +61,12 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
 const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
     conditions: include_str!("conditions.sql"),
     columns: &[],
-    types: "integer, integer",
-    is_asked: |request| infraction_days(request) != (None, None),
-    bind: |query, request| {
-        let (first, last) = infraction_days(request);
-        query.bind(first).bind(last)
-    },
+    parameters: &[
+        Value::Integer(|request| day(request.infraction_after.as_deref())),
+        Value::Integer(|request| day(request.infraction_before.as_deref())),
+    ],
     sorts: &[],
 };
-
-/// The first and the last day of the infractions that a request asks for.
-fn infraction_days(request: &ListComplianceUrlsRequest) -> (Option<i32>, Option<i32>) {
-    (day(request.infraction_after.as_deref()), day(request.infraction_before.as_deref()))
-}
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
