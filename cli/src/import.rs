@@ -204,7 +204,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
                 Rows::Urls(rows) => records::send(rows, service, &mut recorder).await,
                 Rows::Cases(rows) => records::send(rows, service, &mut recorder).await,
                 Rows::Roster(mut rows, affiliates) => {
-                    let service = service.context("a roster needs the service")?;
+                    let service = service.context("a sync needs the service")?;
                     let absent = Absent::new(affiliates.absent.as_deref(), affiliates.max_absent);
                     if absent.status.is_some() && !args.dry_run {
                         sync::check_absent(rows, &absent, service).await?;

@@ -1,12 +1,11 @@
-//! The database of the service: its schema and its roles.
+//! The database of the service: its schema and its roles. One role owns and migrates the schema, and another one serves and owns nothing.
 
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, PgPool};
 pub use storage::database::{
     Database, DatabaseError, HostState, Jump, Nodes, ReadTarget, Target, check_nodes, connect, jump_ahead, open,
     replica_states, target,
 };
 
-pub use crate::roles::{grant, keep_changes, missing_rights, warn_if_owner};
 use crate::schema::SCHEMA;
 
 /// Brings the schema up to date. See [`storage::database::migrate`].
@@ -17,4 +16,89 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
 /// Refuses a database whose schema is not up to date, or not distributed on Citus.
 pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     storage::database::check_migrated(pool, &SCHEMA).await
+}
+
+const GRANTS: &str = include_str!("database/grants.sql");
+
+/// Tables that a service only reads.
+const READ_ONLY: [&str; 6] =
+    ["_sqlx_migrations", "changes", "change_positions", "change_drops", "change_retention", "database_identity"];
+/// Functions that run as the owner, and that a service calls.
+const CALLED: [&str; 8] = [
+    "make_change_months",
+    "drop_change_month",
+    "keep_changes",
+    "erase_changes",
+    "is_database_known",
+    "notice_restore",
+    "advance_ids",
+    "locked_shards",
+];
+
+const MISSING_RIGHTS: &str = include_str!("database/missing_rights.sql");
+
+/// Returns the rights that a service needs and this pool's role lacks, such as `insert on affiliates`.
+pub async fn missing_rights(pool: &PgPool) -> Result<Vec<String>, sqlx::Error> {
+    sqlx::query_scalar(MISSING_RIGHTS).bind(READ_ONLY).bind(CALLED).fetch_all(pool).await
+}
+
+/// Maximum number of attempts, if another session changes the same rights.
+const GRANT_TRIES: u32 = 5;
+
+/// Grants a role what the service needs. The role must exist, the pool must be the owner's, and the schema must be up to date.
+pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
+    let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
+    let grants: Vec<String> =
+        sqlx::query_scalar(GRANTS).bind(role).bind(READ_ONLY).bind(CALLED).fetch_all(owner).await.map_err(error)?;
+    // As a block, they are one transaction, so a running service never lacks a right. The lock keeps two of them apart. Citus takes one
+    // statement at a time.
+    let statements = format!(
+        "do $grants$ begin perform pg_advisory_xact_lock(hashtext('compliance grant'), 1); {}; end $grants$",
+        grants.join(";")
+    );
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match sqlx::raw_sql(AssertSqlSafe(statements.clone())).execute(owner).await {
+            Ok(_) => return Ok(()),
+            Err(failed) if tries < GRANT_TRIES && is_concurrent(&failed) => {}
+            Err(failed) => return Err(error(failed)),
+        }
+    }
+}
+
+/// Whether another session changed the same rights at the same time. PostgreSQL reports that as an internal error.
+fn is_concurrent(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("XX000"))
+}
+
+/// Sets how many days changes are kept. The pool must be the owner's.
+pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError> {
+    let set = "update change_retention set days = $1, set_at = now(), set_by = session_user where days <> $1";
+    let set = sqlx::query(set).bind(days).execute(owner).await.map_err(DatabaseError::Retention)?;
+    if set.rows_affected() > 0 {
+        tracing::info!(days, "changes are kept for so many days from now on");
+    }
+    Ok(())
+}
+
+/// Logs a warning if a pool's role can change the tables or their history. A service needs less.
+pub async fn warn_if_owner(pool: &PgPool) {
+    let rights = "select current_user::text, pg_has_role(current_user, relowner, 'usage') from pg_class
+        where oid = to_regclass('changes')
+            and (pg_has_role(current_user, relowner, 'usage') or has_table_privilege(current_user, oid, 'insert, update, delete'))";
+    match sqlx::query_as::<_, (String, bool)>(rights).fetch_optional(pool).await {
+        Ok(Some((role, true))) => tracing::warn!(
+            role,
+            "this database role owns the tables, and could change their history: run `compliance migrate --service-role …` as \
+             the owner, and serve as the other role"
+        ),
+        Ok(Some((role, false))) => tracing::warn!(
+            role,
+            "this database role can change the record of changes, which an earlier release needed: run `compliance migrate \
+             --service-role {role}` again as the owner of the tables"
+        ),
+        Ok(None) => {}
+        Err(error) => tracing::debug!("the rights of the database role are unknown: {error}"),
+    }
 }

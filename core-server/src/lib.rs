@@ -23,7 +23,6 @@ mod quotas;
 mod record_pages;
 mod record_query;
 mod requests;
-mod roles;
 mod schema;
 mod search;
 pub mod serve;

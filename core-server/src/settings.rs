@@ -7,8 +7,10 @@ use flags::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 use http_server::ConnectionLimits;
 use ipnet::IpNet;
 
-use crate::{CompanyLimit, access::RateLimit, usage::COMPANIES_WITH_METRICS};
+use crate::{CompanyLimit, access::RateLimit};
 
+/// Companies whose usage has its own labels in metrics, by default. Each has nine series.
+const COMPANIES_WITH_METRICS: usize = 200;
 /// How often months are made and dropped. They are made a month before.
 const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 
@@ -126,7 +128,7 @@ pub struct GrpcConnections {
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
     /// Time after which a gRPC connection takes no new calls, give or take a tenth: clients connect again, so that a balancer of
-    /// connections also chooses new cores. Calls and streams go on to their own end. 0: never.
+    /// connections also chooses new cores. Calls and streams continue to their own end. 0: never.
     #[arg(id = "grpc-max-connection-age", long, env = "COMPLIANCE_GRPC_MAX_CONNECTION_AGE", default_value = "30m", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
     pub max_connection_age: Duration,

@@ -12,9 +12,6 @@ use tonic::Code;
 
 use crate::CoreSettings;
 
-/// Companies whose usage has labels of its own in metrics, unless an operator sets another number. Each has nine series.
-pub(crate) const COMPANIES_WITH_METRICS: usize = 200;
-
 const CALLS: &str = "compliance_company_calls_total";
 const DURATION: &str = "compliance_company_call_duration_seconds";
 const WRITTEN: &str = "compliance_company_items_written_total";
@@ -138,6 +135,8 @@ impl fmt::Debug for Usage {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::Usage;
     use crate::CoreSettings;
 
@@ -151,6 +150,6 @@ mod tests {
         let mut labelled: Vec<i64> = usage.0.companies.read().keys().copied().collect();
         labelled.sort_unstable();
         assert_eq!(labelled, [1, 9]);
-        assert!(std::ptr::eq(&*usage.of(2), &*usage.0.other) && !std::ptr::eq(&*usage.of(1), &*usage.0.other));
+        assert!(Arc::ptr_eq(&usage.of(2), &usage.0.other) && !Arc::ptr_eq(&usage.of(1), &usage.0.other));
     }
 }

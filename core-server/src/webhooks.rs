@@ -9,9 +9,8 @@ mod message;
 mod permits;
 mod send;
 mod service;
-mod statements;
 
 pub(crate) use dispatch::start;
+pub(crate) use endpoint::statements;
 pub(crate) use send::Sender;
 pub(crate) use service::Webhooks;
-pub(crate) use statements::statements;

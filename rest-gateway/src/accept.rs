@@ -1,4 +1,4 @@
-//! The format in which a client accepts a response: the header `Accept`.
+//! The response format that a client accepts: the header `Accept`.
 
 use std::convert::Infallible;
 
@@ -13,12 +13,12 @@ use http::{
 /// A format of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// An envelope.
+    /// The JSON envelope.
     #[default]
     Json,
-    /// One record a line.
+    /// One JSON record per line.
     Ndjson,
-    /// A row of names, and a row for each record.
+    /// A header row, and a row for each record.
     Csv(Escape),
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn prefers_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// What the client prefers of what it names; the default if it names none. `format` is that of a media type with parameters.
+/// Returns the client's preferred format, or the default. `format` maps a media type and its parameters.
 fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&str]) -> Option<T>) -> T {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut best = (0, T::default());
@@ -61,7 +61,7 @@ fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&st
         let quality = parameters
             .iter()
             .find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
-        // Of several that it likes as much, the first.
+        // The first of equal formats wins.
         let quality = quality.unwrap_or(1000);
         if let Some(format) = format
             && quality > best.0
@@ -72,13 +72,13 @@ fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&st
     best.1
 }
 
-/// A response whose format the client has chosen, for caches.
+/// Tells caches that the response depends on `Accept`.
 pub(crate) fn varied(mut response: Response) -> Response {
     response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
     response
 }
 
-/// A weight: `1`, or `0.5` with at most three digits after the point.
+/// Reads a weight between 0 and 1.
 fn thousandths(weight: &str) -> Option<u32> {
     let weight: f32 = weight.parse().ok().filter(|weight| (0.0..=1.0).contains(weight))?;
     Some((weight * 1000.0).round() as u32)
@@ -106,7 +106,7 @@ mod tests {
     const PLAIN: Format = Format::Csv(Escape::None);
 
     #[test]
-    fn the_preferred_format_of_those_that_are_named() {
+    fn the_preferred_format_is_chosen() {
         let cases: [(&[&str], Format); 20] = [
             (&[], Json),
             (&["*/*"], Json),

@@ -1,4 +1,4 @@
-//! Compressed responses, and the encodings that clients name.
+//! Compressed responses, and the encodings of requests.
 
 use std::{convert::Infallible, future::ready};
 
@@ -25,13 +25,14 @@ use crate::{
     tags,
 };
 
-/// What encodings the client accepts for the response, if it has a body.
+/// Returns the encodings that the client accepts, unless the response has no body.
 pub(crate) fn accepted_encodings(request: &Request) -> Option<HeaderValue> {
     request.headers().get(ACCEPT_ENCODING).filter(|_| request.method() != Method::HEAD).cloned()
 }
 
-/// Compresses the response to a company as the client accepts it: with zstd, Brotli or gzip. What is for everybody is short, or a
-/// document that is there in gzip already: otherwise anybody could take the memory that compression needs.
+/// Compresses the response to a company with an accepted encoding: zstd, Brotli or gzip.
+///
+/// Public responses are short or compressed already. Otherwise, callers without a token could use up the memory for compression.
 pub(crate) async fn compress(
     memory: &Memory,
     company: Option<i64>,
@@ -47,12 +48,12 @@ pub(crate) async fn compress(
     }
     let mut memory = memory.reservation(Some(company));
     if memory.grow(ENCODER_MEMORY).is_err() {
-        // It is correct as it is, only longer.
+        // The response stays uncompressed.
         return response;
     }
     let status = response.status();
     let mut response = Box::pin(encode(accepted, response)).await;
-    // A client that accepts no coding at all gets 406 from the layer, also for what was saved.
+    // The layer returns 406 if the client accepts no encoding, even after a write.
     *response.status_mut() = status;
     if let Some(coding) = response.headers().get(CONTENT_ENCODING) {
         let tag = response.headers().get(ETAG).and_then(|tag| tags::of_coded(tag, coding));
@@ -65,7 +66,7 @@ pub(crate) async fn compress(
     }
 }
 
-/// The layer compresses what a service responds to a request, so the response is given to it as a service.
+/// Runs the compression layer around a service that returns the response.
 async fn encode(accepted: HeaderValue, response: Response) -> Response {
     let mut request = http::Request::new(());
     request.headers_mut().insert(ACCEPT_ENCODING, accepted);
@@ -80,7 +81,7 @@ async fn encode(accepted: HeaderValue, response: Response) -> Response {
     }
 }
 
-/// Whether a request's body is in gzip. Refused if it is in anything else.
+/// Returns whether a request body is in gzip, or an error for any other encoding.
 pub(crate) fn body_is_gzip(request: &HeaderMap) -> Result<bool, Error> {
     let mut encodings = request.get_all(CONTENT_ENCODING).iter();
     match (encodings.next().map(|encoding| encoding.to_str().unwrap_or("?")), encodings.next()) {

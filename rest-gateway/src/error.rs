@@ -1,4 +1,4 @@
-//! Errors as HTTP responses. What a reason means is the contract's table; nothing here knows a status of its own.
+//! Errors as HTTP responses. The contract's error table maps reasons to statuses.
 
 use axum::response::{IntoResponse, Response};
 use compliance_api::error::{Error, RESTORED_POSITION, Reason, meaning};
@@ -13,7 +13,7 @@ use crate::{
     limits::RETRY_WAIT,
 };
 
-/// A request that is refused, with the company's rate limit where the core reported it.
+/// A refused request, with the company's rate limit if the core reported it.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) error: Error,
@@ -30,7 +30,7 @@ impl From<Status> for Refusal {
     fn from(status: Status) -> Self {
         let error = Error::from(&status);
         if meaning(error.reason).http.is_server_error() {
-            // The caller sees a fixed sentence; the cause is for the log.
+            // The caller gets a fixed message. The log has the cause.
             tracing::warn!(code = ?status.code(), error = status.message(), "the core rejected a call");
         }
         Self { error, rate_limit: status.metadata().clone().into() }
@@ -44,7 +44,7 @@ impl IntoResponse for Refusal {
         if error.reason == Reason::InvalidFields {
             return respond_invalid(meaning.http, rate_limit, &error.message, error.violations);
         }
-        // The only metadata that is documented as part of an error's body.
+        // The documented metadata of an error's body.
         let value =
             |name: &str| error.metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
         let of = |reason, name| value(name).filter(|_| error.reason == reason);
@@ -79,7 +79,7 @@ fn challenge(reason: Reason) -> Option<&'static str> {
     }
 }
 
-/// Whole seconds, at least one, for temporary errors.
+/// Returns whole seconds, at least one, for temporary errors.
 fn retry_after_seconds(error: &Error) -> Option<u64> {
     let is_temporary = matches!(
         error.reason,

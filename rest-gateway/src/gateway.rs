@@ -1,4 +1,4 @@
-//! The state that all handlers share: clients of the core, verifier of tokens, limits.
+//! The state that all handlers share: core clients, token verifier, limits.
 
 use std::{sync::Arc, thread::available_parallelism};
 
@@ -11,13 +11,13 @@ use tokio::time::timeout;
 
 use crate::{
     limits::{
-        CPUS_PER_SLOT_WITH_OTHERS, LARGE_REQUESTS_OF_A_COMPANY_PER_CPU, LARGE_REQUESTS_PER_CPU,
+        CPUS_PER_PERMIT_WITH_OTHERS, LARGE_REQUESTS_OF_A_COMPANY_PER_CPU, LARGE_REQUESTS_PER_CPU,
         MAX_QUEUED_LARGE_REQUESTS, MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY,
     },
     settings::Settings,
 };
 
-/// Measures the state of the gateway whenever metrics are asked for.
+/// Registers the gauges of the gateway.
 fn report(large_requests: &WorkQueue, memory: &Memory) {
     describe_gauge!("compliance_gateway_queue_length", "Large requests, or single reads, that wait.");
     describe_gauge!("compliance_gateway_running", "Large requests in progress.");
@@ -32,13 +32,13 @@ fn report(large_requests: &WorkQueue, memory: &Memory) {
 pub(crate) struct Gateway {
     pub(crate) clients: Clients,
     pub(crate) verifier: Arc<Verifier>,
-    /// What requests may take.
+    /// Memory of all requests.
     pub(crate) memory: Memory,
-    /// Notices when several companies call.
+    /// Detects whether several companies call.
     pub(crate) callers: Callers,
-    /// Lets large requests run: each keeps a processor busy.
+    /// Permits for large requests, each of which keeps a processor busy.
     pub(crate) large_requests: WorkQueue,
-    /// The console, which learns from the settings how its users sign in.
+    /// The console, with the settings of its sign-in.
     pub(crate) console: Page,
     pub(crate) settings: Settings,
 }
@@ -49,7 +49,7 @@ impl Gateway {
         let limits = QueueLimits {
             running: cpus * LARGE_REQUESTS_PER_CPU,
             running_per_company: cpus * LARGE_REQUESTS_OF_A_COMPANY_PER_CPU,
-            running_with_others: (cpus / CPUS_PER_SLOT_WITH_OTHERS).max(1),
+            running_with_others: (cpus / CPUS_PER_PERMIT_WITH_OTHERS).max(1),
             slow_after: SLOW_AFTER,
             waiting: MAX_QUEUED_LARGE_REQUESTS,
             waiting_per_company: MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY,
@@ -63,7 +63,7 @@ impl Gateway {
         Self { clients, verifier, memory, callers, large_requests, console, settings }
     }
 
-    /// Waits until work of a company on a large request may run.
+    /// Waits for a permit to process a large request of a company.
     pub(crate) async fn enter(&self, company: i64) -> Result<WorkPermit, Error> {
         let entered = timeout(self.settings.request_timeout, self.large_requests.enter(company)).await;
         Ok(entered.map_err(|_| Error::overloaded())??)

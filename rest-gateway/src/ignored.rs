@@ -59,6 +59,11 @@ impl Ignored {
         }
     }
 
+    /// Puts the names of the body itself first.
+    pub(crate) fn sort(&mut self) {
+        self.0.sort_by_key(|(location, _)| *location != Location::Top);
+    }
+
     /// Returns the header value: percent-encoded names, separated by commas.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         let mut value = String::new();
@@ -99,5 +104,7 @@ mod tests {
         }
         let five = "%F0%9F%98%80".repeat(5);
         assert_eq!(ignored.header().unwrap(), format!("affiliates.3.city2, city2, case.city2, {five}").as_str());
+        ignored.sort();
+        assert_eq!(ignored.header().unwrap(), format!("city2, {five}, affiliates.3.city2, case.city2").as_str());
     }
 }

@@ -1,4 +1,4 @@
-//! What surrounds every request: its ID, its record, a look at its head, compression, and a response when a handler panics.
+//! The layer around every request: request ID, record, checks of the head, compression, and a response if a handler panics.
 
 use std::{
     convert::Infallible,
@@ -36,33 +36,33 @@ use crate::{
     stream::Endless,
 };
 
-struct Shared {
+struct State {
     memory: Memory,
     refusals: Refusals,
 }
 
-/// Surrounds every route and fallback of a router. It is one layer, because axum boxes the future of each.
+/// Adds one layer to every route and fallback. It is a single layer because axum boxes the future of each layer.
 pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
     router: Router<S>,
     declared: &'static [Route],
     memory: Memory,
 ) -> Router<S> {
-    let shared = Arc::new(Shared { memory, refusals: Refusals::default() });
+    let state = Arc::new(State { memory, refusals: Refusals::default() });
     router.layer(layer_fn(move |mut route: axum::routing::Route| {
-        let shared = Arc::clone(&shared);
+        let state = Arc::clone(&state);
         service_fn(move |mut request: Request| {
-            let id = name(&mut request);
+            let id = identify(&mut request);
             let record = RequestRecord::begin(&request, declared, id);
             request.extensions_mut().insert(Arc::clone(&record));
             let accepted = accepted_encodings(&request);
             let response = check_head(&request).map(|()| route.call(request));
-            respond(Arc::clone(&shared), record, accepted, response)
+            respond(Arc::clone(&state), record, accepted, response)
         })
     }))
 }
 
-/// The ID of a request. A client's ID that is unsafe in a log, or none, is replaced.
-fn name(request: &mut Request) -> HeaderValue {
+/// Returns the request ID. Replaces an ID that is unsafe in a log.
+fn identify(request: &mut Request) -> HeaderValue {
     let is_safe =
         |id: &&HeaderValue| (1..=MAX_REQUEST_ID).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic);
     if let Some(id) = request.headers().get(REQUEST_ID).filter(is_safe) {
@@ -73,20 +73,20 @@ fn name(request: &mut Request) -> HeaderValue {
     id
 }
 
-/// An ID for a request, very likely unique among processes, which start from random numbers. IDs protect nothing.
+/// Returns a new request ID. Each process starts at a random number, so IDs are very likely unique. They protect nothing.
 pub(crate) fn new_id() -> u64 {
     static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(())));
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Refuses a request that does not name exactly one host, whose body is not what it seems to be, or with other expectations.
+/// Refuses requests without exactly one host, with an ambiguous body length, or with an unknown expectation.
 fn check_head(request: &Request) -> Result<(), Error> {
     let hosts = request.headers().get_all(HOST).iter().count();
-    // HTTP/2 has the host in its target, and HTTP/1.0 need not name one.
+    // HTTP/2 has the host in its target, and HTTP/1.0 does not need one.
     if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
         return Err(Error::host_invalid());
     }
-    // HTTP refuses what does not end in `chunked`. What comes before that would be left in the body.
+    // hyper refuses encodings that do not end in `chunked`. Earlier encodings would stay in the body.
     let mut encodings = request.headers().get_all(TRANSFER_ENCODING).iter();
     let is_chunked = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
     if encodings.next().is_some_and(|first| !is_chunked(first)) || encodings.next().is_some() {
@@ -103,7 +103,7 @@ fn check_head(request: &Request) -> Result<(), Error> {
 }
 
 async fn respond(
-    shared: Arc<Shared>,
+    state: Arc<State>,
     record: Arc<RequestRecord>,
     accepted: Option<HeaderValue>,
     response: Result<RouteFuture<Infallible>, Error>,
@@ -112,13 +112,13 @@ async fn respond(
         match response {
             Ok(response) => {
                 let Ok(response) = response.await;
-                compress(&shared.memory, record.company(), accepted, response).await
+                compress(&state.memory, record.company(), accepted, response).await
             }
             Err(error) => refuse(error),
         }
     };
     let respond = AssertUnwindSafe(record.span.run(respond)).catch_unwind();
-    // The panic's own text is on the standard error already; it is not for callers.
+    // The panic's message is in the log already. Callers do not get it.
     let mut response = respond.await.unwrap_or_else(|_| Refusal::from(Error::internal()).into_response());
 
     response.headers_mut().insert(REQUEST_ID, record.request_id.clone());
@@ -129,9 +129,9 @@ async fn respond(
     }
     record.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
-        shared.refusals.delay(record.company()).await;
+        state.refusals.delay(record.company()).await;
     }
-    // A body of a known size is complete already, and so is its request. Any other is written as it is read.
+    // A body of known size is complete, so its request is too. The record lives until the end of other bodies.
     let is_endless = response.extensions().get::<Endless>().is_some();
     Ok(response.map(|body| match body.size_hint().exact() {
         _ if is_endless => body,
@@ -144,7 +144,7 @@ fn refuse(error: Error) -> Response {
     let is_malformed = error.reason == Reason::RequestMalformed;
     let mut response = Refusal::from(error).into_response();
     if is_malformed {
-        // Nobody can say for certain where the next request begins.
+        // Nobody knows where the next request begins.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response

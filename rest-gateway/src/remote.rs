@@ -1,4 +1,4 @@
-//! Cores on other machines.
+//! Clients of cores on other machines.
 
 mod address;
 mod channel;

@@ -19,7 +19,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Serves `router` until `shutdown`, then until every accepted request has its response or the grace period is over.
+/// Serves `router` until `shutdown`. Then accepted requests have the grace period to get their responses.
 pub async fn serve(
     listener: impl Into<Listener>,
     router: Router,
@@ -29,18 +29,18 @@ pub async fn serve(
     let app = App {
         name: "REST",
         http1: true,
-        // Layers of the router come after its routing.
+        // Layers of a router run after its routing.
         service: MapRequest::new(router, canonical::<Incoming>),
         is_health_check,
         full: || Refusal::from(Error::overloaded()).into_response(),
         refuse: Some(refuse),
-        // The body arrives, the core is called twice at most, and the client reads a list.
+        // Time for the body, the calls of the core, and a list.
         request_time: Some(settings.body_timeout + settings.request_timeout * 3 + settings.list_timeout),
     };
     http_server::serve(listener, app, (&settings.connections).into(), shutdown).await
 }
 
-/// The response to a request that HTTP itself refuses, before any handler sees it.
+/// Returns the response to a request that hyper refuses before any handler.
 fn refuse(status: StatusCode) -> Vec<u8> {
     let error = match status {
         StatusCode::URI_TOO_LONG => {

@@ -12,7 +12,7 @@ use crate::sign_in::ConsoleSignIn;
 
 const MIB: usize = 1 << 20;
 const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
-/// How long a connection to the core may take to be made.
+/// Longest time to connect to a core.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How REST is served.
@@ -56,15 +56,15 @@ pub struct Settings {
     /// Number of connections to each core in another process.
     #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = 2, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub core_connections: usize,
-    /// How long a connection to the core may take to be made.
+    /// Longest time to connect to a core.
     #[arg(skip = CONNECT_TIMEOUT)]
     pub connect_timeout: Duration,
-    /// What the gateway trusts, and who it is, when it connects to cores at `https` addresses.
+    /// Certificates for connections to cores at `https` addresses.
     #[arg(skip)]
     pub core_tls: Option<ClientTls>,
 }
 
-/// Limits of the connections to the port of REST.
+/// Limits of connections to the REST port.
 #[derive(Args, Clone, Debug)]
 pub struct RestConnections {
     /// Longest time to receive the head of a request.
@@ -125,24 +125,24 @@ impl From<&RestConnections> for ConnectionLimits {
 }
 
 impl Settings {
-    /// What requests may take in memory at the same time, in bytes: enough for one with the largest body.
+    /// Returns the memory of all requests together, in bytes: at least one body of maximum size.
     pub(crate) fn memory(&self) -> usize {
         self.body_memory.max(self.body_limit)
     }
 
-    /// The largest message to or from the core. A result is longer than the shortest item that asks for it.
+    /// Returns the maximum size of a message to or from the core, in bytes. A result can be longer than its item.
     pub(crate) fn message_limit(&self) -> usize {
         self.body_limit.saturating_mul(8).max(64 * MIB)
     }
 
-    /// What the message of one request may take: short JSON items make large records, so the body's size alone does
-    /// not bound it.
+    /// Returns the maximum memory of one request's message, in bytes. Short JSON items become large records, so the body limit alone
+    /// does not limit it.
     pub(crate) fn message_memory(&self) -> usize {
         self.body_limit.saturating_mul(16).min(128 * MIB)
     }
 }
 
-/// An origin as browsers send it: scheme, host and port alone.
+/// Reads an origin as browsers send it: scheme, host and port only.
 fn origin(text: &str) -> Result<HeaderValue, String> {
     let allowed = "must be * or scheme://host[:port], such as https://partner.example";
     let is_origin = |url: Uri| {

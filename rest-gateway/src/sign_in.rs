@@ -1,10 +1,10 @@
-//! How officers sign in to the console with accounts of their company.
+//! The console's sign-in with accounts of the company.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use url::{Host, Url};
 
-/// The provider of OpenID Connect whose accounts sign in to the console.
+/// The OpenID Connect provider whose accounts sign in to the console.
 #[derive(Args, Clone, Debug)]
 pub struct ConsoleSignIn {
     /// Issuer of the OpenID Connect provider whose accounts sign in to the console, such as `https://login.example/realms/main`.
@@ -43,7 +43,7 @@ pub struct ConsoleSignIn {
     pub origins: Vec<String>,
 }
 
-/// Which of the provider's tokens the console sends.
+/// The provider's token that the console sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum SentToken {
@@ -53,7 +53,7 @@ pub enum SentToken {
     Id,
 }
 
-/// What the console learns. It holds no secret.
+/// The console's settings. They contain no secret.
 #[derive(Serialize)]
 struct Shown<'a> {
     company_claim: &'a str,
@@ -69,7 +69,7 @@ struct Provider<'a> {
 }
 
 impl ConsoleSignIn {
-    /// The console with these settings, for tokens that name the company in this claim.
+    /// Returns the console with these settings. `company_claim` is the claim of the company in tokens.
     pub(crate) fn console(&self, company_claim: &str) -> pages::Page {
         let given = self.issuer.as_deref().zip(self.client_id.as_deref());
         let provider =
@@ -83,7 +83,7 @@ impl ConsoleSignIn {
     }
 }
 
-/// An issuer (OpenID Connect Discovery 1.0, 3). Its text is kept unchanged, because tokens name the same text.
+/// Reads an issuer (OpenID Connect Discovery 1.0, 3). Tokens contain the same text, so it stays unchanged.
 fn issuer(text: &str) -> Result<String, String> {
     let url = safe_url(text)?;
     if url.query().is_some() || url.fragment().is_some() {
@@ -92,15 +92,15 @@ fn issuer(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// An origin as browsers write it.
+/// Reads an origin as browsers write it.
 fn origin(text: &str) -> Result<String, String> {
     let origin = safe_url(text)?.origin().ascii_serialization();
     if origin == text { Ok(origin) } else { Err(format!("must be scheme://host[:port], such as {origin}")) }
 }
 
-/// A URL of HTTPS, or of this machine: nobody on the network can answer in its place. Its host becomes part of a policy for browsers.
+/// Reads an HTTPS URL, or a URL of this machine, which nobody on the network can replace. Its host becomes part of a browser policy.
 fn safe_url(text: &str) -> Result<Url, String> {
-    let allowed = "must be a URL of HTTPS, such as https://login.example; HTTP is allowed for this machine only";
+    let allowed = "must be an HTTPS URL, such as https://login.example; HTTP is allowed for this machine only";
     let url = Url::parse(text).map_err(|_| allowed.to_owned())?;
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -114,7 +114,7 @@ fn safe_url(text: &str) -> Result<Url, String> {
     if is_safe && !has_user && url.host_str().is_some_and(is_plain) { Ok(url) } else { Err(allowed.to_owned()) }
 }
 
-/// Scopes. They must include `openid`, which makes a request an OpenID Connect request.
+/// Reads scopes. They must contain `openid`, which makes the request an OpenID Connect request.
 fn scope(text: &str) -> Result<String, String> {
     let scopes: Vec<&str> = text.split_whitespace().collect();
     if scopes.contains(&"openid") { Ok(scopes.join(" ")) } else { Err("must contain openid".to_owned()) }
@@ -129,7 +129,7 @@ mod tests {
     use super::{ConsoleSignIn, SentToken, issuer, origin, scope};
 
     #[test]
-    fn issuers_and_origins_are_of_https_or_of_this_machine() {
+    fn issuers_and_origins_use_https_or_this_machine() {
         for taken in
             ["https://login.example", "https://login.example/realms/main/", "http://127.0.0.1:8", "http://[::1]:8/x"]
         {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_console_learns_of_the_provider_and_may_call_it() {
+    async fn the_console_knows_the_provider_and_may_call_it() {
         let none = ConsoleSignIn {
             issuer: None,
             client_id: None,

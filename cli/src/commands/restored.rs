@@ -29,7 +29,7 @@ pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<ExitCode> {
         if kind == "company" {
             print(&format!("company {name}: positions {} to {after} are lost", before + 1))?;
         } else {
-            print(&format!("{name}: IDs go on after {after}, and were at {before}"))?;
+            print(&format!("{name}: IDs continue after {after}, and were at {before}"))?;
         }
     }
     let companies = jumps.iter().filter(|jump| jump.kind == "company").count();

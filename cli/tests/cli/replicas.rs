@@ -214,7 +214,7 @@ fn a_replica_that_does_not_replay_is_left_out(
     let [_, by_primary] = reads(core);
     expect_read(serve, gateway, "while paused");
     assert!(reads(core)[1] > by_primary && in_use(core) == 0, "{:?}", reads(core));
-    core.wait_for_log("has not replayed in time");
+    core.wait_for_log("has not replayed recent writes in time");
     let found = doctor();
     assert!(found.contains("has not replayed") && found.contains(r#""state":"problem""#), "{found}");
     servers.on_replica("select pg_wal_replay_resume()");

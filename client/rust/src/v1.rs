@@ -1364,13 +1364,13 @@ pub mod affiliate_service_client {
         }
     }
 }
-/// An affiliate in a roster.
+/// An affiliate in a list.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AffiliateSync {
     /// The fields of the affiliate. `client_affiliate_id` identifies the affiliate.
     #[prost(message, optional, tag = "1")]
     pub affiliate: ::core::option::Option<AffiliateInput>,
-    /// Names of the fields that the roster covers; by default, the fields with a value. A named field without a value in
+    /// Names of the fields that the list covers; by default, the fields with a value. A named field without a value in
     /// `affiliate` is cleared. A new affiliate needs an `affiliate_name`.
     #[prost(message, optional, tag = "2")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
@@ -1378,10 +1378,10 @@ pub struct AffiliateSync {
 /// A request to sync affiliates.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchSyncAffiliatesRequest {
-    /// The roster.
+    /// The list of affiliates.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateSync>,
-    /// Whether to report absent affiliates: the company's affiliates that the roster does not list.
+    /// Whether to report absent affiliates: the company's affiliates that are missing in the list.
     #[prost(bool, tag = "2")]
     pub report_absent: bool,
     /// The new status of absent affiliates, which are then also reported. No status changes if any item lacks a valid
@@ -1413,18 +1413,18 @@ pub struct BatchSyncAffiliatesResponse {
     #[prost(int64, tag = "4")]
     pub absent_changed: i64,
 }
-/// A chunk of a roster.
+/// A chunk of a list.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SyncAffiliatesRequest {
-    /// A part of the roster.
+    /// A part of the list.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateSync>,
     /// Whether to report absent affiliates. The last message decides. Set it only in the last message, so that an
-    /// interrupted roster changes nothing else. The last message can have no items.
+    /// interrupted list changes nothing else. The last message can have no items.
     #[prost(bool, tag = "2")]
     pub report_absent: bool,
     /// The new status of absent affiliates, which are then also reported. The last message decides. No status changes if
-    /// any item lacks a valid identifier, or if the roster is empty.
+    /// any item lacks a valid identifier, or if the list is empty.
     #[prost(string, optional, tag = "3")]
     pub absent_status: ::core::option::Option<::prost::alloc::string::String>,
     /// Whether to only validate: the responses show the results, and nothing is saved. The first message decides.
@@ -1477,7 +1477,7 @@ pub struct AffiliateSyncResult {
     #[prost(string, tag = "9")]
     pub msg: ::prost::alloc::string::String,
 }
-/// An affiliate that the roster does not list.
+/// An affiliate that is missing in the list.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AbsentAffiliate {
     /// ID assigned by the service.
@@ -1545,7 +1545,7 @@ pub mod affiliate_sync_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Updates the company's affiliates from a roster, which identifies each affiliate by the client's own identifier. The
+    /// Updates the company's affiliates from a list, which identifies each affiliate by the client's own identifier. The
     /// token names the company.
     #[derive(Debug, Clone)]
     pub struct AffiliateSyncServiceClient<T> {
@@ -1660,7 +1660,7 @@ pub mod affiliate_roster_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Syncs rosters of any size.
+    /// Syncs lists of any size.
     #[derive(Debug, Clone)]
     pub struct AffiliateRosterServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1732,7 +1732,7 @@ pub mod affiliate_roster_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Each message is a chunk of the roster. The service syncs a chunk as a whole and acknowledges it with one response,
+        /// Each message is a chunk of the list. The service syncs a chunk as a whole and acknowledges it with one response,
         /// in order. You can send an unacknowledged chunk again on a new stream. After the last chunk, the service sends the
         /// absent affiliates, if requested. Chunks of 1,000 to 5,000 items are fastest.
         pub async fn sync_affiliates(
@@ -3037,7 +3037,7 @@ pub mod change_service_client {
             self
         }
         /// Lists changes by ascending position. Positions follow the commit order: a new change never gets a position below
-        /// one that you have read. The service keeps changes for a limited time. OUT_OF_RANGE with the reason POSITION_GONE if
+        /// a position that you have read. The service keeps changes for a limited time. OUT_OF_RANGE with the reason POSITION_GONE if
         /// changes after `after` are no longer available, or if `after` is above the last position. OUT_OF_RANGE with the
         /// reason POSITION_RESTORED if a restore lost `after`.
         pub async fn list_changes(
@@ -3360,7 +3360,7 @@ pub struct StreamUrlObservationsRequest {
 /// takes its default on a new URL.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct UrlObservation {
-    /// The complete URL, with its scheme. The normalised form is the key. A known URL keeps its original text.
+    /// The complete URL, with its scheme. The normalized form is the key. A known URL keeps its original text.
     #[prost(string, optional, tag = "1")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
     /// A name in the URL incident status vocabulary; New by default. It cannot be cleared.
@@ -3991,7 +3991,7 @@ pub mod monitoring_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Records URL observations and adds unknown URLs. Key: the normalised URL.
+        /// Records URL observations and adds unknown URLs. Key: the normalized URL.
         pub async fn observe_urls(
             &mut self,
             request: impl tonic::IntoRequest<super::ObserveUrlsRequest>,

@@ -7,21 +7,32 @@ mod item;
 mod names;
 mod result;
 mod roster;
-mod service;
+
+use std::sync::Arc;
 
 use compliance_api::{
     error::Error,
-    v1::{AffiliateSyncResult, SyncAffiliatesRequest},
+    v1::{
+        AffiliateSyncResult, BatchSyncAffiliatesRequest, BatchSyncAffiliatesResponse, SyncAffiliatesRequest,
+        SyncAffiliatesResponse, affiliate_roster_service_server::AffiliateRosterService,
+        affiliate_sync_service_server::AffiliateSyncService,
+    },
 };
+use storage::limits::MAX_TRIES;
+use tonic::{Request, Response, Streaming, codegen::BoxStream};
 
-pub(crate) use self::service::Syncs;
 pub(super) use self::{absent::PAGE, item::COMPARE};
 use self::{
     item::{Item, RosterUpdate, compare},
     roster::Roster,
 };
 use super::{create::create_identified, in_order::Applied, input::Input, update::update_known};
-use storage::limits::MAX_TRIES;
+use crate::{
+    access::Identity,
+    backend::Backend,
+    chunks::{self, Chunks},
+    requests::{Served, accept, timeout_of},
+};
 
 impl Roster {
     /// Syncs the next items. Returns a result for each, in order.
@@ -89,5 +100,72 @@ impl Roster {
             results[change.index] = Some(result::saved(change, Some(id)));
         }
         Ok(())
+    }
+}
+
+/// Maximum number of absent affiliates in one response.
+const REPORTED_ABSENT: usize = 1000;
+
+/// `AffiliateSyncService` and `AffiliateRosterService`.
+pub(crate) struct Syncs(pub(crate) Arc<Backend>);
+
+#[tonic::async_trait]
+impl AffiliateSyncService for Syncs {
+    async fn batch_sync_affiliates(
+        &self,
+        request: Request<BatchSyncAffiliatesRequest>,
+    ) -> Served<BatchSyncAffiliatesResponse> {
+        let (company_id, request) = accept(request)?;
+        let BatchSyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only, max_absent } =
+            request;
+        let request = SyncAffiliatesRequest { affiliates, report_absent, absent_status, validate_only, max_absent };
+        let mut roster = Roster::new(&self.0, company_id);
+        roster.is_one_batch = true;
+        let results = roster.sync(request).await?;
+        let mut response = BatchSyncAffiliatesResponse { results, ..BatchSyncAffiliatesResponse::default() };
+        while roster.wants_absent() {
+            let absent = roster.next_absent().await?;
+            if absent.is_empty() {
+                break;
+            }
+            response.absent_total += absent.len() as i64;
+            response.absent_changed += absent.iter().filter(|affiliate| affiliate.changed).count() as i64;
+            let room = REPORTED_ABSENT - response.absent.len();
+            response.absent.extend(absent.into_iter().take(room));
+        }
+        Ok(Response::new(response))
+    }
+}
+
+#[tonic::async_trait]
+impl AffiliateRosterService for Syncs {
+    type SyncAffiliatesStream = BoxStream<SyncAffiliatesResponse>;
+
+    async fn sync_affiliates(
+        &self,
+        request: Request<Streaming<SyncAffiliatesRequest>>,
+    ) -> Served<Self::SyncAffiliatesStream> {
+        let caller = Identity::of(&request)?.clone();
+        let timeout = timeout_of(&request, self.0.settings.stream_timeout);
+        let roster = Roster::new(&self.0, caller.company_id);
+        Ok(chunks::serve(&self.0, roster, caller, request.into_inner(), timeout)?)
+    }
+}
+
+impl Chunks for Roster {
+    type Request = SyncAffiliatesRequest;
+    type Response = SyncAffiliatesResponse;
+
+    async fn save(&mut self, chunk: SyncAffiliatesRequest) -> Result<SyncAffiliatesResponse, Error> {
+        Ok(SyncAffiliatesResponse { results: self.sync(chunk).await?, absent: Vec::new() })
+    }
+
+    fn has_more(&self) -> bool {
+        self.wants_absent()
+    }
+
+    async fn after_last(&mut self) -> Result<Option<SyncAffiliatesResponse>, Error> {
+        let absent = self.next_absent().await?;
+        Ok((!absent.is_empty()).then(|| SyncAffiliatesResponse { results: Vec::new(), absent }))
     }
 }

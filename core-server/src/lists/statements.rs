@@ -251,7 +251,7 @@ impl<T> Records<T> {
 
 /// The error for records that do not fit into a message.
 pub(crate) fn too_large(most: usize) -> Error {
-    let message = format!("The records need more than {most} bytes. Please request fewer at once.");
+    let message = format!("The records need more than {most} bytes. Please request fewer records.");
     Error::new(Reason::BodyTooLarge, message)
 }
 

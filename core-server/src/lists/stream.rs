@@ -90,16 +90,16 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
             let fetching = async {
                 // Dropped at the end, which ends `rows`.
                 let sender = sender;
-                let sent = |row| {
+                let pass_on = |row| {
                     drop(watch.lock().unwrap_or_else(PoisonError::into_inner).take());
-                    sender.send(row).map(|sent| sent.is_ok())
+                    sender.send(row).map(|result| result.is_ok())
                 };
-                pool.fetch_while(query, sent).await
+                pool.fetch_while(query, pass_on).await
             };
-            let (read, sent) = tokio::join!(fetching, self.send_parts(rows, send, &has_sent, permit));
+            let (read, parts) = tokio::join!(fetching, self.send_parts(rows, send, &has_sent, permit));
             match read {
                 Err(error) if !has_sent.load(Ordering::Relaxed) => Err(error),
-                read => Ok(sent.and_then(|()| read.map_err(from_database))),
+                read => Ok(parts.and_then(|()| read.map_err(from_database))),
             }
         };
         database::retried(&self.backend.reads, read).await.map_err(from_database)?

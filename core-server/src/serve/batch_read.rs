@@ -105,13 +105,12 @@ impl ReadService for BatchReads {
     }
 }
 
+/// Reads whose token was verified, with the result, and the others. Each read has its index in the batch.
+type SplitReads = (Vec<(u32, Read, Verified)>, Vec<(u32, Read)>);
+
 impl Batch {
-    /// Splits reads into those whose token has a result, with the result, and the others.
-    fn split(
-        &self,
-        tokens: &Tokens<Arc<AccessPolicy>>,
-        reads: impl IntoIterator<Item = (u32, Read)>,
-    ) -> (Vec<(u32, Read, Verified)>, Vec<(u32, Read)>) {
+    /// Separates reads whose token was verified from the others.
+    fn split(&self, tokens: &Tokens<Arc<AccessPolicy>>, reads: impl IntoIterator<Item = (u32, Read)>) -> SplitReads {
         let (mut known, mut others) = (Vec::new(), Vec::new());
         for (index, read) in reads {
             let verified = match self.authorizations.get(read.authorization as usize) {

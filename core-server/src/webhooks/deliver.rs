@@ -17,11 +17,10 @@ use telemetry::metrics::count;
 use time::OffsetDateTime;
 
 use super::{
-    endpoint::Endpoint,
+    endpoint::{CLAIM, Endpoint, FINISH, FIX, PASS, RESTORED},
     message::{Message, fitting, new_id},
     permits::Permit,
     send::{Attempt, Sender},
-    statements::{CLAIM, FINISH, FIX, PASS, RESTORED},
 };
 use crate::{
     backend::Backend,

@@ -14,9 +14,9 @@ use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     deliver::{DELIVERIES, Delivery},
+    endpoint::{COMPANIES, DUE},
     permits::Permits,
     send::Sender,
-    statements::{COMPANIES, DUE},
 };
 use crate::{
     backend::Backend,

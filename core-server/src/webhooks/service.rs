@@ -27,10 +27,9 @@ use storage::{
 use tonic::{Request, Response};
 
 use super::{
-    endpoint::{Created, Endpoint, delivery},
+    endpoint::{CREATE, Created, DELETE, DELIVERIES, Endpoint, NEXT, READ, ROTATE, TEST, UPDATE, delivery},
     message::{Message, new_id, new_secret},
     send::Sender,
-    statements::{CREATE, DELETE, DELIVERIES, NEXT, READ, ROTATE, TEST, UPDATE},
 };
 use crate::{
     access::Identity,

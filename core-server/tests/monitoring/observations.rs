@@ -151,7 +151,7 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
     let result = company.observe(vec![both]).await.pop().unwrap();
     let allowed = UrlObservation::MESSAGE.field("clear").unwrap().one_of.join(", ");
     let clear = format!("The selected clear.1 is invalid. It must be one of: {allowed}.");
-    let expected = [("clear.1", clear.as_str()), ("note", "The note field must not be given and cleared at once.")];
+    let expected = [("clear.1", clear.as_str()), ("note", "The note field must not be both given and cleared.")];
     assert_eq!(violations(&result.violations), expected);
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn sections(page: &str) -> Vec<Section> {
                     current.heading_code = part.to_string();
                 }
             }
-            Event::Text(part) | Event::Code(part) => current.text += &format!("{part} "),
+            Event::Text(part) | Event::Code(part) => current.text.extend([&*part, " "]),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A port from its first connection to an orderly shutdown.
+//! A port, from its first connection to its graceful shutdown.
 
 use std::{convert::Infallible, error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -23,23 +23,23 @@ use crate::{
     traffic::Traffic,
 };
 
-/// How long connections in the listener's backlog are still accepted after the shutdown has begun.
+/// How long the listener's backlog is accepted after the shutdown has begun.
 const BACKLOG_TIME: Duration = Duration::from_millis(250);
-/// The backlog counts as empty when no connection arrives for this long.
+/// The backlog is empty when no connection arrives for this long.
 const BACKLOG_PAUSE: Duration = Duration::from_millis(50);
-/// How long a connection without a request stays open after the shutdown has begun: the client may have sent one already.
+/// How long a connection without a request stays open after the shutdown has begun. A request may be on its way.
 const LINGER: Duration = Duration::from_millis(500);
-/// The pause after a failed accept, for example when the process has no file descriptors left.
+/// The pause after a failed accept, for example without free file descriptors.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often the same warning is logged.
 const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A port that is open, and its certificate if it is a secure one.
+/// An open port, with its certificate.
 #[derive(Debug)]
 pub struct Listener {
     /// Accepts its connections.
     pub tcp: TcpListener,
-    /// Makes its connections secure, if it is given.
+    /// The certificate of a secure port.
     pub tls: Option<ServerTls>,
 }
 
@@ -49,8 +49,7 @@ impl From<TcpListener> for Listener {
     }
 }
 
-/// Serves `app` until `shutdown` is cancelled, then until every accepted request has its response or the grace period
-/// is over.
+/// Serves `app` until `shutdown` is cancelled. Then accepted requests have the grace period to get their responses.
 pub async fn serve<S, B>(
     listener: impl Into<Listener>,
     app: App<S, B>,
@@ -93,7 +92,7 @@ where
             traffic.refused.increment(1);
             if let Some(times) = peer_is_full.due() {
                 let peer = peer.ip();
-                tracing::warn!(port = name, %peer, times, "connections of a peer that has too many were closed");
+                tracing::warn!(port = name, %peer, times, "closed connections of a peer with too many connections");
             }
         }
     };
@@ -101,7 +100,7 @@ where
     while let Some(permit) = shutdown.run_until_cancelled(permits.acquire()).await {
         match shutdown.run_until_cancelled(listener.accept()).await {
             Some(Ok((stream, peer))) => spawn(stream, peer, permit),
-            // It concerns one connection rather than the listener.
+            // The error is about one connection, not the listener.
             Some(Err(error)) if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) => {}
             Some(Err(error)) => {
                 if let Some(times) = accept_failed.due() {
@@ -146,7 +145,7 @@ where
     Ok(())
 }
 
-/// A warning that a flood must not repeat.
+/// A warning that is logged once per interval.
 #[derive(Default)]
 struct Warning {
     logged: Option<Instant>,
@@ -154,7 +153,7 @@ struct Warning {
 }
 
 impl Warning {
-    /// The number of times that it was due since it was logged, if it is to be logged now.
+    /// Returns how often the warning was due since it was last logged, if it is logged now.
     fn due(&mut self) -> Option<u64> {
         self.times += 1;
         if self.logged.is_some_and(|logged| logged.elapsed() < WARNING_INTERVAL) {

@@ -1,4 +1,4 @@
-//! The activity of a connection: its requests in flight and its stalls, without a timer for each of them.
+//! The activity of a connection: requests in flight and stalls, without a timer for each.
 
 use std::{
     collections::BTreeMap,
@@ -20,12 +20,12 @@ use crate::connection_limits::{ConnectionLimits, EARLY, MAX_BYTES_WITHOUT_REQUES
 pub(crate) struct Activity {
     requests: Mutex<Requests>,
     opened: Instant,
-    /// When the peer stopped to read, in milliseconds since the connection was opened, plus one. 0 while it reads.
+    /// When the peer stopped reading, in milliseconds after the connection was opened, plus one. 0 while the peer reads.
     stalled: AtomicU64,
-    /// Bytes that the peer has sent since a request last started or ended.
+    /// Bytes from the peer since a request last started or ended.
     bytes_read: AtomicU64,
     is_http2: AtomicBool,
-    /// Wakes the body of a response that waits for the peer to read.
+    /// Wakes a response body that waits for the peer to read.
     reads_again: AtomicWaker,
     /// Wakes the connection before its next check is due.
     pub(crate) changed: Notify,
@@ -34,11 +34,11 @@ pub(crate) struct Activity {
 }
 
 struct Requests {
-    /// By number on the connection.
+    /// Requests by their number on the connection.
     in_flight: BTreeMap<u64, InFlightRequest>,
-    /// Requests so far.
+    /// Number of requests so far.
     total: u64,
-    /// Of these, how many the peer cancelled early.
+    /// Number of requests that the peer cancelled early.
     cancelled: u64,
     /// When the connection was opened, or a request last started or ended.
     last_change: Instant,
@@ -52,17 +52,16 @@ struct InFlightRequest {
 /// The state of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Within its limits. Check again then.
+    /// Within the limits. The next check is due then.
     Active(Instant),
-    /// Without a request for too long, cancels most of its requests, or one of several has been in flight for longer than
-    /// it may be. Check again then.
+    /// Idle for too long, cancels most of its requests, or one of several requests exceeds its time. The next check is due then.
     Closable(Instant),
-    /// The peer does not read, or its one request has been in flight for longer than it may be.
+    /// The peer does not read, or its only request exceeds its time.
     Stalled,
 }
 
 impl Activity {
-    /// A new connection, whose requests may each take `request_time`.
+    /// A new connection. Each of its requests has `request_time`.
     pub(crate) fn new(limits: &ConnectionLimits, request_time: Option<Duration>) -> Arc<Self> {
         let now = Instant::now();
         Arc::new(Self {
@@ -93,7 +92,7 @@ impl Activity {
         InFlight { activity: Arc::clone(self), number, is_finished: false }
     }
 
-    /// Notes whether the peer takes what is written to it.
+    /// Records whether the peer reads what is written.
     pub(crate) fn written(&self, progress: bool) {
         if !progress {
             let now = self.opened.elapsed().as_millis() as u64 + 1;
@@ -104,8 +103,9 @@ impl Activity {
         }
     }
 
-    /// Counts bytes that the peer has sent, and returns whether it sends too much without any request. The unread body of
-    /// an HTTP/1 request may follow its response.
+    /// Counts bytes from the peer. Returns whether it sends too much without a request.
+    ///
+    /// On HTTP/1, the unread body of a request may follow its response.
     pub(crate) fn has_read_too_much(&self, bytes: u64) -> bool {
         if self.bytes_read.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_BYTES_WITHOUT_REQUEST {
             return false;
@@ -114,7 +114,7 @@ impl Activity {
         requests.in_flight.is_empty() && (requests.total == 0 || self.is_http2())
     }
 
-    /// Whether the peer speaks HTTP/2, as far as its requests show.
+    /// Whether the peer has sent a request over HTTP/2.
     pub(crate) fn is_http2(&self) -> bool {
         self.is_http2.load(Ordering::Relaxed)
     }
@@ -124,7 +124,7 @@ impl Activity {
         self.requests.lock().in_flight.len() > 1
     }
 
-    /// The state now.
+    /// Returns the current state.
     pub(crate) fn check(&self) -> State {
         let (requests, limits, now) = (self.requests.lock(), &self.limits, Instant::now());
         let stalled = self.stalled.load(Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl Activity {
         if !requests.in_flight.is_empty() {
             let earliest = requests.in_flight.values().filter_map(|request| request.deadline).min();
             return match earliest {
-                // On HTTP/2 the other requests of the peer are finished first.
+                // On HTTP/2, the other requests finish first.
                 Some(deadline) if deadline <= now && self.is_http2() => State::Closable(now + interval),
                 Some(deadline) if deadline <= now => State::Stalled,
                 Some(deadline) => State::Active(deadline.min(now + interval)),
@@ -151,7 +151,7 @@ impl Activity {
     }
 }
 
-/// Requests that are cancelled at once cost the service more than the peer.
+/// Requests that are cancelled early cost the service more than the peer.
 fn cancels_most(requests: &Requests) -> bool {
     requests.cancelled >= MAX_CANCELLED && requests.cancelled * 2 > requests.total
 }
@@ -169,17 +169,17 @@ impl InFlight {
         self.is_finished = true;
     }
 
-    /// On HTTP/1, waits until the peer takes what was written to it before. On HTTP/2 each response has a window of its own.
+    /// On HTTP/1, waits until the peer reads what was written. On HTTP/2, each response has a window of its own.
     pub(crate) fn poll_read(&self, context: &Context<'_>) -> Poll<()> {
         if self.activity.is_http2() || self.activity.stalled.load(Ordering::Relaxed) == 0 {
             return Poll::Ready(());
         }
         self.activity.reads_again.register(context.waker());
-        // Its connection's own task writes and waits, so nothing changes in between.
+        // The connection's own task writes and polls, so the state cannot change in between.
         Poll::Pending
     }
 
-    /// Sets when the response must have been sent.
+    /// Sets the deadline of the response.
     pub(crate) fn finish_by(&self, deadline: Instant) {
         if let Some(request) = self.activity.requests.lock().in_flight.get_mut(&self.number) {
             request.deadline = Some(deadline);

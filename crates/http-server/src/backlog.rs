@@ -1,14 +1,15 @@
-//! The end of a listener: no connection that a client believes to be open is lost.
+//! Closes a listener without losing connections.
 //!
-//! The system completes connections alone and queues them, and it resets what is queued when the listener closes. Linux
-//! can leave new ones to the next process instead; elsewhere, those that begin while the listener closes may be reset.
+//! The system completes connections, queues them, and resets the queue when the listener closes. On Linux, new connections can wait for the
+//! next process. On other systems, connections that begin while the listener closes may be reset.
 
 use std::io;
 
 use tokio::net::TcpListener;
 
-/// Lets no new connection begin, while those that have begun still arrive: a packet filter drops the first packet of each new
-/// one, which its client sends again a second later, to whichever process listens at the port then.
+/// Refuses new connections. Connections that have begun still arrive.
+///
+/// A packet filter drops the first packet of each new connection. The client sends it again a second later, to the process that listens then.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "compiled for Linux alone")]
 pub(crate) fn refuse_new_connections(listener: &TcpListener) -> io::Result<()> {
@@ -17,9 +18,9 @@ pub(crate) fn refuse_new_connections(listener: &TcpListener) -> io::Result<()> {
     const LOAD_BYTE: u16 = 0x30;
     const JUMP_IF_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
-    /// The flag of a packet that begins a connection.
+    /// The flag of a connection's first packet.
     const SYN: u32 = 0x02;
-    // The packet begins with the TCP header, whose flags are byte 13.
+    // Byte 13 of the TCP header has the flags.
     const FILTER: [SockFilter; 4] = [
         SockFilter::new(LOAD_BYTE, 0, 0, 13),
         SockFilter::new(JUMP_IF_SET, 0, 1, SYN),
@@ -29,7 +30,7 @@ pub(crate) fn refuse_new_connections(listener: &TcpListener) -> io::Result<()> {
     SockRef::from(listener).attach_filter(&FILTER)
 }
 
-/// Would let no new connection begin; this system cannot.
+/// Fails: this system cannot refuse new connections.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn refuse_new_connections(_: &TcpListener) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -48,7 +49,7 @@ mod tests {
     use super::refuse_new_connections;
 
     #[tokio::test]
-    async fn what_has_begun_arrives_and_nothing_new_begins() {
+    async fn a_connection_that_has_begun_arrives_and_no_other_begins() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let _begun = TcpStream::connect(address).await.unwrap();

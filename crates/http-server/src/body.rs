@@ -1,4 +1,4 @@
-//! The body of a response: its request is in flight until it is sent.
+//! Response bodies. A request is in flight until its response is sent.
 
 use std::{
     pin::Pin,
@@ -12,14 +12,14 @@ use crate::activity::InFlight;
 /// A body that keeps its request in flight.
 pub(crate) struct Tracked<B: Body> {
     body: B,
-    /// The next frame is being made.
-    is_asked: bool,
+    /// The inner body was polled for the next frame and is not ready.
+    is_polled: bool,
     in_flight: InFlight,
 }
 
 impl<B: Body> Tracked<B> {
     pub(crate) fn new(body: B, in_flight: InFlight) -> Self {
-        Self { body, is_asked: false, in_flight }
+        Self { body, is_polled: false, in_flight }
     }
 }
 
@@ -31,13 +31,13 @@ impl<B: Body + Unpin> Body for Tracked<B> {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        // A peer that does not read has enough with what was written; hyper would ask for more, and keep it.
-        if !self.is_asked {
+        // Without this wait, hyper would buffer more for a peer that does not read.
+        if !self.is_polled {
             ready!(self.in_flight.poll_read(context));
         }
         let frame = Pin::new(&mut self.body).poll_frame(context);
-        self.is_asked = frame.is_pending();
-        // Nothing follows trailers. An error is the end, too, and not one that the peer has caused.
+        self.is_polled = frame.is_pending();
+        // Nothing follows trailers or an error. The peer has not caused the error.
         let is_end = match &frame {
             Poll::Ready(Some(Ok(frame))) => frame.is_trailers(),
             Poll::Ready(_) => true,
@@ -60,7 +60,7 @@ impl<B: Body + Unpin> Body for Tracked<B> {
 
 impl<B: Body> Drop for Tracked<B> {
     fn drop(&mut self) {
-        // The end of a body may be known without asking for one more frame.
+        // The end of a body may be known without another frame.
         if self.body.is_end_stream() {
             self.in_flight.finish();
         }

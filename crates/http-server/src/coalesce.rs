@@ -1,9 +1,8 @@
-//! Writes of an HTTP/2 connection that wait for the frames of other tasks.
+//! Coalesces writes of an HTTP/2 connection.
 //!
-//! The responses of a batch become ready together. The first of them wakes the connection, which would send it alone: a
-//! system call, a packet and a wake-up of the client for every response. So a write waits once for the tasks that are ready,
-//! and what they have to send goes with it. While at most one request is in flight, nothing waits: no other task has anything
-//! to send.
+//! The responses of a batch become ready together. The first response wakes the connection, which would send it alone: a system call, a
+//! packet and a wake-up of the client for every response. So a write waits once for tasks that are ready, and their frames are sent with it.
+//! With at most one request in flight, writes do not wait.
 
 use std::{
     io::{self, IoSlice},
@@ -19,10 +18,9 @@ use tokio::{
 
 use crate::activity::Activity;
 
-/// A stream whose writes wait until other tasks that are ready have run, and no longer.
+/// A stream whose writes wait once for other ready tasks.
 ///
-/// Its user must read until nothing is left before it writes, as an HTTP/2 connection does: that marks the beginning of its
-/// next round.
+/// Its user must read until nothing is left before it writes, as an HTTP/2 connection does. Such a read begins the next round.
 pub(crate) struct Coalesced<T> {
     stream: T,
     state: State,
@@ -33,17 +31,16 @@ pub(crate) struct Coalesced<T> {
 enum State {
     /// Writes never wait.
     Off,
-    /// The next write waits if several requests are in flight.
+    /// The next write waits, if several requests are in flight.
     Waits,
     /// A write waits for other tasks.
     Waiting,
-    /// The writes of this round go through.
+    /// The writes of this round do not wait.
     Writes,
 }
 
 impl<T> Coalesced<T> {
-    /// Lets the writes of a stream wait if it is one of HTTP/2. On HTTP/1 there is nothing to wait for: a connection has one
-    /// response at a time.
+    /// Coalesces writes if the stream is for HTTP/2. On HTTP/1, a connection has one response at a time.
     pub(crate) fn new(stream: T, is_http2: bool, activity: Arc<Activity>) -> Self {
         Self { stream, state: if is_http2 { State::Waits } else { State::Off }, activity }
     }
@@ -67,7 +64,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Coalesced<T> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.state == State::Waits && self.activity.has_several() {
             self.state = State::Waiting;
-            // Wakes this task when no other one of its thread is ready, or after a bounded number of them.
+            // Wakes this task when no other task of its thread is ready, or after a limited number of tasks.
             let _ = pin!(yield_now()).poll(context);
             return Poll::Pending;
         }
@@ -97,8 +94,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Coalesced<T> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 
-    /// Without vectored writes `h2` copies messages of up to 1 KiB into its buffer, and so sends many of them together. With
-    /// them it sends each message of 256 bytes or more separately.
+    /// Without vectored writes, `h2` copies messages of up to 1 KiB into its buffer and sends many together. With vectored writes, it sends
+    /// each message of 256 bytes or more separately.
     fn is_write_vectored(&self) -> bool {
         self.state == State::Off && self.stream.is_write_vectored()
     }

@@ -1,4 +1,4 @@
-//! One connection.
+//! Serves one connection.
 
 use std::{convert::Infallible, error::Error, fmt::Display, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
@@ -30,42 +30,43 @@ use crate::{
     traffic::Traffic,
 };
 
-/// What a server serves.
+/// The application of a port.
 #[derive(Clone)]
 pub struct App<S, B> {
-    /// Names the port in the log.
+    /// The port's name, for log and metrics.
     pub name: &'static str,
-    /// Whether clients may speak HTTP/1.1, too, and not only HTTP/2.
+    /// Whether clients may use HTTP/1.1, besides HTTP/2.
     pub http1: bool,
     /// Responds to requests.
     pub service: S,
-    /// Whether the path is of a health check, which a full server still serves.
+    /// Whether a path is for health checks, which a full server still serves.
     pub is_health_check: fn(&str) -> bool,
-    /// The response to other requests when the server is full.
+    /// The response to other requests of a full server.
     pub full: fn() -> Response<B>,
-    /// The response to a request of HTTP/1 that HTTP itself refuses. `None`: one without a body.
+    /// The response to an HTTP/1 request that hyper refuses. `None`: a response without a body.
     pub refuse: Option<Refuse>,
-    /// How long a request may take, until its response is sent. `None`: as long as the service lets it.
+    /// Longest duration of a request, until its response is sent. `None`: no limit.
     pub request_time: Option<Duration>,
 }
 
-/// A response with this extension must have been sent then. A client that has not read it by then is cut off: at once on
-/// HTTP/1, after its other requests on HTTP/2.
+/// The deadline of a response, as an extension. The connection of a client that has not read it closes.
+///
+/// On HTTP/2, the client's other requests finish first.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishBy(pub Instant);
 
-/// What every connection shares.
+/// The state that all connections share.
 pub(crate) struct Server<S, B> {
     pub(crate) http: Builder<TokioExecutor>,
     pub(crate) app: App<S, B>,
     pub(crate) limits: ConnectionLimits,
     pub(crate) tls: Option<ServerTls>,
     pub(crate) traffic: Traffic,
-    /// The shutdown has begun: responses announce that their connection closes.
+    /// Cancelled when the shutdown begins. Responses then announce that their connection closes.
     pub(crate) draining: Arc<CancellationToken>,
-    /// Connections without a request close.
+    /// Cancelled when connections without a request close.
     pub(crate) closing: CancellationToken,
-    /// All connections close.
+    /// Cancelled when all connections close.
     pub(crate) aborting: CancellationToken,
 }
 
@@ -78,9 +79,9 @@ where
         + 'static,
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
 {
-    /// Serves a connection until it ends, is idle for too long, or its peer does not read.
+    /// Serves a connection until it ends, exceeds a limit, or its peer does not read.
     pub(crate) async fn run(self: Arc<Self>, stream: TcpStream, peer: SocketAddr, granted: ConnectionPermit) {
-        // Responses are written whole, so Nagle's algorithm would only delay them.
+        // Responses are written whole, so Nagle's algorithm would delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection closed before it was served");
             return;
@@ -89,9 +90,9 @@ where
         let activity = Activity::new(&self.limits, self.app.request_time);
         let granted = Arc::new(granted);
         let service = service_fn(|request: Request<Incoming>| {
-            // At once, rather than when the request's own task runs.
+            // The request counts before its own task runs.
             let in_flight = activity.start(request.version() == Version::HTTP_2);
-            // Requests of HTTP/2 have tasks of their own.
+            // HTTP/2 requests have their own tasks.
             serving(
                 peer,
                 Arc::clone(&self.draining),
@@ -107,36 +108,37 @@ where
         let Some(stream) = self.secure(stream, peer).await else { return };
         let stream = RefusalWriter::new(stream, self.app.refuse);
         let io = TokioIo::new(Coalesced::new(stream, !self.app.http1, Arc::clone(&activity)));
-        let mut exchange = pin!(self.http.serve_connection(io, service));
+        let mut connection = pin!(self.http.serve_connection(io, service));
         let first_check = self.limits.header_timeout.min(self.limits.write_timeout);
         let mut check = pin!(sleep_until(Instant::now() + first_check));
         let mut reserved_end = pin!(sleep_until(Instant::now() + HEALTH_CONNECTION_TIME));
-        let age = self.limits.age();
-        let mut old = pin!(sleep_until(Instant::now() + age.unwrap_or_default()));
+        let mut end = pin!(async {
+            match self.limits.age() {
+                // The peer's next requests come over another connection.
+                Some(age) => {
+                    let _ = timeout(age, self.closing.cancelled()).await;
+                }
+                None => self.closing.cancelled().await,
+            }
+        });
         let mut closing = false;
         loop {
             tokio::select! {
                 biased;
-                ended = exchange.as_mut() => {
+                ended = connection.as_mut() => {
                     if let Err(error) = ended {
                         tracing::debug!(error, "a connection ended with an error");
                     }
                     return;
                 }
-                () = self.closing.cancelled(), if !closing => {
-                    exchange.as_mut().graceful_shutdown();
-                    closing = true;
-                    continue;
-                }
-                () = old.as_mut(), if age.is_some() && !closing => {
-                    // The peer's next requests come over another connection.
-                    exchange.as_mut().graceful_shutdown();
+                () = end.as_mut(), if !closing => {
+                    connection.as_mut().graceful_shutdown();
                     closing = true;
                     continue;
                 }
                 () = self.aborting.cancelled() => return,
                 () = reserved_end.as_mut(), if granted.is_reserved() => {
-                    // It may have become an ordinary one while it waited.
+                    // The connection may have become ordinary.
                     if granted.is_reserved() {
                         return;
                     }
@@ -148,7 +150,7 @@ where
             let next_check = match activity.check() {
                 State::Active(next_check) => next_check,
                 State::Closable(next_check) if !closing => {
-                    exchange.as_mut().graceful_shutdown();
+                    connection.as_mut().graceful_shutdown();
                     closing = true;
                     next_check
                 }
@@ -161,7 +163,7 @@ where
         }
     }
 
-    /// Makes a connection a secure one if the port has a certificate. `None` if that fails, takes too long, or the server ends.
+    /// Makes a connection secure if the port has a certificate. `None` if that fails, takes too long, or the server ends.
     async fn secure(&self, stream: Watched, peer: SocketAddr) -> Option<MaybeTls> {
         let Some(tls) = &self.tls else { return Some(MaybeTls::Left(stream)) };
         let accepted = timeout(self.limits.header_timeout, tls.accept(stream));
@@ -181,7 +183,7 @@ where
     fn report_insecure(&self, failure: Failure, peer: SocketAddr, error: &dyn Display) {
         let (port, reason) = (self.app.name, failure.label());
         self.traffic.count_insecure(failure);
-        // The internet tries everything on a public port. That of the core is for programs that are set up to call it.
+        // A public port gets all kinds of traffic. The core's port is only for configured programs.
         if failure.is_ordinary() || self.app.http1 {
             tracing::debug!(port, %peer, reason, %error, "a connection could not be made secure");
         } else {
@@ -200,7 +202,7 @@ where
         let is_refused =
             granted.is_reserved() && !(app.is_health_check)(request.uri().path()) && !granted.become_ordinary().await;
         let mut response = if is_refused { (app.full)() } else { app.service.clone().oneshot(request).await? };
-        // HTTP/2 sends a GOAWAY frame instead.
+        // HTTP/2 sends a GOAWAY frame.
         if !is_http2 && (self.draining.is_cancelled() || granted.is_reserved()) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }

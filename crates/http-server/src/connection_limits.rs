@@ -10,55 +10,54 @@ use hyper_util::{
     server::conn::auto::Builder,
 };
 
-/// Connections beyond the limit that may only ask for health.
+/// Connections beyond the limit, for health checks only.
 pub const HEALTH_CONNECTIONS: usize = 16;
-/// How many of them one peer may have.
+/// Health connections of one peer.
 pub(crate) const HEALTH_CONNECTIONS_PER_PEER: usize = 4;
-/// How long each of them stays open.
+/// How long a health connection stays open.
 pub(crate) const HEALTH_CONNECTION_TIME: Duration = Duration::from_secs(3);
-/// How long a request on one of them waits for an ordinary permit.
+/// How long a request on a health connection waits for an ordinary permit.
 pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(1);
-/// Bytes that an HTTP/2 connection may send while it has no request: pings, settings and the like, and the rest of the bodies
-/// of requests that were refused, which its window bounds.
+/// Bytes that an HTTP/2 connection may send without a request: pings, settings, and the rest of refused bodies, up to the window.
 pub(crate) const MAX_BYTES_WITHOUT_REQUEST: u64 = 2 * CONNECTION_WINDOW as u64;
-/// From this number of cancelled requests on, a connection that cancels more than half of its requests is closed.
+/// With at least so many cancelled requests, a connection that cancels most of its requests is closed.
 pub(crate) const MAX_CANCELLED: u64 = 500;
-/// A request that is cancelled after this time was of use to its client.
+/// A request that is cancelled after this time was useful to its client.
 pub(crate) const EARLY: Duration = Duration::from_secs(1);
 
-/// The largest head of an HTTP/1 request, and what one of its connections buffers of a response beyond one piece.
+/// Maximum head of an HTTP/1 request, and response buffer of its connection, in bytes.
 const HTTP1_BUFFER: usize = 16 << 10;
-/// The largest header list of an HTTP/2 request.
+/// Maximum header list of an HTTP/2 request, in bytes.
 const HEADER_LIST: u32 = 32 << 10;
-/// What one stream buffers of its response beyond the piece that is being sent.
+/// Response buffer of one stream, in bytes.
 const SEND_BUFFER: usize = 32 << 10;
-/// How much of the bodies of requests a connection takes before it is read.
+/// Unread request bodies of one connection, in bytes.
 const CONNECTION_WINDOW: u32 = 8 << 20;
-/// Streams that the peer has opened and reset before they were accepted.
+/// Streams that the peer opened and reset before they were accepted.
 const PENDING_RESETS: usize = 64;
-/// Streams that were reset because the peer broke the protocol.
+/// Streams that were reset for protocol errors of the peer.
 const ERROR_RESETS: usize = 1024;
 
-/// The limits of a server. What they leave open is a constant of this module.
+/// The limits of a server. Other limits are constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Connections that are open at once. Further ones wait; a few are accepted and may only ask for health.
+    /// Maximum number of open connections. Further connections wait, except a few for health checks.
     pub max_connections: usize,
-    /// Those of one address (of an IPv6 network of 64 bits); further ones may only ask for health. `None`: half of all.
+    /// Maximum number of connections of one address, or of an IPv6 network of 64 bits. `None`: half of all.
     pub max_connections_per_peer: Option<usize>,
-    /// Requests of one HTTP/2 connection that run at once.
+    /// Maximum number of concurrent requests of one HTTP/2 connection.
     pub max_streams: u32,
-    /// How long the head of a request may take. On HTTP/1 it counts from when the connection is free for it, so that
-    /// the first byte and a connection that is kept alive have the same time.
+    /// Longest time to receive the head of a request. On HTTP/1, the time begins when the connection is free for it.
     pub header_timeout: Duration,
-    /// How long a connection may stay without a request.
+    /// Longest time of a connection without a request.
     pub idle_timeout: Duration,
-    /// How long a peer may read nothing while something is to be sent to it. It is checked at half of this interval.
+    /// Longest time that a peer may read nothing of a response. It is checked at half of this interval.
     pub write_timeout: Duration,
-    /// How long a connection takes new requests, give or take a tenth: clients connect again, and balancers of connections choose
-    /// again. Its requests and streams go on to their own end. `None`: for ever.
+    /// How long a connection takes new requests, plus or minus a tenth. `None`: no limit.
+    ///
+    /// Requests in flight finish. Clients connect again, so connection balancers choose again.
     pub max_age: Option<Duration>,
-    /// How long accepted requests may take after a shutdown has begun.
+    /// Longest time of accepted requests after the shutdown has begun.
     pub shutdown_grace: Duration,
 }
 
@@ -78,9 +77,9 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// How long the next connection takes new requests: connections that were opened together do not end together.
+    /// Returns how long the next connection takes new requests. Connections that begin together end at different times.
     pub(crate) fn age(&self) -> Option<Duration> {
-        // Nothing is protected by this number.
+        // Nothing depends on the quality of this random number.
         let permille = 900 + RandomState::new().hash_one(()) % 201;
         self.max_age.map(|age| age.mul_f64(permille as f64 / 1000.0))
     }
@@ -90,7 +89,7 @@ impl ConnectionLimits {
         http.http1().timer(TokioTimer::new()).header_read_timeout(self.header_timeout).max_buf_size(HTTP1_BUFFER);
         http.http2()
             .timer(TokioTimer::new())
-            // Without these a peer may open and reset any number of streams.
+            // Without these limits, a peer may open and reset any number of streams.
             .max_concurrent_streams(self.max_streams)
             .max_pending_accept_reset_streams(PENDING_RESETS)
             .max_local_error_reset_streams(ERROR_RESETS)

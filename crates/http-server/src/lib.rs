@@ -1,6 +1,7 @@
-//! An HTTP server for both layers of the service. `axum::serve` and `tonic::transport::Server` limit neither the number of
-//! connections nor the time that a silent one stays open. Here every connection has a permit and times, and a few connections
-//! are reserved for health checks.
+//! The HTTP server of both layers.
+//!
+//! `axum::serve` and `tonic::transport::Server` limit neither the number of connections nor the time of a silent connection. Here, every
+//! connection has a permit and timeouts, and a few connections are reserved for health checks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 mod accept;

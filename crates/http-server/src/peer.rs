@@ -1,4 +1,4 @@
-//! What a request came by, known to what serves it: the address that it came from, and the end of its port.
+//! The origin of a request: its peer, and the shutdown of its port.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -8,17 +8,17 @@ tokio::task_local! {
     static ORIGIN: (SocketAddr, Arc<CancellationToken>);
 }
 
-/// The peer of the TCP connection of the request that is served here. Behind a proxy, it is the proxy.
+/// Returns the peer of the current request's TCP connection. Behind a proxy, this is the proxy.
 pub fn peer() -> Option<SocketAddr> {
     ORIGIN.try_with(|(peer, _)| *peer).ok()
 }
 
-/// Is cancelled when the shutdown of the port begins whose request is served here: for responses that have no end of their own.
+/// Returns a token that is cancelled when the port's shutdown begins, for responses without an end.
 pub fn shutdown() -> Arc<CancellationToken> {
     ORIGIN.try_with(|(_, shutdown)| Arc::clone(shutdown)).unwrap_or_default()
 }
 
-/// Serves what comes from a peer.
+/// Runs work for a peer.
 pub(crate) fn serving<F: Future>(
     peer: SocketAddr,
     shutdown: Arc<CancellationToken>,

@@ -1,4 +1,4 @@
-//! Who may have a connection: so many at once, so many of one peer, and a few more that may only ask for health.
+//! Permits for connections: for all peers, for one peer, and a few more for health checks.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ struct PeerConnections {
     reserved: usize,
 }
 
-/// A permit that is not yet used.
+/// A permit without a connection.
 pub(crate) enum Permit {
     Ordinary(OwnedSemaphorePermit),
     Reserved(OwnedSemaphorePermit),
@@ -56,7 +56,7 @@ impl Permits {
         })
     }
 
-    /// Waits for a permit: an ordinary one if there is one.
+    /// Waits for a permit. Prefers an ordinary permit.
     pub(crate) async fn acquire(&self) -> Permit {
         tokio::select! {
             biased;
@@ -67,22 +67,23 @@ impl Permits {
         }
     }
 
-    /// An ordinary permit, if there is one now.
+    /// Returns an ordinary permit if one is free.
     pub(crate) fn try_acquire(&self) -> Option<Permit> {
         Arc::clone(&self.ordinary).try_acquire_owned().ok().map(Permit::Ordinary)
     }
 
-    /// Uses a permit for a connection of a peer, a reserved one if it has its share. `None` if it has its share of these, too.
+    /// Gives a permit to a connection of a peer: a reserved permit if the peer has all its ordinary permits. `None` if it has all
+    /// its reserved permits.
     pub(crate) fn open(self: &Arc<Self>, permit: Permit, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = network(peer);
         let mut peers = self.peers.lock();
         let count = peers.entry(peer).or_default();
-        let has_share = count.ordinary >= self.per_peer;
+        let is_full = count.ordinary >= self.per_peer;
         let (permit, is_reserved) = match permit {
-            Permit::Ordinary(_) if has_share => (Arc::clone(&self.reserved).try_acquire_owned().ok()?, true),
+            Permit::Ordinary(_) if is_full => (Arc::clone(&self.reserved).try_acquire_owned().ok()?, true),
             Permit::Ordinary(permit) => (permit, false),
-            Permit::Reserved(permit) if has_share => (permit, true),
-            // An ordinary one may have become free while the connection was waited for.
+            Permit::Reserved(permit) if is_full => (permit, true),
+            // An ordinary permit may have become free.
             Permit::Reserved(permit) => match Arc::clone(&self.ordinary).try_acquire_owned() {
                 Ok(ordinary) => (ordinary, false),
                 Err(_) => (permit, true),
@@ -105,12 +106,12 @@ impl PeerConnections {
 }
 
 impl ConnectionPermit {
-    /// Whether the connection may only ask for health.
+    /// Whether the connection is for health checks only.
     pub(crate) fn is_reserved(&self) -> bool {
         self.is_reserved.load(Ordering::Relaxed)
     }
 
-    /// Waits a short time for an ordinary permit, and returns whether the connection has one.
+    /// Waits briefly for an ordinary permit. Returns whether the connection has one.
     pub(crate) async fn become_ordinary(&self) -> bool {
         let Ok(Ok(ordinary)) = timeout(PERMIT_WAIT, Arc::clone(&self.permits.ordinary).acquire_owned()).await else {
             return !self.is_reserved();
@@ -141,7 +142,7 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// What counts as one peer: an IPv4 address, or an IPv6 network of 64 bits, which one subscriber has.
+/// Returns the network of a peer: an IPv4 address, or an IPv6 network of 64 bits, which one subscriber has.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_has_its_share_and_gets_it_back() {
+    async fn a_peer_has_its_permits_and_gets_them_back() {
         let permits = permits(10, 2);
         let is_reserved = async |peer| open(&permits, peer).await.unwrap().is_reserved();
         let first = open(&permits, "10.0.0.1").await.unwrap();
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_has_its_share_may_ask_for_health() {
+    async fn a_peer_with_all_its_permits_may_ask_for_health() {
         let permits = permits(10, 1);
         let _ordinary = open(&permits, "10.0.0.1").await.unwrap();
         let mut reserved = Vec::new();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_peer_cannot_take_all_that_is_reserved() {
+    async fn one_peer_cannot_have_all_reserved_permits() {
         let permits = permits(1, 10);
         let _ordinary = open(&permits, "10.0.0.1").await.unwrap();
         let mut reserved = Vec::new();

@@ -1,7 +1,7 @@
-//! Responses to requests that HTTP itself refuses: a malformed head, one that is too long.
+//! Responses to requests that hyper refuses because their head is malformed or too long.
 //!
-//! The HTTP/1 connection of hyper writes these by itself, without a body, and no service sees the request. Here such a response
-//! is replaced on its way to the socket, so that clients find the body that every other refusal has.
+//! hyper's HTTP/1 connection writes these responses without a body, and no service sees the request. This stream replaces them on their way
+//! to the socket, so that clients get the body of every other error.
 
 use std::{
     io::{self, IoSlice},
@@ -13,20 +13,20 @@ use bytes::{Buf as _, Bytes};
 use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What a response of hyper's own begins with.
+/// The first bytes of hyper's own responses.
 const BEGINNING: &[u8] = b"HTTP/1.1 4";
-/// What it has, and responses of a service with a request ID do not.
+/// Only hyper's own responses have the first part, and only a service's responses have the second.
 const EMPTY: &[u8] = b"\r\ncontent-length: 0\r\n";
-const OF_A_SERVICE: &[u8] = b"\r\nx-request-id:";
+const FROM_SERVICE: &[u8] = b"\r\nx-request-id:";
 
-/// Makes the whole response, head and body, to a request that is refused with this status.
+/// Returns the whole response, head and body, with this status.
 pub type Refuse = fn(StatusCode) -> Vec<u8>;
 
-/// A stream on which hyper's own refusals are replaced.
+/// A stream that replaces hyper's own responses.
 pub(crate) struct RefusalWriter<T> {
     stream: T,
     refuse: Option<Refuse>,
-    /// The rest of a response that is written in place of another one.
+    /// The unwritten rest of a replacement.
     pending: Bytes,
 }
 
@@ -35,14 +35,14 @@ impl<T> RefusalWriter<T> {
         Self { stream, refuse, pending: Bytes::new() }
     }
 
-    /// The response to be written in place of `written`, if that is one of hyper's own.
+    /// Returns the replacement if `written` is a response of hyper's own.
     fn replacement(&self, written: &[u8]) -> Option<Vec<u8>> {
         if !written.starts_with(BEGINNING) {
             return None;
         }
         let head = written.to_ascii_lowercase();
         let has = |part: &[u8]| head.windows(part.len()).any(|window| window == part);
-        if !head.ends_with(b"\r\n\r\n") || !has(EMPTY) || has(OF_A_SERVICE) {
+        if !head.ends_with(b"\r\n\r\n") || !has(EMPTY) || has(FROM_SERVICE) {
             return None;
         }
         let status = StatusCode::from_bytes(written.get(9..12)?).ok()?;
@@ -78,7 +78,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for RefusalWriter<T> {
         ready!(self.write_pending(context))?;
         if let Some(replacement) = self.replacement(bytes) {
             self.pending = replacement.into();
-            // Flushing writes what is left.
+            // A flush writes the rest.
             if let Poll::Ready(Err(error)) = self.write_pending(context) {
                 return Poll::Ready(Err(error));
             }
@@ -92,7 +92,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for RefusalWriter<T> {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // A response without a body is one part.
+        // A response without a body has one part.
         match parts {
             [head] if head.starts_with(BEGINNING) => self.poll_write(context, head),
             _ => {

@@ -1,4 +1,4 @@
-//! A socket that reports to the activity of its connection, with or without TLS.
+//! A socket that reports its reads and writes, with or without TLS.
 
 use std::{
     io::{self, IoSlice},
@@ -17,12 +17,12 @@ use tokio_util::either::Either;
 
 use crate::{activity::Activity, traffic::Traffic};
 
-/// A socket whose reads are counted and whose writes are watched.
+/// A socket that counts its bytes and reports stalled writes.
 pub(crate) struct Watched {
     pub(crate) stream: TcpStream,
     pub(crate) activity: Arc<Activity>,
     pub(crate) traffic: Traffic,
-    /// Reports that the client speaks TLS. Only plain ports have it.
+    /// Reports a client that speaks TLS on a plain port.
     pub(crate) on_tls: Option<Box<dyn FnOnce() + Send>>,
 }
 
@@ -53,7 +53,7 @@ impl AsyncRead for Watched {
             on_tls();
         }
         if read > 0 && self.activity.has_read_too_much(read as u64) {
-            return Poll::Ready(Err(io::Error::other("the peer sends much and requests nothing")));
+            return Poll::Ready(Err(io::Error::other("the peer sends too many bytes without a request")));
         }
         result
     }

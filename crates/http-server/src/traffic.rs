@@ -1,22 +1,22 @@
-//! What passes a port, as metrics. Without a recorder of metrics, nothing is counted.
+//! The metrics of a port. Without a metrics recorder, nothing is counted.
 
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tls::Failure;
 
 const INSECURE: &str = "compliance_tls_failures_total";
 
-/// The metrics of a port. Clones share them.
+/// The metrics of a port, shared by all clones.
 #[derive(Clone)]
 pub(crate) struct Traffic {
     open: Gauge,
-    /// Connections that were refused because there were too many, of all peers or of one.
+    /// Connections that were closed because their peer had too many.
     pub(crate) refused: Counter,
     pub(crate) received: Counter,
     pub(crate) sent: Counter,
     port: &'static str,
 }
 
-/// A connection that is open until this is dropped.
+/// Counts a connection as open until it is dropped.
 pub(crate) struct Open(Gauge);
 
 impl Traffic {
@@ -24,7 +24,7 @@ impl Traffic {
         describe_gauge!("compliance_connections_open", "Connections of clients that are open.");
         describe_counter!(
             "compliance_connections_refused_total",
-            "Connections that were closed at once: a peer had too many."
+            "Connections that were closed immediately, because their peer had too many."
         );
         describe_counter!("compliance_received_bytes_total", "Bytes that were received from clients.");
         describe_counter!("compliance_sent_bytes_total", "Bytes that were sent to clients.");
@@ -37,7 +37,7 @@ impl Traffic {
         }
     }
 
-    /// The counters of reasons that the port can have begin at 0.
+    /// Starts the counters of all reasons of this port at 0.
     pub(crate) fn describe_insecure(&self, has_certificate: bool) {
         describe_counter!(INSECURE, "Connections that could not be made secure, by the reason.");
         for failure in Failure::ALL.iter().filter(|failure| (**failure != Failure::PeerSpeaksTls) == has_certificate) {

@@ -1,9 +1,8 @@
-//! A port of a program that cannot serve yet.
+//! The port of a program that is not ready.
 
 use std::{convert::Infallible, error::Error, time::Duration};
 
 use bytes::Bytes;
-use futures::future::Either;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::{body::Incoming, service::service_fn};
@@ -12,6 +11,7 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
+use tokio_util::either::Either;
 use tower::{Service, ServiceExt as _};
 
 use crate::{
@@ -19,13 +19,14 @@ use crate::{
     connection_limits::ConnectionLimits,
 };
 
-/// Connections that are open at once: health checks, and clients that are asked to come back.
+/// Maximum number of open connections.
 const MAX_CONNECTIONS: usize = 256;
-/// How long each of them stays open.
+/// How long a connection stays open.
 const CONNECTION_TIME: Duration = Duration::from_secs(5);
 
-/// Responds to all requests with `service`, until the future is dropped. That closes the connections, and not the port if another
-/// listener has it.
+/// Responds to all requests with `service` until the future is dropped.
+///
+/// That closes the connections. The port stays open if another listener has it.
 pub async fn serve_unready<S, B>(listener: Listener, service: S) -> Infallible
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Clone + Send + 'static,
@@ -49,10 +50,7 @@ where
                         None => Either::Right(stream),
                     };
                     let respond = service_fn(move |request| service.clone().oneshot(request));
-                    match stream {
-                        Either::Left(stream) => builder.serve_connection(TokioIo::new(stream), respond).await,
-                        Either::Right(stream) => builder.serve_connection(TokioIo::new(stream), respond).await,
-                    }
+                    builder.serve_connection(TokioIo::new(stream), respond).await
                 }));
             }
         }

@@ -32,7 +32,7 @@ pub(crate) enum Unavailable {
     NoStandby,
     #[error("the replica belongs to another cluster, or follows another timeline than the primary")]
     OtherHistory,
-    #[error("the replica did not replay recent writes in time")]
+    #[error("the replica has not replayed recent writes in time")]
     Behind,
 }
 

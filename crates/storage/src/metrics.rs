@@ -70,8 +70,7 @@ pub(crate) fn describe_counts(on_citus: bool, has_replicas: bool) {
     let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
     describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);
     let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
-    let description =
-        "Statements that the database could not run for want of disk space, memory, connections and the like.";
+    let description = "Statements that the database could not run for lack of disk space, memory or connections, or for a similar reason.";
     describe(EXHAUSTED, description, "reason", &reasons);
     if on_citus {
         describe(READS, "Reads by the nodes of Citus, or by its coordinator.", "server", &[BY_NODE, BY_PRIMARY]);

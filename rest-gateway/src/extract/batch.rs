@@ -30,9 +30,11 @@ pub(crate) struct Input<'de> {
 /// Reads a body that is one object.
 pub(super) fn one<M: Check>(Input { bytes, ignored, .. }: Input<'_>) -> Result<Draft<'_>, Error> {
     let (mut object, mut violations) = (Object::new(M::MESSAGE), Violations::new());
-    if !read(bytes, ObjectShape { object: &mut object, location: Location::Top, ignored }).map_err(|_| not_json())? {
+    let shape = ObjectShape { object: &mut object, location: Location::Top, ignored: &mut *ignored };
+    if !read(bytes, shape).map_err(|_| not_json())? {
         return Err(not_an_object());
     }
+    ignored.sort();
     object.report(Location::Top, &mut violations);
     Ok(Draft::new(object, violations))
 }

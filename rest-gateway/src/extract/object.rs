@@ -137,10 +137,14 @@ impl<'de> Object<'de> {
         }
     }
 
-    /// The fields that were sent, those beside the record first.
+    /// The keys that were sent, in the order of declaration.
+    fn sent_fields(&self) -> impl Iterator<Item = (&'static Field, &Value<'de>)> {
+        self.fields.iter().zip(&self.values).filter_map(|(field, value)| Some((field, value.as_ref()?)))
+    }
+
+    /// All values. Those beside the record come first.
     fn entries(&self) -> impl Iterator<Item = (&'static Field, &Value<'de>)> {
-        let sent = self.fields.iter().zip(&self.values).filter_map(|(field, value)| Some((field, value.as_ref()?)));
-        self.beside_record.iter().map(|(field, value)| (*field, value)).chain(sent)
+        self.beside_record.iter().map(|(field, value)| (*field, value)).chain(self.sent_fields())
     }
 
     /// The names that were sent, except an ID that is null.
@@ -204,13 +208,16 @@ impl<'de> Object<'de> {
 
     fn encode(&self) -> Vec<u8> {
         let mut fields = Vec::new();
-        let sent = self.fields.iter().zip(&self.values).filter_map(|(field, value)| Some((field, value.as_ref()?)));
-        sent.clone().for_each(|(field, value)| encode(field, value, &mut fields));
+        for (field, value) in self.sent_fields() {
+            encode(field, value, &mut fields);
+        }
         let Some((record, mask)) = self.record.zip(self.message.field("update_mask")) else { return fields };
         let mut message = Vec::new();
-        self.beside_record.iter().for_each(|(field, value)| encode(field, value, &mut message));
+        for (field, value) in &self.beside_record {
+            encode(field, value, &mut message);
+        }
         encode_bytes(record.number, &fields, &mut message);
-        let paths = sent.map(|(field, _)| field.name.to_owned()).collect();
+        let paths = self.sent_fields().map(|(field, _)| field.name.to_owned()).collect();
         encoding::message::encode(mask.number, &FieldMask { paths }, &mut message);
         message
     }
@@ -300,24 +307,33 @@ fn encode(field: &Field, value: &Value<'_>, message: &mut Vec<u8>) {
     match (field.kind, value) {
         (_, Value::Scalar(Scalar::Integer(number))) => encoding::int64::encode(field.number, number, message),
         (Kind::Choice(choices), value) => {
-            let number = value.as_text().and_then(|text| chosen(choices, text)).unwrap_or_default();
-            encoding::int32::encode(field.number, &number, message);
+            if let Some(number) = value.as_text().and_then(|text| chosen(choices, text)) {
+                encoding::int32::encode(field.number, &number, message);
+            }
         }
         (Kind::Flag, value) => {
-            value.as_flag().into_iter().for_each(|flag| encoding::bool::encode(field.number, &flag, message));
+            if let Some(flag) = value.as_flag() {
+                encoding::bool::encode(field.number, &flag, message);
+            }
         }
         (Kind::Message(_), Value::Scalar(Scalar::Text(text))) => {
-            let time = timestamp(text).map(|seconds| Timestamp { seconds, nanos: 0 });
-            time.into_iter().for_each(|time| encoding::message::encode(field.number, &time, message));
+            if let Some(seconds) = timestamp(text) {
+                encoding::message::encode(field.number, &Timestamp { seconds, nanos: 0 }, message);
+            }
         }
         (_, Value::Scalar(Scalar::Text(text))) => encode_bytes(field.number, text.as_bytes(), message),
         (_, Value::Object(object)) => encode_bytes(field.number, &object.encode(), message),
-        (_, Value::List(items)) => items.iter().for_each(|item| match item {
-            Value::Object(object) => encode_bytes(field.number, &object.encode(), message),
-            // An element of the wrong type is reported, and keeps its index.
-            _ => encode_bytes(field.number, item.as_text().unwrap_or_default().as_bytes(), message),
-        }),
-        _ => {}
+        (_, Value::List(items)) => {
+            for item in items {
+                match item {
+                    Value::Object(object) => encode_bytes(field.number, &object.encode(), message),
+                    // An element of the wrong type is reported, and keeps its index.
+                    _ if field.kind != Kind::Text => encode_bytes(field.number, &[], message),
+                    _ => encode_bytes(field.number, item.as_text().unwrap_or_default().as_bytes(), message),
+                }
+            }
+        }
+        (_, Value::Scalar(_)) => {}
     }
 }
 

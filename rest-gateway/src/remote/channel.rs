@@ -1,4 +1,4 @@
-//! A channel to the cores: a call goes to the core that is least busy, and to another one if that one did not process it.
+//! A channel to the cores. A call goes to the least busy core, and to another core if that one did not process it.
 
 use std::{
     error::Error,
@@ -32,8 +32,9 @@ use super::{
 };
 use crate::settings::Settings;
 
-/// A channel to the cores at `core_urls` (`http://host:port` or `https://host:port`, several separated by commas), whose names
-/// may have several addresses. To be called within a Tokio runtime, which watches the cores.
+/// Returns a channel to the cores at `core_urls`: `http://host:port` or `https://host:port`, separated by commas.
+///
+/// A name may have several addresses. Call this within a Tokio runtime, where a task watches the cores.
 pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
     let addresses = Address::parse_all(core_urls, settings)?;
     let cores = Arc::new(Cores::new(&addresses, settings));
@@ -49,7 +50,7 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
 
 const RETRIES: &str = "compliance_gateway_call_retries_total";
 
-/// Connections to all cores. Clones share them.
+/// Connections to all cores, shared by all clones.
 #[derive(Clone, Debug)]
 pub struct CoreChannel {
     cores: Arc<Cores>,
@@ -69,10 +70,12 @@ impl Service<http::Request<Body>> for CoreChannel {
     }
 }
 
-/// Sends a call until it has a response, may not be sent again, or was sent to every core and over every connection of one of
-/// them: whatever closes one connection of a core often closes the others, too, which is not noticed before they are used.
+/// Sends a call until it has a response, cannot be sent again, or has no attempt left.
+///
+/// There are attempts for every core and every connection of one core: the cause that closes one connection of a core often closes
+/// the others, and a closed connection is noticed when it is used.
 async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
-    // The core's time is over when the caller's is, however many cores are tried.
+    // All attempts together have the caller's time.
     let deadline = grpc_timeout(request.headers()).map(|timeout| Instant::now() + timeout);
     request.headers_mut().insert(CORES, HeaderValue::from(cores.in_use()));
     let mut replay = Replay::new(request)?;
@@ -112,13 +115,15 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
     Err(last_error.unwrap_or_else(|| Status::unavailable("there is no core")))
 }
 
-/// Why a call has no response. One that no core has processed may be sent again. One that a core may have processed is sent
-/// again only if it is a read: twice a write could change records twice, or report the first success as a duplicate.
+/// Why a call has no response.
+///
+/// A call that no core has processed is sent again. A call that a core may have processed is sent again only if it is a read: a second
+/// write could change records twice, or report the first success as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// There is no connection to the core.
     NotConnected,
-    /// The core has not processed the call: it was not sent, or the core says so.
+    /// The call was not sent, or the core reports that it did not process it.
     NotProcessed,
     /// The connection broke. The core may have processed the call.
     Broken,
@@ -127,7 +132,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// What an error of the transport means.
+    /// Returns the meaning of a transport error.
     fn of(error: &(dyn Error + 'static)) -> Self {
         for error in successors(Some(error), |error| (*error).source()) {
             if error.is::<tonic::TimeoutExpired>() {
@@ -141,8 +146,8 @@ impl Failure {
                 return Self::NotProcessed;
             }
             if let Some(error) = error.downcast_ref::<h2::Error>() {
-                // RFC 9113, 6.8 and 8.7: streams above the last one that a GOAWAY frame names, and refused streams, were not
-                // processed. The library reports a peer's GOAWAY for those streams only.
+                // RFC 9113, 6.8 and 8.7: refused streams, and streams after the last one in a GOAWAY frame, were not processed.
+                // The library reports a peer's GOAWAY for these streams only.
                 let refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
                 return if error.is_remote() && (error.is_go_away() || refused) {
                     Self::NotProcessed
@@ -177,9 +182,9 @@ impl Failure {
 /// A request that can be sent again if it is one message.
 struct Replay {
     parts: Parts,
-    /// `None` of a stream of messages.
+    /// `None` for a stream of messages.
     message: Option<Bytes>,
-    /// A stream of messages, until it is sent.
+    /// The stream of messages, until it is sent.
     stream: Option<Body>,
 }
 
@@ -189,12 +194,12 @@ impl Replay {
         if Operation::at(parts.uri.path()).is_some_and(|operation| operation.streams) {
             return Ok(Self { parts, message: None, stream: Some(body) });
         }
-        // A single message is encoded when it is asked for, so there is nothing to wait for.
+        // A single message is ready at the first poll.
         let message = body.collect().now_or_never().ok_or_else(|| Status::internal("the message is not ready"))?;
         Ok(Self { parts, message: Some(message?.to_bytes()), stream: None })
     }
 
-    /// The request, with `timeout` in place of its own if there is one. `None` if it was sent and cannot be sent again.
+    /// Returns the request, with another `timeout` if it is set. `None` if the request cannot be sent again.
     fn request(&mut self, timeout: Option<Duration>) -> Option<http::Request<Body>> {
         if let Some(timeout) = timeout {
             let mut timed = tonic::Request::new(());
@@ -264,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_apart_by_their_type() {
+    fn errors_are_distinguished_by_their_type() {
         let refused = tonic::ConnectError("refused".into());
         assert_eq!(Failure::of(&refused), Failure::NotConnected);
         assert_eq!(Failure::of(&h2::Error::from(h2::Reason::REFUSED_STREAM)), Failure::Broken);

@@ -1,4 +1,4 @@
-//! The cores that a gateway knows, and which of them takes the next call.
+//! The known cores, and the choice of a core for each call.
 
 use std::sync::{
     Arc, Mutex, PoisonError, RwLock,
@@ -17,23 +17,21 @@ use tower::ServiceExt as _;
 
 use super::address::Address;
 use crate::{
-    limits::{CORE_HEALTH_TIMEOUT, LIST_WINDOW, RESPONSE_WINDOW, WATCHES_OF_A_CONNECTION},
+    limits::{CORE_HEALTH_TIMEOUT, LIST_WINDOW, LONG_RESPONSES_PER_CONNECTION, RESPONSE_WINDOW},
     settings::Settings,
 };
 
-/// The operation that returns a list of any length.
-const LIST: &str = Operation::LIST_AFFILIATES.path;
-/// The operation whose response has no end.
-const WATCH: &str = Operation::WATCH_CHANGES.path;
+/// Operations with long responses: a list of any length, and a watch, which has no end.
+const LONG: [&str; 2] = [Operation::LIST_AFFILIATES.path, Operation::WATCH_CHANGES.path];
 
 #[derive(Debug)]
 pub(super) struct Cores {
     list: RwLock<Arc<[Arc<RemoteCore>]>>,
-    /// Where the search for the next core begins, so that equally busy ones take turns.
+    /// Index where the search for the next core begins, so that equally busy cores alternate.
     next: AtomicUsize,
-    /// Connections to each.
+    /// Connections to each core.
     pub(super) connections: usize,
-    /// Is notified when a call has failed.
+    /// Notified when a call fails.
     pub(super) failure: Arc<Notify>,
 }
 
@@ -41,20 +39,20 @@ pub(super) struct Cores {
 pub(super) struct RemoteCore {
     pub(super) name: String,
     connections: Box<[Channel]>,
-    /// The connection of lists. Those that nobody reads must not use up the window of the others.
-    lists: Channel,
-    /// The connections of watches, each with a clone for each of its watches. As many as are needed: a core limits the streams of one.
-    watches: Mutex<Vec<(Channel, Arc<()>)>>,
+    /// Connections for long responses. Each response holds a reference to the counter of its connection.
+    ///
+    /// Unread responses must not use up the window of other calls, and a core limits the streams of one connection.
+    for_long_responses: Mutex<Vec<(Channel, Arc<()>)>>,
     address: Address,
     next: AtomicUsize,
-    /// Each call without a response has a clone.
+    /// Each call without a response holds a reference.
     in_flight: Arc<()>,
-    /// Whether it served when it was last called or asked.
+    /// Whether the core served at its last call or check.
     serves: AtomicBool,
 }
 
 impl Cores {
-    /// The cores at these addresses. Of a name it connects to one address until all are known.
+    /// The cores at these addresses. A name is one core until its addresses are known.
     pub(super) fn new(addresses: &[Address], settings: &Settings) -> Self {
         let connections = settings.core_connections.max(1);
         let cores = addresses.iter().map(|address| RemoteCore::new(address.name(), address, connections));
@@ -65,7 +63,7 @@ impl Cores {
         Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the cores by those with these names, keeping the ones that are known already.
+    /// Replaces the cores. A core with a known name keeps its connections.
     pub(super) fn replace(&self, addresses: Vec<(String, Address)>) {
         let known = self.all();
         let cores = addresses.into_iter().map(|(name, address)| {
@@ -76,7 +74,7 @@ impl Cores {
         *self.list.write().unwrap_or_else(PoisonError::into_inner) = cores;
     }
 
-    /// How many cores get calls: those that serve, or all if none does.
+    /// Returns how many cores get calls: all that serve, or all cores if none serves.
     pub(super) fn in_use(&self) -> usize {
         let cores = self.all();
         match cores.iter().filter(|core| core.serves()).count() {
@@ -85,20 +83,20 @@ impl Cores {
         }
     }
 
-    /// Notes that a call to a core failed. It gets no calls until it reports that it serves, if there are others.
+    /// Records a failed call. The core gets no calls until it reports that it serves, unless no other core serves.
     pub(super) fn failed(&self, core: &RemoteCore) {
         core.serves.store(false, Ordering::Relaxed);
         self.failure.notify_one();
     }
 
-    /// The least busy core that serves; if none does, the least busy one. Never one of `unreachable`.
+    /// Returns the least busy core, preferably one that serves, and none of `unreachable`.
     pub(super) fn pick(&self, unreachable: &[Arc<RemoteCore>]) -> Option<Arc<RemoteCore>> {
         let cores = self.all();
         let start = self.next.fetch_add(1, Ordering::Relaxed);
         let (before, after) = cores.split_at(start % cores.len().max(1));
         let candidates = after.iter().chain(before);
         let candidates = candidates.filter(|core| !unreachable.iter().any(|other| Arc::ptr_eq(core, other)));
-        // The first of equals is the minimum.
+        // The minimum is the first of equals.
         candidates.min_by_key(|core| (!core.serves(), Arc::strong_count(&core.in_flight))).cloned()
     }
 }
@@ -108,8 +106,7 @@ impl RemoteCore {
         Arc::new(Self {
             name,
             connections: (0..connections).map(|_| address.connect_lazy(RESPONSE_WINDOW)).collect(),
-            lists: address.connect_lazy(LIST_WINDOW),
-            watches: Mutex::default(),
+            for_long_responses: Mutex::default(),
             address: address.clone(),
             next: AtomicUsize::new(0),
             in_flight: Arc::default(),
@@ -117,9 +114,9 @@ impl RemoteCore {
         })
     }
 
-    /// Whether it has one of the addresses of this URL.
+    /// Whether the core has one of the addresses of this URL.
     pub(super) fn is_at(&self, url: &str) -> bool {
-        // Addresses of a name follow it in parentheses.
+        // The address follows a name in parentheses.
         self.name.strip_prefix(url).is_some_and(|address| address.is_empty() || address.starts_with('('))
     }
 
@@ -127,34 +124,29 @@ impl RemoteCore {
         self.serves.load(Ordering::Relaxed)
     }
 
-    /// Sends a request and waits for the head of the response.
+    /// Sends a request, and waits for the head of the response.
     pub(super) async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, transport::Error> {
-        if request.uri().path() == WATCH {
-            let (connection, watch) = self.connection_of_a_watch();
-            let response = connection.oneshot(request).await?;
-            return Ok(response.map(|body| Body::new(HoldingBody::new(body, false, watch))));
-        }
-        let connection = if request.uri().path() == LIST {
-            self.lists.clone()
-        } else {
-            let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
-            self.connections[index].clone()
-        };
         let _in_flight = Arc::clone(&self.in_flight);
-        connection.oneshot(request).await
+        if LONG.contains(&request.uri().path()) {
+            let (connection, counter) = self.connection_for_a_long_response();
+            let response = connection.oneshot(request).await?;
+            return Ok(response.map(|body| Body::new(HoldingBody::new(body, false, counter))));
+        }
+        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
+        self.connections[index].clone().oneshot(request).await
     }
 
-    /// A connection that has room for a watch, and what the watch holds until it ends.
-    fn connection_of_a_watch(&self) -> (Channel, Arc<()>) {
-        let watches = &mut *self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_room = |(_, watches): &&(Channel, Arc<()>)| Arc::strong_count(watches) <= WATCHES_OF_A_CONNECTION;
-        if let Some(connection) = watches.iter().find(has_room) {
+    /// Returns a connection with room for a long response, and its counter.
+    fn connection_for_a_long_response(&self) -> (Channel, Arc<()>) {
+        let connections = &mut *self.for_long_responses.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = |(_, counter): &&(Channel, Arc<()>)| Arc::strong_count(counter) <= LONG_RESPONSES_PER_CONNECTION;
+        if let Some(connection) = connections.iter().find(has_room) {
             return connection.clone();
         }
-        // The first ones are filled again, so the last ones become free.
-        watches.retain(|(_, watches)| Arc::strong_count(watches) > 1);
+        // The first connections are filled first, so the last ones become free.
+        connections.retain(|(_, counter)| Arc::strong_count(counter) > 1);
         let connection = (self.address.connect_lazy(LIST_WINDOW), Arc::default());
-        watches.push(connection.clone());
+        connections.push(connection.clone());
         connection
     }
 
@@ -190,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn equally_busy_cores_take_turns_and_a_busy_one_is_spared() {
+    async fn equally_busy_cores_alternate_and_a_busy_one_is_spared() {
         let cores = cores("http://10.0.0.1:1, http://10.0.0.2:2");
         assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
         let _calls = [(); 3].map(|()| Arc::clone(&cores.all()[0].in_flight));
@@ -213,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn cores_that_are_known_keep_their_connections() {
+    async fn known_cores_keep_their_connections() {
         let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
         let known = cores.all();
         let address = || Address::parse_all("http://10.0.0.3:3", &Settings::default()).unwrap().remove(0);

@@ -1,9 +1,6 @@
-//! A task that keeps the cores up to date: the addresses of their names, and which of them serve.
+//! The task that updates the cores: the addresses of their names, and which cores serve.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Weak},
-};
+use std::sync::{Arc, Weak};
 
 use futures::future::join_all;
 use metrics::{describe_gauge, gauge};
@@ -16,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{address::Address, cores::Cores, unreachable};
 use crate::limits::{CORE_CHECK_INTERVAL, FIRST_CORE_CHECK, RESOLVE_INTERVAL};
 
-/// Ends when the cores are dropped.
+/// Updates the cores until they are dropped.
 pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, task: Arc<Task>) {
     let has_names = addresses.iter().any(Address::is_name);
     let (mut resolved, mut interval) = (None::<Instant>, CORE_CHECK_INTERVAL);
@@ -29,9 +26,9 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
         let all_serve = check(&cores).await;
         let failure = Arc::clone(&cores.failure);
         drop(cores);
-        // Which cores serve has a metric of its own.
+        // Another metric shows which cores serve.
         task.succeeded();
-        // However many calls fail, so many checks are made at most.
+        // Limits the checks when many calls fail.
         sleep(FIRST_CORE_CHECK).await;
         let has_failed = timeout(interval, failure.notified()).await.is_ok();
         interval = match (has_failed, all_serve) {
@@ -42,7 +39,7 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
     }
 }
 
-/// Measures how many of the addresses of each core serve.
+/// Reports how many addresses of each core serve.
 pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     let name = "compliance_gateway_core_addresses";
     describe_gauge!(name, "Addresses of a core, as --core-url names it, that serve or do not.");
@@ -58,8 +55,9 @@ pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     }
 }
 
-/// Asks each core for its health, and returns whether all serve. A single core gets all calls anyway, so it is asked for metrics
-/// alone.
+/// Asks each core for its health, and returns whether all serve.
+///
+/// A single core gets all calls anyway, so its health is for metrics only.
 async fn check(cores: &Cores) -> bool {
     let all = cores.all();
     if all.len() == 1 && !is_installed() {
@@ -76,7 +74,7 @@ async fn check(cores: &Cores) -> bool {
     all.iter().all(|core| core.serves())
 }
 
-/// Replaces each name by its addresses. A name that cannot be resolved now keeps the addresses that it had.
+/// Replaces each name by its addresses. A name that cannot be resolved keeps its addresses.
 async fn resolve(cores: &Cores, addresses: &[Address]) {
     let mut found = Vec::new();
     for address in addresses {
@@ -86,12 +84,11 @@ async fn resolve(cores: &Cores, addresses: &[Address]) {
             continue;
         }
         match address.resolve().await {
-            Ok(resolved) if !resolved.is_empty() => {
-                let resolved: BTreeSet<_> = resolved.into_iter().collect();
+            Ok(resolved) => {
                 found.extend(resolved.into_iter().filter_map(|at| Some((format!("{name}({at})"), address.at(at)?))));
             }
-            unresolved => {
-                unreachable::report_unresolved(&name, unresolved.err().as_ref());
+            Err(error) => {
+                unreachable::report(&name, unreachable::NOT_RESOLVED, &error);
                 let known = cores.all();
                 let known = known.iter().filter(|core| core.is_at(&name));
                 found.extend(known.map(|core| (core.name.clone(), address.clone())));

@@ -1,4 +1,4 @@
-//! Single reads of all callers, coalesced into few calls of the core. A read that is alone is an ordinary call.
+//! Coalesces single reads of all callers into few calls of the core. A read without others in progress is an ordinary call.
 
 use std::{collections::HashMap, error::Error as _, time::Duration};
 
@@ -23,14 +23,14 @@ use crate::limits::{CORE_DEADLINE_SLACK, MAX_QUEUED_READS, READ_BATCHES_WHEN_SLO
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
-/// Makes concurrent reads of all callers in batches. Each read keeps its own token, request ID and result.
+/// Makes concurrent reads of all callers in batches. Each read has its own token, request ID and result.
 pub(super) struct CoalescedReads {
     batcher: Batcher<Batches>,
     readings: Readings,
 }
 
 impl CoalescedReads {
-    /// `timeout` bounds one call, and so the reads in it.
+    /// `timeout` limits one call, and so the reads in it.
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
         let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
         let limits = BatchLimits {
@@ -76,13 +76,13 @@ impl RunBatch for Batches {
         for attempt in 1.. {
             let message = message(&batch);
             let mut waiting: Vec<_> = batch.into_iter().map(Some).collect();
-            let ended = timeout_at(deadline, self.exchange(message, &mut waiting)).await;
+            let ended = timeout_at(deadline, self.read_batch(message, &mut waiting)).await;
             batch = waiting.into_iter().flatten().collect();
             let status = match ended {
-                // The connection broke between two results. Reads may be repeated.
+                // The connection broke between two results. Reads can be repeated.
                 Ok(Err(status)) if status.source().is_some() && attempt == 1 && !batch.is_empty() => continue,
                 Ok(Err(status)) => status,
-                // The core responds to every read before it ends the stream.
+                // The core must respond to every read before it ends the stream.
                 Ok(Ok(())) => Error::internal().into(),
                 Err(_) => Error::deadline_exceeded().into(),
             };
@@ -95,8 +95,8 @@ impl RunBatch for Batches {
 }
 
 impl Batches {
-    /// Responds to each read as soon as its result arrives, and takes it out of `waiting`.
-    async fn exchange(
+    /// Responds to each read when its result arrives, and takes it out of `waiting`.
+    async fn read_batch(
         &self,
         message: BatchReadRequest,
         waiting: &mut [Option<Pending<Request<Operation>, ReadResult>>],
@@ -104,8 +104,8 @@ impl Batches {
         let mut request = Request::new(message);
         request.set_timeout(self.timeout);
         let responses = self.client.clone().batch_read(request).await?.into_inner();
-        // Those that are there are decoded before the first caller is woken: between two wake-ups the other cores would
-        // become idle again.
+        // All available results are decoded before the first caller wakes: between two wake-ups, the other processors would become
+        // idle again.
         let mut responses = responses.ready_chunks(waiting.len().max(1));
         while let Some(ready) = responses.next().await {
             for response in ready {
@@ -119,7 +119,7 @@ impl Batches {
     }
 }
 
-/// The reads of a batch, with each token once.
+/// Returns the message for a batch, with each token once.
 fn message(batch: &[Pending<Request<Operation>, ReadResult>]) -> BatchReadRequest {
     let mut indices = HashMap::new();
     let mut authorizations = Vec::new();

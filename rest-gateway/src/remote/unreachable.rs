@@ -1,4 +1,4 @@
-//! Why cores cannot be connected to, for the log and for metrics.
+//! Why connections to cores fail, for the log and for metrics.
 
 use std::{error::Error, io, iter::successors};
 
@@ -6,9 +6,9 @@ use telemetry::metrics::{count, describe};
 use tls::Failure;
 
 const FAILURES: &str = "compliance_gateway_connect_failures_total";
-/// Reasons that have nothing to do with TLS.
+/// Reasons other than TLS.
 const REASONS: [&str; 3] = ["refused", "unreachable", NOT_RESOLVED];
-const NOT_RESOLVED: &str = "name_not_resolved";
+pub(super) const NOT_RESOLVED: &str = "name_not_resolved";
 
 pub(super) fn describe_failures() {
     let mut reasons: Vec<_> = Failure::ALL.iter().map(|failure| failure.label()).collect();
@@ -16,17 +16,10 @@ pub(super) fn describe_failures() {
     describe(FAILURES, "Connections to cores that could not be made, by the reason.", "reason", &reasons);
 }
 
-/// Counts and logs a connection that could not be made, or that its core has ended.
+/// Counts and logs a connection that could not be made, or that its core ended.
 pub(super) fn report(core: &str, reason: &'static str, error: &dyn Error) {
     count(FAILURES, "reason", reason);
     tracing::warn!(core, reason, error = text(error), "a core cannot be connected to");
-}
-
-/// Counts and logs a name that has no address now.
-pub(super) fn report_unresolved(core: &str, error: Option<&io::Error>) {
-    count(FAILURES, "reason", NOT_RESOLVED);
-    let error = error.map(tracing::field::display);
-    tracing::warn!(core, reason = NOT_RESOLVED, error, "the name of a core cannot be resolved");
 }
 
 /// The name of a core has no address.
@@ -40,7 +33,7 @@ impl NotResolved {
     }
 }
 
-/// Why a connection could not be made.
+/// Returns why a connection could not be made.
 pub(super) fn reason(error: &(dyn Error + 'static)) -> &'static str {
     if let Some(failure) = Failure::of(error) {
         return failure.label();
@@ -59,7 +52,7 @@ pub(super) fn reason(error: &(dyn Error + 'static)) -> &'static str {
     Failure::Other.label()
 }
 
-/// An error and its causes.
+/// Returns an error with its causes.
 pub(super) fn text(error: &dyn Error) -> String {
     successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

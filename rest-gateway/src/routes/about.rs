@@ -1,4 +1,4 @@
-//! `/`: what this service is, and where to look.
+//! `/`: the service and its paths.
 
 use axum::{
     body::Body,
@@ -11,7 +11,7 @@ use http::{
 
 use crate::envelope::{RateLimit, respond_with};
 
-/// For programs.
+/// The description for programs.
 const DESCRIPTION: &str = concat!(
     r#"{"name":"Affiliate Compliance Service","version":""#,
     env!("CARGO_PKG_VERSION"),
@@ -19,7 +19,7 @@ const DESCRIPTION: &str = concat!(
     r#""live":"/livez","ready":"/readyz"}"#,
 );
 
-/// For people.
+/// The page for people.
 const PAGE: &str = concat!(
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Affiliate Compliance Service</title>",
     "<h1>Affiliate Compliance Service ",
@@ -33,7 +33,7 @@ const PAGE: &str = concat!(
 
 /// What this service is
 ///
-/// Where to look. JSON; a browser gets a page.
+/// Name, version and paths of this service. JSON; a browser gets a page.
 ///
 /// - Operation: `getDescription`
 /// - 200: `Description`, `text/html`. Name, version and paths.
@@ -48,7 +48,7 @@ pub(crate) async fn get(headers: HeaderMap) -> Response {
     response
 }
 
-/// Browsers name HTML first; other clients name it not at all, or after JSON.
+/// Browsers name HTML first. Other clients name it after JSON, or not at all.
 fn is_browser(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let first = accepted.split([',', ';']).next().unwrap_or_default();

@@ -33,9 +33,9 @@ const FOUND: &str = "Affiliates found";
 
 /// List all affiliates
 ///
-/// Every affiliate of the company, by ID ascending, in one response without pages. The response is streamed: read
-/// it as it arrives. If the connection ends before the response does, the list is incomplete. With `Accept: application/x-ndjson` it
-/// has one record a line, with `Accept: text/csv` a row of names and one row for each record.
+/// Every affiliate of the company, by ID ascending, in one response without pages. The response is a stream: read it while it arrives. If
+/// the connection ends early, the list is incomplete. With `Accept: application/x-ndjson`, the response has one record per line. With
+/// `Accept: text/csv`, it has a row of names and a row for each record.
 ///
 /// - Operation: `listAffiliates`
 /// - Query: `ListAffiliatesRequest`
@@ -171,18 +171,18 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 
 /// Sync affiliates
 ///
-/// Brings the company's affiliates up to date with a roster. `client_affiliate_id` identifies an affiliate, so its name can change.
-/// Affiliates that are missing are created; of the others, the fields that are sent and differ are changed: null and `""` clear an
-/// optional field. An item that is invalid is refused alone, and the status is 207. All names change at once, so two affiliates can
-/// swap theirs. An identifier that several affiliates have, or several items, is refused. The same roster once more changes nothing.
+/// Brings the company's affiliates up to date with a list. `client_affiliate_id` identifies an affiliate, so its name can change.
+/// Missing affiliates are created. For existing affiliates, the fields that are sent and differ are changed: null and `""` clear an
+/// optional field. An invalid item is refused alone, and the status is 207. All names change together, so two affiliates can
+/// swap their names. An identifier of several affiliates or of several items is refused. The same list again changes nothing.
 ///
-/// The affiliates that the roster does not have stay as they are. `report_absent` reports them, `absent_status` gives them a status.
-/// If more than `max_absent` would get it, the whole request is refused with 409: a roster that was cut off lacks most affiliates.
+/// Affiliates that are not in the list do not change. `report_absent` reports them, and `absent_status` gives them a status.
+/// If more than `max_absent` affiliates would get it, the whole request is refused with 409: a truncated list lacks most affiliates.
 /// With `validate_only`, the response is the same, and nothing is written.
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
-/// - 200: `AffiliatesSynced`. Every affiliate of the roster is as it says; one result per item, in the order sent.
+/// - 200: `AffiliatesSynced`. Every affiliate of the list is up to date; one result per item, in the order sent.
 /// - 207: `AffiliatesPartlySynced`. Some or all items were refused.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
@@ -197,7 +197,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
         0 if synced.absent_changed == 0 => {
             (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
         }
-        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the roster is up to date.".to_owned()),
+        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the list is up to date.".to_owned()),
         1 => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, "1 item was refused.".to_owned()),
         _ => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, format!("{refused} items were refused.")),
     };
@@ -212,9 +212,9 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
 
 /// Erase an affiliate
 ///
-/// Removes an affiliate for good, with its URLs, its cases, and their infractions and incidents, and its personal data from the changes,
-/// which keep IDs, dates and statuses. An affiliate with too many records or changes is not erased: the operator of the service can
-/// erase it. With `If-Match`, it is erased only if it has one of these tags.
+/// Removes an affiliate permanently, with its URLs, its cases, and their infractions and incidents. Its changes lose all personal data, and
+/// keep IDs, dates and statuses. Only the operator of the service can erase an affiliate with too many records or changes. With
+/// `If-Match`, it is erased only if it has one of these tags.
 ///
 /// - Operation: `eraseAffiliate`
 /// - Path: of the affiliate

@@ -3,9 +3,7 @@
 use axum::response::Response;
 use compliance_api::{
     error::Error,
-    v1::{
-        CloseCaseResponse, IncidentResult, OpenCaseRequest, ReopenCaseResponse, ResolveCaseResponse, UpdateCaseResponse,
-    },
+    v1::{IncidentResult, OpenCaseRequest},
 };
 use http::StatusCode;
 
@@ -30,8 +28,9 @@ const FOUND: &str = "Cases found";
 /// One page of the cases that match every filter, each with its affiliate's current data and its incidents. Ties
 /// are sorted by ID in the same direction. A page past the end is empty.
 ///
-/// With `Accept: application/x-ndjson` or `text/csv` the response is a stream of all cases that match, by ID ascending. `sort_by`,
-/// `sort_dir`, `per_page` and `page` are refused then, as `changed_after` is without. If the connection ends early, the list is incomplete.
+/// With `Accept: application/x-ndjson` or `text/csv`, the response is a stream of all cases that match, by ID ascending. These formats
+/// refuse `sort_by`, `sort_dir`, `per_page` and `page`; a page refuses `changed_after`. If the connection ends early, the list is
+/// incomplete.
 ///
 /// - Operation: `listCases`
 /// - Query: `ListComplianceCasesRequest`, `ListAllComplianceCasesRequest.changed_after`
@@ -125,13 +124,15 @@ pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Refusal> {
 /// - Refused: `CaseNotFound`, `ReferenceNotFound`, `EtagMismatch`
 pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
-    let updated = body.caller.call(request, |core, request| core.monitoring.update_case(request)).await?;
-    Ok(respond_changed(body, updated, ["Case updated.", "The case has these values already."]))
+    let call = body.caller.call(request, |core, request| core.monitoring.update_case(request));
+    let CoreResponse { message: updated, rate_limit, .. } = call.await?;
+    let msg = if updated.changed { "Case updated." } else { "The case has these values already." };
+    Ok(respond_changed(body, rate_limit, updated.case_id, &updated.etag, msg))
 }
 
 /// Resolve a case
 ///
-/// Sets the case status Resolved. A resolved case stays as it is. The body may be empty.
+/// Sets the case status Resolved. A resolved case does not change. The body may be empty.
 ///
 /// - Operation: `resolveCase`
 /// - Path: of the case
@@ -145,13 +146,15 @@ pub(crate) async fn resolve(
     mut body: RequestBody,
 ) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
-    let resolved = body.caller.call(request, |core, request| core.monitoring.resolve_case(request)).await?;
-    Ok(respond_changed(body, resolved, ["Case resolved.", "The case was already resolved."]))
+    let call = body.caller.call(request, |core, request| core.monitoring.resolve_case(request));
+    let CoreResponse { message: resolved, rate_limit, .. } = call.await?;
+    let msg = if resolved.changed { "Case resolved." } else { "The case was already resolved." };
+    Ok(respond_changed(body, rate_limit, resolved.case_id, &resolved.etag, msg))
 }
 
 /// Close a case
 ///
-/// Sets the case status Closed, or another that ends a case. A closed case stays as it is. The body may be empty.
+/// Sets the case status Closed, or another that ends a case. A closed case does not change. The body may be empty.
 ///
 /// - Operation: `closeCase`
 /// - Path: of the case
@@ -165,13 +168,15 @@ pub(crate) async fn close(
     mut body: RequestBody,
 ) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
-    let closed = body.caller.call(request, |core, request| core.monitoring.close_case(request)).await?;
-    Ok(respond_changed(body, closed, ["Case closed.", "The case was already closed."]))
+    let call = body.caller.call(request, |core, request| core.monitoring.close_case(request));
+    let CoreResponse { message: closed, rate_limit, .. } = call.await?;
+    let msg = if closed.changed { "Case closed." } else { "The case was already closed." };
+    Ok(respond_changed(body, rate_limit, closed.case_id, &closed.etag, msg))
 }
 
 /// Reopen a case
 ///
-/// Sets the case status Open, or another that does not end a case. A case that has not ended stays as it is. The body may be empty.
+/// Sets the case status Open, or another that does not end a case. A case that has not ended does not change. The body may be empty.
 ///
 /// - Operation: `reopenCase`
 /// - Path: of the case
@@ -185,13 +190,15 @@ pub(crate) async fn reopen(
     mut body: RequestBody,
 ) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
-    let reopened = body.caller.call(request, |core, request| core.monitoring.reopen_case(request)).await?;
-    Ok(respond_changed(body, reopened, ["Case reopened.", "The case was already open."]))
+    let call = body.caller.call(request, |core, request| core.monitoring.reopen_case(request));
+    let CoreResponse { message: reopened, rate_limit, .. } = call.await?;
+    let msg = if reopened.changed { "Case reopened." } else { "The case was already open." };
+    Ok(respond_changed(body, rate_limit, reopened.case_id, &reopened.etag, msg))
 }
 
 /// Attach incidents to a case
 ///
-/// Adds incidents; a case can have 10,000. An incident that the case has already takes the infraction that is sent. Each item has its own
+/// Adds incidents, up to 10,000 for a case. An incident that the case already has gets the infraction that is sent. Each item has its own
 /// result: an invalid one (1021) or a URL that the company does not have (1025) fails alone, and the status is 207.
 ///
 /// - Operation: `attachIncidents`
@@ -222,30 +229,10 @@ pub(crate) async fn detach(ParentId(path): ParentId, mut body: RequestBody) -> R
     Ok(respond_to_incidents(body, detached.rate_limit, &detached.message.results))
 }
 
-/// A response of the core to a change of one case.
-trait Changed {
-    /// Returns the ID, whether anything changed, and the etag after the call.
-    fn parts(&self) -> (i64, bool, &str);
-}
-
-macro_rules! changed {
-    ($($response:ident)*) => {$(
-        impl Changed for $response {
-            fn parts(&self) -> (i64, bool, &str) {
-                (self.case_id, self.changed, &self.etag)
-            }
-        }
-    )*};
-}
-
-changed! { UpdateCaseResponse ResolveCaseResponse CloseCaseResponse ReopenCaseResponse }
-
-/// Responds with the first message if anything changed.
-fn respond_changed(body: RequestBody, changed: CoreResponse<impl Changed>, [did, did_not]: [&str; 2]) -> Response {
-    let (case_id, has_changed, etag) = changed.message.parts();
-    let msg = if has_changed { did } else { did_not };
+/// The response to a change of one case.
+fn respond_changed(body: RequestBody, rate_limit: RateLimit, case_id: i64, etag: &str, msg: &str) -> Response {
     let detail = Detail { case_id: Some(case_id), msg, ..Detail::default() };
-    body.respond(with_etag(respond_saved(StatusCode::OK, changed.rate_limit, detail), etag))
+    body.respond(with_etag(respond_saved(StatusCode::OK, rate_limit, detail), etag))
 }
 
 fn respond_to_incidents(body: RequestBody, rate_limit: RateLimit, results: &[IncidentResult]) -> Response {

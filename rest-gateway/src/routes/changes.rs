@@ -17,16 +17,16 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 
 /// List changes
 ///
-/// The record of every change of the company's records, in the order in which the changes were made. Without `after`, the response has no
-/// changes, and the last position. To have a copy of all records that stays up to date, read that position, then the records, and then the
-/// changes that follow the position, again and again: a reader who has seen a position never finds a smaller one later. Changes are
-/// kept for a while; `dropped_position` is the last one that is not.
+/// Every change of the company's records, in the order in which the changes were made. Without `after`, the response has the last position
+/// and no changes. To keep a copy of all records up to date, read that position, then the records, and then again and
+/// again the changes after the position. A reader who has seen a position never finds a smaller position later. Old changes are deleted:
+/// `dropped_position` is the position of the last deleted change.
 ///
-/// With `Accept: text/event-stream` the response is a stream of server-sent events: the changes that follow `after`, and then every later one as
-/// it is committed; without `after`, those from now on. An event `changes` has a page of changes as `data`, and its `position` as `id`. To go
-/// on after the stream has ended, send the last `id` as `Last-Event-ID`, which replaces `after`; a client that cannot set headers sends it as
-/// the parameter `lastEventId`. The stream ends with its token, when the
-/// service stops, and when it is not read; `limit` does not matter.
+/// With `Accept: text/event-stream`, the response is a stream of server-sent events: the changes after `after`, and then every later change
+/// when it is committed. Without `after`, the stream begins now. An event `changes` has a page of changes as `data`, and its `position` as
+/// `id`. To continue after the stream has ended, send the last `id` as `Last-Event-ID`, which replaces `after`. A client that cannot set
+/// headers sends it as the parameter `lastEventId`. The stream ends with its token, when the service stops, and when it is not read.
+/// `limit` has no effect.
 ///
 /// - Operation: `listChanges`
 /// - Query: `ListChangesRequest`
@@ -54,8 +54,8 @@ async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Respon
 
 /// Search the audit trail
 ///
-/// Who has changed what, newest first: by the record, by who changed it, and by time. Changes are kept for a while; `dropped_position` is
-/// the last one that is not.
+/// Who has changed what, newest first: by the record, by who changed it, and by time. Old changes are deleted: `dropped_position` is the
+/// position of the last deleted change.
 ///
 /// - Operation: `searchChanges`
 /// - Query: `SearchChangesRequest`

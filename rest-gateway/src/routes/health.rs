@@ -12,9 +12,9 @@ use crate::{
     limits::READINESS_TIMEOUT,
 };
 
-/// The body of a service that runs, or can serve.
+/// The body of a healthy service.
 const OK: &str = r#"{"status":"ok"}"#;
-/// The body of a service that cannot serve.
+/// The body of an unhealthy service.
 const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
 
 /// Whether the process runs
@@ -41,7 +41,7 @@ pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
     unavailable().await
 }
 
-/// What `/readyz` responds while the service cannot serve.
+/// The response of `/readyz` while the service cannot serve.
 pub(crate) async fn unavailable() -> Response {
     respond_with(StatusCode::SERVICE_UNAVAILABLE, RateLimit::default(), Body::from(UNAVAILABLE))
 }

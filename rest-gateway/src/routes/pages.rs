@@ -1,4 +1,4 @@
-//! The pages of the crate of this name, and the document that they show.
+//! The documentation, the console, and the OpenAPI document.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) async fn openapi(headers: HeaderMap) -> Response {
 
 /// The documentation
 ///
-/// The first page of the documentation of this interface: what it is, first steps, and where to look.
+/// The first page of the documentation of this interface: what it is, and first steps.
 ///
 /// - Operation: `getPage`
 /// - Content: `text/html`
@@ -44,7 +44,8 @@ pub(crate) async fn docs_file(Path(name): Path<String>, headers: HeaderMap) -> R
 
 /// The console
 ///
-/// A page to read records, to edit affiliates and to work on cases: sign in with an account of your company, or with a token. It uses the operations under `/api`.
+/// A page to read records, to edit affiliates and to work on cases. Sign in with an account of your company, or with a token. The
+/// console uses the operations under `/api`.
 ///
 /// - Operation: `getConsole`
 /// - Content: `text/html`

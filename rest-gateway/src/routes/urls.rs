@@ -31,8 +31,9 @@ const FOUND: &str = "URLs found";
 /// One page of the URLs that match every filter. Ties are sorted by ID in the same direction; absent dates come
 /// last in both. A page past the end is empty.
 ///
-/// With `Accept: application/x-ndjson` or `text/csv` the response is a stream of all URLs that match, by ID ascending. `sort_by`,
-/// `sort_dir`, `per_page` and `page` are refused then, as `changed_after` is without. If the connection ends early, the list is incomplete.
+/// With `Accept: application/x-ndjson` or `text/csv`, the response is a stream of all URLs that match, by ID ascending. These formats
+/// refuse `sort_by`, `sort_dir`, `per_page` and `page`; a page refuses `changed_after`. If the connection ends early, the list is
+/// incomplete.
 ///
 /// - Operation: `listUrls`
 /// - Query: `ListComplianceUrlsRequest`, `ListAllComplianceUrlsRequest.changed_after`

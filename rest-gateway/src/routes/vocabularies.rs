@@ -7,9 +7,8 @@ use crate::{caller::Caller, error::Refusal};
 
 /// List the vocabularies
 ///
-/// The names that fields can have, with their IDs. The filter `case_status_id` takes the IDs of `case_status`, and the filter
-/// `incident_status_id` those of `url_incident_status`. IDs below 1000 are the same for every company; the others are of names that were
-/// added for yours.
+/// The names that fields can have, with their IDs. The filter `case_status_id` takes IDs of `case_status`, and the filter
+/// `incident_status_id` takes IDs of `url_incident_status`. IDs below 1000 are the same for every company. Other IDs are your company's own.
 ///
 /// - Operation: `getVocabularies`
 /// - 200: `VocabulariesFound`. Every vocabulary.

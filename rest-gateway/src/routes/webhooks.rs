@@ -34,12 +34,12 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 
 /// Create a webhook
 ///
-/// Adds an endpoint that receives the company's changes in the order of their positions: a message has those that follow the one
-/// before, and is sent until the endpoint accepts it with a status of 2xx. Messages are signed as
-/// [Standard Webhooks](https://www.standardwebhooks.com) says. Their secret is in this response only. A company can have 20 webhooks.
+/// Adds an endpoint that receives the company's changes in the order of their positions. Each message has the changes after the previous
+/// message, and is sent until the endpoint accepts it with a status of 2xx. Messages are signed by
+/// [Standard Webhooks](https://www.standardwebhooks.com). Only this response contains their secret. A company can have 20 webhooks.
 ///
-/// A repeated request does not create another webhook: for an hour it gets the same response, with the same secret. A webhook that has the
-/// URL and the types already is a 409 otherwise, which names its ID.
+/// A repeated request does not create another webhook: for an hour, it gets the same response with the same secret. Any other
+/// request with the URL and the types of a webhook is a 409, which names its ID.
 ///
 /// - Operation: `createWebhook`
 /// - Body: `WebhookCreate`
@@ -57,7 +57,7 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
 
 /// Read a webhook
 ///
-/// One webhook by its ID: how far it is, and whether it fails.
+/// One webhook by its ID, with its position and its failures.
 ///
 /// - Operation: `getWebhook`
 /// - Path: of the webhook
@@ -71,8 +71,8 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
 
 /// Update a webhook
 ///
-/// Changes the fields that are sent. `status` enables a webhook that was disabled, or disables it. With `position`, the changes after it
-/// are sent, once more or without those before. The next attempt follows at once, with a new message.
+/// Changes the fields that are sent. `status` enables or disables the webhook. With `position`, it continues with the changes after that
+/// position. The next attempt follows immediately, with a new message.
 ///
 /// - Operation: `updateWebhook`
 /// - Path: of the webhook
@@ -104,7 +104,7 @@ pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Ref
 
 /// Rotate the secret of a webhook
 ///
-/// Makes a new secret, which is in this response only. For a day, messages have two signatures: by the new secret and by the one before.
+/// Makes a new secret, which only this response contains. For a day, messages have two signatures: by the new and by the previous secret.
 ///
 /// - Operation: `rotateWebhookSecret`
 /// - Path: of the webhook
@@ -120,11 +120,11 @@ pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> R
 
 /// Test a webhook
 ///
-/// Sends a message of the type `test` now, also to a webhook that is disabled, and waits for the response of the endpoint.
+/// Sends a message of the type `test` now, even to a disabled webhook, and waits for the endpoint's response.
 ///
 /// - Operation: `testWebhook`
 /// - Path: of the webhook
-/// - 200: `WebhookTested`. What came of it; without `error`, the endpoint has accepted the message.
+/// - 200: `WebhookTested`. The result. Without `error`, the endpoint has accepted the message.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
@@ -134,7 +134,7 @@ pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Res
 
 /// List deliveries
 ///
-/// The last attempts to deliver changes to a webhook, the latest first, without what was sent. The last 1,000 are kept.
+/// The last attempts to deliver changes to a webhook, newest first, without the messages. A webhook has its last 1,000 attempts.
 ///
 /// - Operation: `listWebhookDeliveries`
 /// - Path: of the webhook

@@ -89,6 +89,18 @@ async fn the_core_is_called_once_and_only_for_access_if_the_gateway_refuses() {
 }
 
 #[tokio::test]
+async fn head_needs_the_scope_of_get() {
+    let fake = Fake::default();
+    let gateway = Gateway::with_core(&fake).await;
+    let token = token_with_scope(7, None, 300);
+    for (method, status) in [(Method::GET, 404), (Method::HEAD, 404), (Method::PATCH, 403)] {
+        let request = gateway.bare(method.clone(), "/api/cases/x").bearer_auth(&token).body("{}");
+        let response = RestResponse::of(request).await;
+        assert_eq!((response.status, fake.calls()), (status, vec!["check_access"]), "{method}");
+    }
+}
+
+#[tokio::test]
 async fn token_request_id_and_deadline_are_forwarded_to_the_core() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;

@@ -220,7 +220,7 @@ async fn records_that_are_too_large() {
     sqlx::raw_sql(AssertSqlSafe(records)).execute(&service.pool).await.unwrap();
     for rest in [service.rest(company), service.rest_remote(company)] {
         let response = rest.get("/urls:search?q=example").await;
-        let msg = "The records need more than 524288 bytes. Please request fewer at once.";
+        let msg = "The records need more than 524288 bytes. Please request fewer records.";
         let expected = format!(r#"{{"code":"413","status":"error","detail":{{"msg":"{msg}"}}}}"#);
         assert_eq!((response.status, response.text), (413, expected));
         let response = rest.get("/urls:search?q=example&limit=1").await.with_status(200);

@@ -48,7 +48,7 @@ pub(crate) fn all() -> Vec<(String, Json)> {
             "AffiliateRosterItem",
             item(message("AffiliateInput")).with(
                 "description",
-                "An affiliate in a roster, identified by its `client_affiliate_id`. The fields have the same rules as for a creation. \
+                "An affiliate in a list, identified by its `client_affiliate_id`. The fields have the same rules as for a creation. \
                  An item that violates a rule fails alone. Null and `\"\"` clear an optional field.",
             ),
         ),

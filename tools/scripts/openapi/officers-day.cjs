@@ -50,7 +50,7 @@ async function signingIn(page) {
 
   // A response that this tab did not request starts no session.
   await page.goto(`${base}/console?code=stolen&state=unknown#/cases`);
-  await message(page, "This tab did not ask for the sign-in that the provider answered.");
+  await message(page, "This sign-in did not start in this tab.");
   assert.equal(page.url(), `${base}/console#/cases`);
   assert.equal(await tokenOf(page), null);
 

@@ -7,16 +7,16 @@ AffiliateStatus = Literal["active", "inactive", "probation", "suspended", "termi
 
 
 class Affiliate(TypedDict):
-    """An affiliate as it is read. Names are those of the documented read form."""
+    """An affiliate as responses show it. Some fields have other names than in requests."""
 
     id: int
     """Assigned by the service."""
     client_id: int
     """The company that the record belongs to."""
     client_distributor_id: str | None
-    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    """The client's own affiliate identifier. Several affiliates can have the same identifier."""
     distributor_name: str | None
-    """Unique within the company; compared exactly."""
+    """Name of the affiliate, unique within the company. Names are compared exactly."""
     email_one: str | None
     """E-mail address."""
     email_two: str | None
@@ -36,7 +36,7 @@ class Affiliate(TypedDict):
     tiktok: str | None
     """URL or handle."""
     pintrest: str | None
-    """URL or handle (the name is spelled so in the interface)."""
+    """URL or handle on Pinterest. The field name is spelled this way."""
     country: int | None
     """ISO 3166-1 numeric code (840 for US)."""
     first_name: str | None
@@ -98,12 +98,12 @@ class Affiliate(TypedDict):
 
 
 class AffiliateCreate(TypedDict):
-    """An affiliate to be created. For optional fields, null and `""` are the same as absent."""
+    """A new affiliate. For optional fields, null and `""` are the same as absent."""
 
     client_affiliate_id: str
-    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    """The client's own affiliate identifier. Several affiliates can have the same identifier."""
     affiliate_name: str
-    """Unique within the company; compared exactly."""
+    """Name of the affiliate, unique within the company. Names are compared exactly."""
     email_one: NotRequired[str | None]
     """E-mail address."""
     email_two: NotRequired[str | None]
@@ -123,7 +123,7 @@ class AffiliateCreate(TypedDict):
     tiktok: NotRequired[str | None]
     """URL or handle."""
     pintrest: NotRequired[str | None]
-    """URL or handle (the name is spelled so in the interface)."""
+    """URL or handle on Pinterest. The field name is spelled this way."""
     country: NotRequired[str | None]
     """ISO 3166-1 alpha-2 code, in either case."""
     first_name: NotRequired[str | None]
@@ -185,14 +185,14 @@ class AffiliateCreate(TypedDict):
 
 
 class AffiliateUpdate(TypedDict):
-    """Changes to an affiliate: only the fields that are sent. Null and `""` clear an optional field."""
+    """Changes to an affiliate. Only the fields that you send change. Null and `""` clear an optional field."""
 
     id: int
     """ID assigned by the service. It equals the ID in the URL."""
     client_affiliate_id: NotRequired[str]
-    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    """The client's own affiliate identifier. Several affiliates can have the same identifier."""
     affiliate_name: NotRequired[str]
-    """Unique within the company; compared exactly."""
+    """Name of the affiliate, unique within the company. Names are compared exactly."""
     email_one: NotRequired[str | None]
     """E-mail address."""
     email_two: NotRequired[str | None]
@@ -212,7 +212,7 @@ class AffiliateUpdate(TypedDict):
     tiktok: NotRequired[str | None]
     """URL or handle."""
     pintrest: NotRequired[str | None]
-    """URL or handle (the name is spelled so in the interface)."""
+    """URL or handle on Pinterest. The field name is spelled this way."""
     country: NotRequired[str | None]
     """ISO 3166-1 alpha-2 code, in either case."""
     first_name: NotRequired[str | None]
@@ -280,9 +280,9 @@ class Infraction(TypedDict):
     """A breach of policy found on a URL."""
 
     infraction_type: str | None
-    """Type, a name of the catalogue."""
+    """Infraction type, a vocabulary name."""
     infraction_name: str | None
-    """Name, a name of the catalogue."""
+    """Infraction name, a vocabulary name."""
     created_date: str | None
     """When it was recorded, UTC."""
 
@@ -297,21 +297,21 @@ class ComplianceUrl(TypedDict):
     domain: str | None
     """Host of the URL."""
     incident_status: str | None
-    """Name of the incident status. Every company starts with: New, Open, In Violation, Approved, Remediated, Archived. It may add its own names."""
+    """Name of the incident status. Every company starts with: New, Open, In Violation, Approved, Remediated, Archived. It can add its own names."""
     disabled: YesNo
     """Whether monitoring is switched off (`yes` or `no` in JSON)."""
     false_positive: YesNo | None
-    """Whether it was marked a false positive (`yes` or `no` in JSON)."""
+    """Whether the URL was marked a false positive (`yes` or `no` in JSON)."""
     country: str | None
     """ISO 3166-1 short name of the country."""
     discovery_date: str | None
-    """When it was first discovered, UTC."""
+    """When the URL was first discovered, UTC."""
     last_review_date: str | None
-    """When it was last reviewed, UTC."""
+    """When the URL was last reviewed, UTC."""
     last_crawl_date: str | None
-    """When it was last crawled, UTC."""
+    """When the URL was last crawled, UTC."""
     last_seen: str | None
-    """When it was last seen active, UTC."""
+    """When the URL was last seen active, UTC."""
     affiliate_name: str | None
     """Name of the affiliate."""
     affiliate_id: str | None
@@ -333,7 +333,7 @@ class ComplianceUrl(TypedDict):
     landing_page: str | None
     """URL of the landing page."""
     case_id: int | None
-    """The compliance case that the URL is an incident of."""
+    """ID of the case that contains this URL as an incident."""
     note: str | None
     """Notes."""
     video_path: str | None
@@ -341,9 +341,9 @@ class ComplianceUrl(TypedDict):
     transcription_text: str | None
     """Transcribed text."""
     transcription_status: str | None
-    """Name of the transcription status. Every company starts with: Queued, In Progress, Completed, Failed. It may add its own names."""
+    """Name of the transcription status. Every company starts with: Queued, In Progress, Completed, Failed. It can add its own names."""
     infractions: list[Infraction]
-    """What was found on it, oldest first."""
+    """The infractions found on the URL, oldest first."""
 
 
 IncidentType = Literal["url", "form", "display ad", "paid search ad"]
@@ -353,23 +353,23 @@ class Incident(TypedDict):
     """Content found in breach of policy."""
 
     incident_id: int
-    """Identifier of the incident."""
+    """ID of the incident."""
     incident_type: IncidentType
-    """What it was found in."""
+    """The kind of content."""
     infraction_type: str | None
-    """Type, a name of the catalogue."""
+    """Infraction type, a vocabulary name."""
     infraction_name: str | None
-    """Name, a name of the catalogue."""
+    """Infraction name, a vocabulary name."""
     url_id: int | None
-    """For the type url: ID of the URL."""
+    """For the type `url`: ID of the URL."""
     url: str | None
-    """For the type url: the URL."""
+    """For the type `url`: the URL."""
     reference: str | None
-    """For any other type: the finder's identifier of the content."""
+    """For other types: the finder's identifier of the content."""
 
 
 class ComplianceCase(TypedDict):
-    """Incidents grouped for an affiliate. Fields of the affiliate have its current data."""
+    """Incidents grouped for an affiliate. Affiliate fields show the affiliate's current data."""
 
     case_id: int
     """Assigned by the service."""
@@ -378,15 +378,15 @@ class ComplianceCase(TypedDict):
     tags: list[str]
     """Tags, in the order they were given."""
     case_status: str | None
-    """Name of the case status. Every company starts with: New, Open, In Progress, Blocked, Resolved, Closed, Rejected, Invalid, Duplicate. It may add its own names."""
+    """Name of the case status. Every company starts with: New, Open, In Progress, Blocked, Resolved, Closed, Rejected, Invalid, Duplicate. It can add its own names."""
     sub_status: str | None
-    """Name of the sub-status. Every company starts with: Under Review, Quality Assurance, Awaiting Evidence, Awaiting Response, Content Removed, Content Modified, Platform Takedown Requested, Escalated, Appealed. It may add its own names."""
+    """Name of the sub-status. Every company starts with: Under Review, Quality Assurance, Awaiting Evidence, Awaiting Response, Content Removed, Content Modified, Platform Takedown Requested, Escalated, Appealed. It can add its own names."""
     submitter: str | None
     """Who submitted the case."""
     notice_status: str | None
-    """Name of the notice status. Every company starts with: Pending, Not Required, Sent, Reminder Sent, Final Notice, Acknowledged, Responded, Expired. It may add its own names."""
+    """Name of the notice status. Every company starts with: Pending, Not Required, Sent, Reminder Sent, Final Notice, Acknowledged, Responded, Expired. It can add its own names."""
     risk_level: str | None
-    """Name of the risk level. Every company starts with: Low, Medium, High, Critical. It may add its own names."""
+    """Name of the risk level. Every company starts with: Low, Medium, High, Critical. It can add its own names."""
     case_country: str | None
     """ISO 3166-1 short name of the case's country."""
     sub_affiliate_id: str | None
@@ -394,17 +394,17 @@ class ComplianceCase(TypedDict):
     created_date: str | None
     """When the case was created, UTC."""
     reviewed_date: str | None
-    """When it was reviewed, UTC."""
+    """When the case was reviewed, UTC."""
     resolved_date: str | None
-    """When it was resolved, UTC."""
+    """When the case was resolved, UTC."""
     first_action_date: str | None
     """When the first action was taken, UTC."""
     flagged_date: str | None
-    """When it was flagged, UTC."""
+    """When the case was flagged, UTC."""
     follow_up_date: str | None
-    """When it is to be followed up, UTC."""
+    """When the case is due for follow-up, UTC."""
     closed_date: str | None
-    """When it was closed, UTC."""
+    """When the case was closed, UTC."""
     affiliate_name: str | None
     """Name of the affiliate."""
     affiliate_id: str | None
@@ -454,7 +454,7 @@ class ComplianceCase(TypedDict):
     tiktok: str | None
     """URL or handle."""
     pintrest: str | None
-    """URL or handle (the name is spelled so in the interface)."""
+    """URL or handle on Pinterest. The field name is spelled this way."""
     replicated_website: str | None
     """The affiliate's copy of the company's site."""
     sponsor: str | None
@@ -466,7 +466,7 @@ class ComplianceCase(TypedDict):
     last_updated_date: str | None
     """When the case was last changed, UTC."""
     incidents: list[Incident]
-    """What the case is about, in the order attached."""
+    """The incidents of the case, in the order attached."""
     distributor_id: int
     """ID of the affiliate, assigned by the service."""
     note: str | None
@@ -474,23 +474,23 @@ class ComplianceCase(TypedDict):
 
 
 class OpenCasesByRisk(TypedDict):
-    """Open cases of a risk level."""
+    """Open cases of one risk level."""
 
     risk_level: str | None
     """Name of the risk level."""
     open: int
-    """How many are open."""
+    """Number of open cases."""
 
 
 class OpenCasesByAge(TypedDict):
-    """Open cases of an age."""
+    """Open cases within an age range."""
 
     from_days: int
-    """Days since the day of creation, at least."""
+    """Minimum number of days since the creation day."""
     to_days: int | None
-    """The same, at most."""
+    """Maximum number of days since the creation day."""
     open: int
-    """How many are open."""
+    """Number of open cases."""
 
 
 class OverdueCase(TypedDict):
@@ -499,7 +499,7 @@ class OverdueCase(TypedDict):
     case_id: int
     """ID assigned by the service."""
     follow_up_date: str | None
-    """When it was to be followed up, UTC."""
+    """When the follow-up was due, UTC."""
     risk_level: str | None
     """Name of the risk level."""
     case_status: str | None
@@ -511,34 +511,34 @@ class OverdueCase(TypedDict):
 
 
 class CaseOverview(TypedDict):
-    """Cases that are open: those with another status than Resolved, Closed, Rejected, Invalid and Duplicate."""
+    """Open cases: all cases except those with the status Resolved, Closed, Rejected, Invalid or Duplicate."""
 
     open: int
-    """How many are open."""
+    """Number of open cases."""
     by_risk: list[OpenCasesByRisk]
-    """How many of them have each risk level: Critical, High, Medium, Low, those without one, then the company's own names."""
+    """Open cases by risk level: Critical, High, Medium, Low, none, then the company's own risk levels."""
     by_age: list[OpenCasesByAge]
-    """How many of them were created how many days ago. A date of creation in the future counts as today."""
+    """Open cases by age in days. A creation date in the future counts as today."""
     overdue: int
-    """How many of them have a follow-up date in the past."""
+    """Number of open cases with a follow-up date in the past."""
     overdue_cases: list[OverdueCase]
-    """The first of these, at most 20, oldest follow-up date first."""
+    """The first 20 overdue cases, oldest follow-up date first."""
 
 
 class UrlOverview(TypedDict):
-    """URLs."""
+    """All and new URLs."""
 
     total: int
-    """How many there are."""
+    """Number of URLs."""
     new: int
-    """How many were discovered in the last seven days, today included."""
+    """Number of URLs discovered in the last seven days, including today."""
 
 
 class InfractionOverview(TypedDict):
-    """Infractions."""
+    """New infractions."""
 
     new: int
-    """How many were recorded in the last seven days, today included."""
+    """Number of infractions recorded in the last seven days, including today."""
     urls: int
     """How many URLs they are of."""
 
@@ -546,22 +546,22 @@ class InfractionOverview(TypedDict):
 OverviewWeek = TypedDict("OverviewWeek", {
     # The first day, YYYY-MM-DD.
     "from": str,
-    # URLs that were discovered.
+    # Number of discovered URLs.
     "new_urls": int,
-    # Infractions that were recorded.
+    # Number of recorded infractions.
     "new_infractions": int,
-    # Cases that were created.
+    # Number of created cases.
     "new_cases": int,
-    # Cases that were closed.
+    # Number of closed cases.
     "closed_cases": int,
     # URLs whose infractions were recorded.
     "infraction_urls": int,
 })
-"""Seven days."""
+"""Figures of seven days."""
 
 
 class Overview(TypedDict):
-    """What is open, overdue and new. Days and weeks are UTC; "new" is what the last week of `weeks` counts."""
+    """What is open, overdue and new. Days and weeks are in UTC. "New" means within the last seven days, the last entry of `weeks`."""
 
     cases: CaseOverview
     urls: UrlOverview
@@ -574,13 +574,13 @@ class VocabularyEntry(TypedDict):
     """One name."""
 
     id: int
-    """Its ID: below 1000 for names that every company has, the same for all of them."""
+    """ID of the name. Names that every company has share IDs below 1000."""
     name: str
     """The name."""
     infraction_type: str | None
-    """For an infraction name: the type that it belongs to."""
+    """For an infraction name: the infraction type that the name belongs to."""
     own: YesNo
-    """Whether the company added it."""
+    """Whether the company added the name."""
 
 
 class VocabularyNames(TypedDict):
@@ -589,48 +589,48 @@ class VocabularyNames(TypedDict):
     vocabulary: Literal["case_status", "case_sub_status", "notice_status", "risk_level", "url_incident_status", "transcription_status", "infraction_type", "infraction_name", "incident_type"]
     """The vocabulary."""
     entries: list[VocabularyEntry]
-    """Its names, by ID."""
+    """The names, by ascending ID."""
 
 
 class FieldChange(TypedDict):
-    """A field with another value. Values are texts, as they are stored: numbers in decimal, flags as `yes` or `no`, timestamps as `YYYY-MM-DD HH:MM:SS` (UTC), days as `YYYY-MM-DD`, lists as JSON, countries as ISO 3166-1 numeric codes, and names of vocabularies as their IDs."""
+    """A field that changed. Values are texts in their stored form: decimal numbers, flags as `yes` or `no`, timestamps as `YYYY-MM-DD HH:MM:SS` (UTC), days as `YYYY-MM-DD`, lists as JSON, countries as ISO 3166-1 numeric codes, and vocabulary names as IDs."""
 
     field: str
-    """Name of the field, as records are written. IDs have names such as `affiliate_id` or `incident_status_id`."""
+    """Name of the field, as in requests. Stored IDs have names such as `affiliate_id` or `incident_status_id`."""
     before: str | None
-    """The value before."""
+    """The value before the change."""
     after: str | None
-    """The value after."""
+    """The value after the change."""
 
 
 class Change(TypedDict):
     """A change of one record."""
 
     position: int
-    """Its position among the changes of the company, from 1."""
+    """Position among the company's changes, from 1."""
     time: str | None
-    """When it was made, UTC. It never decreases with the position."""
+    """When the change was made, UTC. A higher position never has an earlier time."""
     resource: str
-    """The kind of the record: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or `vocabulary_entry` (a name of the company's own). What was erased as a whole is an `affiliate` or the `company`. Only searches return changes of a `webhook`, which never have its secret: they are no part of what ListChanges and WatchChanges return."""
+    """The record type: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`) or `vocabulary_entry` (a name that the company added). An erasure has the type `affiliate` or `company`. Only searches return changes of the type `webhook`, which never contain the secret."""
     id: int
     """ID of the record."""
     operation: str
-    """What was done: `created`, `updated` or `deleted`; or `erased`: the record is deleted, and of its changes only IDs, dates and statuses are left. `restored`, of the `company`: the database was restored from a backup, and the positions between those of the field `position` are lost."""
+    """The operation: `created`, `updated`, `deleted`, `erased` or `restored`. `erased`: the record is deleted, and its changes keep only IDs, dates and statuses. `restored`, of the type `company`: the database was restored from a backup, and the positions between the two values of the field `position` are lost."""
     fields: list[FieldChange]
-    """The fields that changed; of a record that is new or deleted, all that have a value."""
+    """The fields that changed. For a new or deleted record, all fields with a value."""
     subject: str | None
-    """The subject of the token that made the change, if the token has one. A change by another program has none. Only callers whose own token has the scope `audit` receive it; messages to webhooks never have it."""
+    """Subject of the token that made the change. Absent if the token has no subject, or if another program made the change. Only callers with the scope `audit` receive it. Webhook messages never contain it."""
     request_id: str | None
-    """ID of the request that made the change, if it has one. Only callers whose token has the scope `audit` receive it; messages to webhooks never have it."""
+    """ID of the request that made the change, if any. Only callers with the scope `audit` receive it. Webhook messages never contain it."""
 
 
 class AffiliateRosterItem(TypedDict):
-    """An affiliate of a roster, identified by its `client_affiliate_id`. The fields have the rules of a creation; an item that violates one is refused alone. Null and `""` clear an optional field."""
+    """An affiliate in a list, identified by its `client_affiliate_id`. The fields have the same rules as for a creation. An item that violates a rule fails alone. Null and `""` clear an optional field."""
 
     client_affiliate_id: NotRequired[str | None]
-    """The client's own affiliate identifier. Several affiliates may have the same one."""
+    """The client's own affiliate identifier. Several affiliates can have the same identifier."""
     affiliate_name: NotRequired[str | None]
-    """Unique within the company; compared exactly."""
+    """Name of the affiliate, unique within the company. Names are compared exactly."""
     email_one: NotRequired[str | None]
     """E-mail address."""
     email_two: NotRequired[str | None]
@@ -650,7 +650,7 @@ class AffiliateRosterItem(TypedDict):
     tiktok: NotRequired[str | None]
     """URL or handle."""
     pintrest: NotRequired[str | None]
-    """URL or handle (the name is spelled so in the interface)."""
+    """URL or handle on Pinterest. The field name is spelled this way."""
     country: NotRequired[str | None]
     """ISO 3166-1 alpha-2 code, in either case."""
     first_name: NotRequired[str | None]
@@ -712,10 +712,10 @@ class AffiliateRosterItem(TypedDict):
 
 
 class FieldViolation(TypedDict):
-    """A violation of a rule by one field of an item."""
+    """A rule violation by one field of an item."""
 
     field: str
-    """Path of the field within the item: `country`, `infractions.0.infraction_name`."""
+    """Path of the field within the item, such as `country` or `infractions.0.infraction_name`."""
     description: str
     """What is wrong, in a sentence."""
 
@@ -724,236 +724,236 @@ class AffiliateSyncResult(TypedDict):
     """The result of one item."""
 
     code: Literal["1020", "1021", "1023"]
-    """1020: the affiliate has the values of the item. 1021: refused. 1023: refused, because another affiliate has the name."""
+    """1020: the affiliate has the item's values. 1021: refused. 1023: refused, because another affiliate has the name."""
     outcome: Literal["created", "updated", "unchanged", "refused"]
     """What became of the item."""
     affiliate_id: int | None
-    """The affiliate. Of one that `validate_only` would create, there is none yet."""
+    """ID of the affiliate. Absent if `validate_only` would create it."""
     client_affiliate_id: str | None
-    """The identifier, as sent."""
+    """The client's own identifier, as sent."""
     changed_fields: list[str]
-    """The fields that differed, by name."""
+    """Names of the fields that differed."""
     conflicting_ids: list[int]
-    """Of a refused item: the affiliates that have the identifier, if they are several, at most 10, or the one that has the name."""
+    """For a refused item: IDs of up to 10 affiliates that share the identifier, or ID of the affiliate that has the name."""
     conflicting_positions: list[int]
-    """Of a refused item: the positions, from 0, of the items that have the same identifier or name, this one included."""
+    """For a refused item: positions, from 0, of all items with the same identifier or name, including this one."""
     violations: list[FieldViolation]
-    """What is wrong with the fields of a refused item."""
+    """For a refused item: the violations."""
     msg: str
     """What happened, in a sentence."""
 
 
 class AbsentAffiliate(TypedDict):
-    """An affiliate that the roster does not have."""
+    """An affiliate that is missing in the list."""
 
     affiliate_id: int
     """ID assigned by the service."""
     client_affiliate_id: str
     """The client's own identifier."""
     status: str | None
-    """The status that it had."""
+    """The status before the sync."""
     changed: YesNo
-    """Whether it got another one, or would get it."""
+    """Whether the status changed, or would change."""
 
 
 class BatchSyncAffiliatesResponse(TypedDict):
-    """What became of a roster."""
+    """The result of a sync."""
 
     results: list[AffiliateSyncResult]
     """One result per item, in the order sent."""
     absent: list[AbsentAffiliate]
-    """The affiliates that the roster does not have, by ID, at most 1,000."""
+    """Absent affiliates by ascending ID, at most 1,000."""
     absent_total: int
-    """How many there are in all; 0 if they were not asked for."""
+    """Number of all absent affiliates; 0 if they were not requested."""
     absent_changed: int
-    """How many of them got `absent_status`, or would get it. The others have it already."""
+    """Number of absent affiliates whose status changed, or would change. The others already have this status."""
 
 
 class EraseAffiliateResponse(TypedDict):
-    """How many records were erased, besides the affiliate."""
+    """The number of erased records, besides the affiliate."""
 
     urls: int
-    """URLs of the affiliate."""
+    """Number of erased URLs."""
     cases: int
-    """Cases of the affiliate."""
+    """Number of erased cases."""
     incidents: int
-    """Incidents of these cases, and those of other cases with these URLs."""
+    """Number of erased incidents, including incidents of other cases with these URLs."""
     infractions: int
-    """Infractions of these URLs."""
+    """Number of erased infractions."""
 
 
 class InfractionInput(TypedDict):
-    """An infraction to be recorded or withdrawn."""
+    """An infraction to record or withdraw."""
 
     infraction_type: str
-    """A name of the vocabulary of infraction types."""
+    """A name in the infraction type vocabulary."""
     infraction_name: NotRequired[str | None]
-    """A name of the vocabulary of infraction names that belongs to the type."""
+    """A name in the infraction name vocabulary that belongs to the type."""
     created_date: NotRequired[str | None]
-    """When it was found; by default now. An infraction that exists keeps its date."""
+    """When the infraction was found; now by default. A known infraction keeps its date."""
 
 
 class UrlReview(TypedDict):
     """The fields that a review changes."""
 
     incident_status: NotRequired[str | None]
-    """A name of the vocabulary of URL incident statuses; cannot be cleared."""
+    """A name in the URL incident status vocabulary. It cannot be cleared."""
     false_positive: NotRequired[bool | YesNo | None]
     """Whether the URL was marked a false positive."""
     disabled: NotRequired[bool | YesNo | None]
-    """Whether monitoring is switched off; cannot be cleared."""
+    """Whether monitoring is switched off. It cannot be cleared."""
     note: NotRequired[str | None]
     """Notes."""
     infractions: NotRequired[list[InfractionInput] | None]
-    """The infractions of the URL, which replace all that it has; at most 100. An infraction that exists keeps its date."""
+    """The infractions of the URL; at most 100. They replace all infractions that the URL has. A known infraction keeps its date."""
 
 
 class CaseFields(TypedDict):
-    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask):
+    """The writable fields of a case. Some dates follow from a change. The service sets them to the time of the change, unless the request sets or clears them:
 
-| Date | set when | cleared when |
-|---------------------|---------------------------------------------------------------------|-------------------|
+| Date | The service sets it when | and clears it when |
+|---------------------|----------------------------------------------------------------------|--------------------|
 | `created_date` | the case is opened | never |
-| `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never |
-| | or an incident is attached or detached after the opening | |
-| `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never |
+| `first_action_date` | for the first time, the status leaves New, a case worker or a notice | never |
+| | status is set, or an incident is attached or detached | |
+| `reviewed_date` | for the first time, the status leaves New and Open, or a sub-status | never |
 | | is set | |
-| `flagged_date` | first: the risk level becomes High or Critical | never |
+| `flagged_date` | for the first time, the risk level becomes High or Critical | never |
 | `resolved_date` | the status becomes Resolved | the case reopens |
 | `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves |
 | | | these four |
-| `last_updated_date` | the case is opened, and at every change of it or of its incidents | never |
+| `last_updated_date` | the case is opened, or the case or its incidents change | never |
 
-"First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
+"For the first time" means while the date is null. Opening a case counts as a change of an empty case with the status New. The incidents of a new case do not count as an action. A case reopens when its status leaves Resolved, Closed, Rejected, Invalid and Duplicate. A case that is resolved and later closed keeps its `resolved_date`. A request that changes nothing sets no date."""
 
     client_affiliate_id: NotRequired[str | None]
-    """The affiliate by the client's own identifier; if several affiliates have it, the one created first. A case always has an affiliate: it can be changed, not cleared."""
+    """The affiliate, by the client's own identifier. If several affiliates have it, the oldest one. A case always has an affiliate: you can change it but not clear it."""
     affiliate_id: NotRequired[int | None]
-    """The affiliate by the ID that the service assigned, instead of `client_affiliate_id`."""
+    """The affiliate by its ID, instead of `client_affiliate_id`."""
     case_worker: NotRequired[str | None]
     """Who works on the case."""
     tags: NotRequired[list[str] | None]
-    """Tags, in this order; at most 100. An update replaces all of them."""
+    """Tags, in this order; at most 100. An update replaces all tags."""
     case_status: NotRequired[str | None]
-    """A name of the vocabulary of case statuses. By default New; cannot be cleared."""
+    """A name in the case status vocabulary; New by default. It cannot be cleared."""
     sub_status: NotRequired[str | None]
-    """A name of the vocabulary of case sub-statuses."""
+    """A name in the case sub-status vocabulary."""
     submitter: NotRequired[str | None]
     """Who submitted the case."""
     notice_status: NotRequired[str | None]
-    """A name of the vocabulary of notice statuses."""
+    """A name in the notice status vocabulary."""
     risk_level: NotRequired[str | None]
-    """A name of the vocabulary of risk levels."""
+    """A name in the risk level vocabulary."""
     case_country: NotRequired[str | None]
     """ISO 3166-1 alpha-2 code, in either case."""
     sub_affiliate_id: NotRequired[str | None]
     """Identifier of the sub-affiliate."""
     created_date: NotRequired[str | None]
-    """When the case was created; cannot be cleared."""
+    """When the case was created. It cannot be cleared."""
     reviewed_date: NotRequired[str | None]
-    """When it was reviewed."""
+    """When the case was reviewed."""
     resolved_date: NotRequired[str | None]
-    """When it was resolved."""
+    """When the case was resolved."""
     first_action_date: NotRequired[str | None]
     """When the first action was taken."""
     flagged_date: NotRequired[str | None]
-    """When it was flagged."""
+    """When the case was flagged."""
     follow_up_date: NotRequired[str | None]
-    """When it is to be followed up."""
+    """When the case is due for follow-up."""
     closed_date: NotRequired[str | None]
-    """When it was closed."""
+    """When the case was closed."""
     last_updated_date: NotRequired[str | None]
-    """When it was last changed."""
+    """When the case was last changed."""
     note: NotRequired[str | None]
     """Notes on the case."""
 
 
 class IncidentInput(TypedDict):
-    """Content found in breach of policy, to be part of a case."""
+    """An incident to attach to a case: content found in breach of policy."""
 
     incident_type: IncidentType
-    """What it was found in."""
+    """The kind of content."""
     url: NotRequired[str | None]
-    """For the type url: the URL by its text. The company must have it."""
+    """For the type `url`: the URL as text. The company must have it."""
     url_id: NotRequired[int | None]
-    """For the type url: the URL by its ID, instead of `url`."""
+    """For the type `url`: the URL by its ID, instead of `url`."""
     reference: NotRequired[str | None]
-    """For any other type: the finder's identifier of the content. The same reference identifies the same incident."""
+    """For other types: the finder's identifier of the content. The same reference identifies the same incident."""
     infraction_type: NotRequired[str | None]
-    """A name of the vocabulary of infraction types."""
+    """A name in the infraction type vocabulary."""
     infraction_name: NotRequired[str | None]
-    """A name of the vocabulary of infraction names that belongs to the type."""
+    """A name in the infraction name vocabulary that belongs to the type."""
 
 
 class CaseOpen(TypedDict):
-    """A request to open a case. This is also the form of an exported case."""
+    """A request to open a case. Exported cases also have this form."""
 
     request_id: str
-    """The caller's identifier of the case or the request, unique within the company. A request with one that has opened a case opens no other. If its content is the same, it returns that case, whatever the case has become. If not, it is ALREADY_EXISTS: the error names the case, and the fields that differ from those that the case was opened with. With `dates_as_given`, content that is equal to the exported case as it is now also returns the case."""
+    """The caller's identifier for this case, unique within the company. A `request_id` opens at most one case. A second request with the same content returns the same case, even if the case has changed since. A second request with other content fails with ALREADY_EXISTS: the error names the case and the fields that differ. With `dates_as_given`, content that equals the case's current export also returns the case."""
     case: CaseFields
-    """Its fields; the affiliate is required."""
+    """The fields of the case. The affiliate is required."""
     incidents: NotRequired[list[IncidentInput] | None]
-    """Its incidents, in this order; at most 10,000."""
+    """The incidents, in this order; at most 10,000."""
     dates_as_given: NotRequired[bool | YesNo | None]
-    """The case is a record of the past: dates that are absent stay absent (but `created_date`, which every case has)."""
+    """Imports a past case: absent dates stay absent, except `created_date`, which every case has."""
 
 
 class CaseUpdate(TypedDict):
-    """The fields of a case as they are written. The service sets the dates that follow from a change to the time of the change, unless the same request gives them (or clears them by the mask):
+    """The writable fields of a case. Some dates follow from a change. The service sets them to the time of the change, unless the request sets or clears them:
 
-| Date | set when | cleared when |
-|---------------------|---------------------------------------------------------------------|-------------------|
+| Date | The service sets it when | and clears it when |
+|---------------------|----------------------------------------------------------------------|--------------------|
 | `created_date` | the case is opened | never |
-| `first_action_date` | first: the status leaves New, a worker or a notice status is set, | never |
-| | or an incident is attached or detached after the opening | |
-| `reviewed_date` | first: the status becomes another than New or Open, or a sub-status | never |
+| `first_action_date` | for the first time, the status leaves New, a case worker or a notice | never |
+| | status is set, or an incident is attached or detached | |
+| `reviewed_date` | for the first time, the status leaves New and Open, or a sub-status | never |
 | | is set | |
-| `flagged_date` | first: the risk level becomes High or Critical | never |
+| `flagged_date` | for the first time, the risk level becomes High or Critical | never |
 | `resolved_date` | the status becomes Resolved | the case reopens |
 | `closed_date` | the status becomes Closed, Rejected, Invalid or Duplicate | the status leaves |
 | | | these four |
-| `last_updated_date` | the case is opened, and at every change of it or of its incidents | never |
+| `last_updated_date` | the case is opened, or the case or its incidents change | never |
 
-"First" means that the date is set only while it is null. The opening counts as a change of an empty case of the status New; incidents that a case is opened with are not an action. A case reopens when its status changes from Resolved or one of the four that close to any other; a case that is resolved and then closed keeps its `resolved_date`. A request that changes nothing sets nothing."""
+"For the first time" means while the date is null. Opening a case counts as a change of an empty case with the status New. The incidents of a new case do not count as an action. A case reopens when its status leaves Resolved, Closed, Rejected, Invalid and Duplicate. A case that is resolved and later closed keeps its `resolved_date`. A request that changes nothing sets no date."""
 
     client_affiliate_id: NotRequired[str | None]
-    """The affiliate by the client's own identifier; if several affiliates have it, the one created first. A case always has an affiliate: it can be changed, not cleared."""
+    """The affiliate, by the client's own identifier. If several affiliates have it, the oldest one. A case always has an affiliate: you can change it but not clear it."""
     affiliate_id: NotRequired[int | None]
-    """The affiliate by the ID that the service assigned, instead of `client_affiliate_id`."""
+    """The affiliate by its ID, instead of `client_affiliate_id`."""
     case_worker: NotRequired[str | None]
     """Who works on the case."""
     tags: NotRequired[list[str] | None]
-    """Tags, in this order; at most 100. An update replaces all of them."""
+    """Tags, in this order; at most 100. An update replaces all tags."""
     case_status: NotRequired[str | None]
-    """A name of the vocabulary of case statuses. By default New; cannot be cleared."""
+    """A name in the case status vocabulary; New by default. It cannot be cleared."""
     sub_status: NotRequired[str | None]
-    """A name of the vocabulary of case sub-statuses."""
+    """A name in the case sub-status vocabulary."""
     submitter: NotRequired[str | None]
     """Who submitted the case."""
     notice_status: NotRequired[str | None]
-    """A name of the vocabulary of notice statuses."""
+    """A name in the notice status vocabulary."""
     risk_level: NotRequired[str | None]
-    """A name of the vocabulary of risk levels."""
+    """A name in the risk level vocabulary."""
     case_country: NotRequired[str | None]
     """ISO 3166-1 alpha-2 code, in either case."""
     sub_affiliate_id: NotRequired[str | None]
     """Identifier of the sub-affiliate."""
     created_date: NotRequired[str | None]
-    """When the case was created; cannot be cleared."""
+    """When the case was created. It cannot be cleared."""
     reviewed_date: NotRequired[str | None]
-    """When it was reviewed."""
+    """When the case was reviewed."""
     resolved_date: NotRequired[str | None]
-    """When it was resolved."""
+    """When the case was resolved."""
     first_action_date: NotRequired[str | None]
     """When the first action was taken."""
     flagged_date: NotRequired[str | None]
-    """When it was flagged."""
+    """When the case was flagged."""
     follow_up_date: NotRequired[str | None]
-    """When it is to be followed up."""
+    """When the case is due for follow-up."""
     closed_date: NotRequired[str | None]
-    """When it was closed."""
+    """When the case was closed."""
     last_updated_date: NotRequired[str | None]
-    """When it was last changed."""
+    """When the case was last changed."""
     note: NotRequired[str | None]
     """Notes on the case."""
 
@@ -962,208 +962,208 @@ class CaseResolve(TypedDict):
     """A request to resolve a case."""
 
     resolved_date: NotRequired[str | None]
-    """When it was resolved; by default now."""
+    """When the case was resolved; now by default."""
 
 
 class CaseClose(TypedDict):
     """A request to close a case."""
 
     case_status: NotRequired[Literal["Closed", "Rejected", "Invalid", "Duplicate"] | None]
-    """The status that ends it; by default Closed. A case that another status has closed takes a status that is given."""
+    """The status that ends the case; Closed by default. A case that is already closed takes this status if you send one."""
     closed_date: NotRequired[str | None]
-    """When it was closed; by default now."""
+    """When the case was closed; now by default."""
 
 
 class CaseReopen(TypedDict):
     """A request to reopen a case."""
 
     case_status: NotRequired[str | None]
-    """A case status other than Resolved, Closed, Rejected, Invalid and Duplicate; by default Open."""
+    """A case status other than Resolved, Closed, Rejected, Invalid and Duplicate; Open by default."""
 
 
 class IncidentItem(TypedDict):
-    """Content found in breach of policy, to be part of a case. An item that breaks a rule is refused alone."""
+    """An incident to attach to a case: content found in breach of policy. An item that violates a rule fails alone."""
 
     incident_type: NotRequired[IncidentType | None]
-    """What it was found in."""
+    """The kind of content."""
     url: NotRequired[str | None]
-    """For the type url: the URL by its text. The company must have it."""
+    """For the type `url`: the URL as text. The company must have it."""
     url_id: NotRequired[int | None]
-    """For the type url: the URL by its ID, instead of `url`."""
+    """For the type `url`: the URL by its ID, instead of `url`."""
     reference: NotRequired[str | None]
-    """For any other type: the finder's identifier of the content. The same reference identifies the same incident."""
+    """For other types: the finder's identifier of the content. The same reference identifies the same incident."""
     infraction_type: NotRequired[str | None]
-    """A name of the vocabulary of infraction types."""
+    """A name in the infraction type vocabulary."""
     infraction_name: NotRequired[str | None]
-    """A name of the vocabulary of infraction names that belongs to the type."""
+    """A name in the infraction name vocabulary that belongs to the type."""
 
 
 class IncidentKey(TypedDict):
-    """The key of an incident within a case: its ID, or its type and content. An item that breaks a rule is refused alone."""
+    """Identifies an incident within a case: by ID, or by type and content. An item that violates a rule fails alone."""
 
     incident_id: NotRequired[int | None]
     """ID of the incident."""
     incident_type: NotRequired[IncidentType | None | None]
-    """What it was found in, unless `incident_id` is given."""
+    """The kind of content, unless `incident_id` is given."""
     url: NotRequired[str | None]
-    """For the type url: the URL by its text."""
+    """For the type `url`: the URL as text."""
     url_id: NotRequired[int | None]
-    """For the type url: the URL by its ID, instead of `url`."""
+    """For the type `url`: the URL by its ID, instead of `url`."""
     reference: NotRequired[str | None]
-    """For any other type: its reference."""
+    """For other types: the reference."""
 
 
 class Webhook(TypedDict):
-    """An endpoint."""
+    """A webhook."""
 
     id: int
     """ID assigned by the service."""
     url: str
-    """Address of the endpoint."""
+    """URL of the endpoint."""
     types: list[str]
-    """The kinds of records whose changes are sent; all if there are none here."""
+    """The record types whose changes are sent; all types if empty."""
     description: str | None
-    """What it is for."""
+    """What the webhook is for."""
     status: str
     """`enabled` or `disabled`."""
     disabled_reason: str | None
-    """Why it is disabled."""
+    """Why the webhook is disabled."""
     position: int
-    """The changes up to this position were delivered."""
+    """Changes up to this position are delivered."""
     attempts: int
-    """How often the next message has failed."""
+    """Number of failed attempts to send the next message."""
     failing_since: str | None
-    """When it failed first. After three days, the webhook is disabled."""
+    """When the next message first failed. After three days, the service disables the webhook."""
     next_attempt_at: str | None
-    """When a message that has failed is sent again."""
+    """When the service retries the failed message."""
     previous_secret_until: str | None
-    """Until when messages are signed with the secret before as well."""
+    """Until when messages are also signed with the previous secret."""
     created_at: str | None
-    """When it was created."""
+    """When the webhook was created."""
 
 
 class WebhookCreate(TypedDict):
     url: str
-    """Address of the endpoint, beginning with `https://`, at a public address. A new webhook needs it."""
+    """URL of the endpoint, beginning with `https://`, at a public address. Required for a new webhook."""
     types: NotRequired[list[Literal["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry"]] | None]
-    """Only changes of these kinds of records. A new webhook gets all by default; name all to go back to that."""
+    """Only changes of these record types; all types by default. To return to the default, name all types."""
     description: NotRequired[str | None]
-    """What it is for. The empty text removes it."""
+    """What the webhook is for. An empty text removes the description."""
     status: NotRequired[Literal["enabled", "disabled"] | None]
-    """`disabled`, or `enabled` to deliver again after it was disabled. A new webhook is enabled."""
+    """`disabled`, or `enabled` to resume delivery. A new webhook is enabled."""
     position: NotRequired[int | None]
-    """Send the changes after this position: 0 for all that are kept. A new webhook gets those that are made from then on by default."""
+    """Sends changes after this position; 0 sends all available changes. By default, a new webhook receives only later changes."""
 
 
 class WebhookUpdate(TypedDict):
     url: NotRequired[str | None]
-    """Address of the endpoint, beginning with `https://`, at a public address. A new webhook needs it."""
+    """URL of the endpoint, beginning with `https://`, at a public address. Required for a new webhook."""
     types: NotRequired[list[Literal["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry"]] | None]
-    """Only changes of these kinds of records. A new webhook gets all by default; name all to go back to that."""
+    """Only changes of these record types; all types by default. To return to the default, name all types."""
     description: NotRequired[str | None]
-    """What it is for. The empty text removes it."""
+    """What the webhook is for. An empty text removes the description."""
     status: NotRequired[Literal["enabled", "disabled"] | None]
-    """`disabled`, or `enabled` to deliver again after it was disabled. A new webhook is enabled."""
+    """`disabled`, or `enabled` to resume delivery. A new webhook is enabled."""
     position: NotRequired[int | None]
-    """Send the changes after this position: 0 for all that are kept. A new webhook gets those that are made from then on by default."""
+    """Sends changes after this position; 0 sends all available changes. By default, a new webhook receives only later changes."""
 
 
 class CreateWebhookResponse(TypedDict):
-    """A new endpoint."""
+    """The webhook was created."""
 
     webhook: Webhook
     secret: str
-    """The secret that messages are signed with. It cannot be read later."""
+    """The signing secret. You cannot read it later."""
 
 
 class TestWebhookResponse(TypedDict):
-    """What came of a test message."""
+    """The result of a test message."""
 
     message_id: str
-    """ID of the message, as its `webhook-id`."""
+    """ID of the message, which its header `webhook-id` carries."""
     http_status: int | None
-    """The status of the response."""
+    """HTTP status of the endpoint's response."""
     error: str | None
-    """Why it was not delivered."""
+    """Why the message was not delivered."""
     duration_ms: int
-    """How long it took, in milliseconds."""
+    """Duration of the attempt, in milliseconds."""
 
 
 class WebhookDelivery(TypedDict):
     """An attempt to deliver the changes of a range of positions."""
 
     number: int
-    """Its number among the attempts of the webhook. Numbers may be missing."""
+    """Number of the attempt among all attempts of the webhook. Numbers can have gaps."""
     message_id: str
-    """ID of the message, as its `webhook-id`. Every attempt to send the message has it."""
+    """ID of the message, which its header `webhook-id` carries. All attempts to send the message share it."""
     after: int
-    """The changes follow this position."""
+    """The message contains changes after this position."""
     position: int
-    """The changes reach up to this position."""
+    """The message contains changes up to this position."""
     attempt: int
-    """Which attempt of the message it was, from 1."""
+    """Number of the attempt to send this message, from 1."""
     time: str | None
-    """When it began."""
+    """When the attempt began."""
     duration_ms: int
-    """How long it took, in milliseconds."""
+    """Duration of the attempt, in milliseconds."""
     http_status: int | None
-    """The status of the response."""
+    """HTTP status of the endpoint's response."""
     error: str | None
     """Why the message was not delivered."""
 
 
 class UrlFilters(TypedDict):
     incident_status_id: NotRequired[int]
-    """Only URLs with this incident status. Every company starts with: 1 New, 2 Open, 3 In Violation, 4 Approved, 5 Remediated, 6 Archived. It may add its own names."""
+    """Only URLs with this incident status. Every company starts with: 1 New, 2 Open, 3 In Violation, 4 Approved, 5 Remediated, 6 Archived. It can add its own names."""
     distributor_id: NotRequired[int]
-    """Only URLs of this affiliate (ID assigned by the service)."""
+    """Only URLs of the affiliate with this ID, assigned by the service."""
     disabled: NotRequired[YesNo]
-    """Only URLs whose monitoring is switched off, or only those whose monitoring is not."""
+    """Only URLs with monitoring switched off, or only URLs with monitoring switched on."""
     discovery_after: NotRequired[str]
-    """Discovered on or after this day, YYYY-MM-DD, UTC."""
+    """Only URLs discovered on or after this day, YYYY-MM-DD, UTC."""
     discovery_before: NotRequired[str]
-    """Discovered on or before this day, YYYY-MM-DD, UTC."""
+    """Only URLs discovered on or before this day, YYYY-MM-DD, UTC."""
     infraction_after: NotRequired[str]
     """With an infraction recorded on or after this day, YYYY-MM-DD, UTC."""
     infraction_before: NotRequired[str]
     """With an infraction recorded on or before this day, YYYY-MM-DD, UTC. With both, one infraction is between them."""
     changed_after: NotRequired[int]
-    """Only records that changed, or whose infractions did, after this position of the record of changes."""
+    """Only URLs that changed after this position in the record of changes, or whose infractions did."""
 
 
 class CaseFilters(TypedDict):
     case_status_id: NotRequired[int]
-    """Only cases with this case status. Every company starts with: 1 New, 2 Open, 3 In Progress, 4 Blocked, 5 Resolved, 6 Closed, 7 Rejected, 8 Invalid, 9 Duplicate. It may add its own names."""
+    """Only cases with this case status. Every company starts with: 1 New, 2 Open, 3 In Progress, 4 Blocked, 5 Resolved, 6 Closed, 7 Rejected, 8 Invalid, 9 Duplicate. It can add its own names."""
     created_after: NotRequired[str]
-    """Created on or after this day, YYYY-MM-DD, UTC."""
+    """Only cases created on or after this day, YYYY-MM-DD, UTC."""
     created_before: NotRequired[str]
-    """Created on or before this day, YYYY-MM-DD, UTC."""
+    """Only cases created on or before this day, YYYY-MM-DD, UTC."""
     distributor_id: NotRequired[int]
-    """Only cases of this affiliate (ID assigned by the service)."""
+    """Only cases of the affiliate with this ID, assigned by the service."""
     open: NotRequired[YesNo]
-    """Only open cases, or only cases that have ended: Resolved, Closed, Rejected, Invalid or Duplicate."""
+    """Only open cases, or only ended cases: Resolved, Closed, Rejected, Invalid or Duplicate."""
     risk_level_id: NotRequired[int]
-    """Only cases with this risk level; 0 for cases without one. Every company starts with: 1 Low, 2 Medium, 3 High, 4 Critical. It may add its own names."""
+    """Only cases with this risk level; 0 selects cases without a risk level. Every company starts with: 1 Low, 2 Medium, 3 High, 4 Critical. It can add its own names."""
     sub_status_id: NotRequired[int]
-    """Only cases with this sub-status; 0 for cases without one. Every company starts with: 1 Under Review, 2 Quality Assurance, 3 Awaiting Evidence, 4 Awaiting Response, 5 Content Removed, 6 Content Modified, 7 Platform Takedown Requested, 8 Escalated, 9 Appealed. It may add its own names."""
+    """Only cases with this sub-status; 0 selects cases without a sub-status. Every company starts with: 1 Under Review, 2 Quality Assurance, 3 Awaiting Evidence, 4 Awaiting Response, 5 Content Removed, 6 Content Modified, 7 Platform Takedown Requested, 8 Escalated, 9 Appealed. It can add its own names."""
     case_worker: NotRequired[str]
-    """Only cases of exactly this worker."""
+    """Only cases of this case worker, compared exactly."""
     assigned: NotRequired[YesNo]
-    """Only cases that have a worker, or only cases without one."""
+    """Only cases with a case worker, or only cases without a case worker."""
     follow_up_after: NotRequired[str]
-    """To be followed up on or after this day, YYYY-MM-DD, UTC."""
+    """Only cases due for follow-up on or after this day, YYYY-MM-DD, UTC."""
     follow_up_before: NotRequired[str]
-    """To be followed up on or before this day, YYYY-MM-DD, UTC."""
+    """Only cases due for follow-up on or before this day, YYYY-MM-DD, UTC."""
     overdue: NotRequired[YesNo]
-    """Only open cases whose follow-up is overdue, or only the others."""
+    """Only open cases with an overdue follow-up, or only all other cases."""
     closed_after: NotRequired[str]
-    """Closed on or after this day, YYYY-MM-DD, UTC."""
+    """Only cases closed on or after this day, YYYY-MM-DD, UTC."""
     closed_before: NotRequired[str]
-    """Closed on or before this day, YYYY-MM-DD, UTC."""
+    """Only cases closed on or before this day, YYYY-MM-DD, UTC."""
     infraction_type_id: NotRequired[int]
-    """Only cases with an incident of this infraction type. Every company starts with: 1 Earnings Claim, 2 Health Claim, 3 Product Claim, 4 Trademark, 5 Promotion, 6 Disclosure, 7 Traffic Quality, 8 Recruiting. It may add its own names."""
+    """Only cases with an incident of this infraction type. Every company starts with: 1 Earnings Claim, 2 Health Claim, 3 Product Claim, 4 Trademark, 5 Promotion, 6 Disclosure, 7 Traffic Quality, 8 Recruiting. It can add its own names."""
     changed_after: NotRequired[int]
-    """Only records that changed, or whose incidents did, after this position of the record of changes."""
+    """Only cases that changed after this position in the record of changes, or whose incidents did."""
 
 
 AFFILIATE_FIELDS: dict[str, int | None] = {

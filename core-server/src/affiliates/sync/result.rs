@@ -82,6 +82,6 @@ pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>
 
 /// Other writers have changed the affiliate at every attempt.
 pub(super) fn changed_meanwhile(input: &Input) -> AffiliateSyncResult {
-    let msg = "The affiliate was changed by other requests meanwhile; send the item again.";
+    let msg = "Other requests changed the affiliate during the sync. Send the item again.";
     refused(input, ResultCode::UpdateFailed, msg)
 }

@@ -126,7 +126,7 @@ pub(in crate::monitoring) async fn open(
             Some(from_present) if from_present.len() <= differences.len() => {
                 existing(id, created, "case as it is now", &from_present)
             }
-            _ => existing(id, created, "one that the case was opened with", &differences),
+            _ => existing(id, created, "field that the case was opened with", &differences),
         }
     }))
 }

@@ -82,7 +82,7 @@ fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSe
             if is_affiliate(name) { given.iter().any(|field| is_affiliate(field.name)) } else { given.contains(field) };
         if both {
             let name = if is_affiliate(name) { "affiliate_id" } else { name };
-            violations.report(name, |label| format!("The {label} field must not be given and cleared at once."));
+            violations.report(name, |label| format!("The {label} field must not be both given and cleared."));
         }
         written.insert(field);
     }

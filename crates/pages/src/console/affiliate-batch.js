@@ -15,8 +15,8 @@ export async function affiliateBatchView({ signal }) {
   const fields = await affiliateFields();
   const input = element("textarea", { rows: 10, spellcheck: "false", autocomplete: "off" });
   const lines = field("lines", "Affiliates", input, {
-    hint: "One a line: your affiliate ID, name and, if you like, a country (its name or its code of two letters); with tabs, semicolons or commas between them. "
-      + "A header line may name other fields and another order, such as client_affiliate_id, affiliate_name, email_one.",
+    hint: "One affiliate per line: your affiliate ID, the name and, if you like, the country (name or two-letter code). Separate them with tabs, semicolons or commas. "
+      + "For other fields, begin with a line that names the columns, such as client_affiliate_id, affiliate_name, email_one.",
   });
   const dates = field("dates", "Dates such as 1/5/2026", select([["", "choose"], ["dmy", "the day is first"], ["mdy", "the month is first"]]));
   dates.node.hidden = true;
@@ -47,7 +47,7 @@ export async function affiliateBatchView({ signal }) {
     isSaving = true;
     button.textContent = "Adding…";
     const skipped = header !== null && element("p", {}, `Line ${header} is a header.`,
-      unknown.length > 0 && ` Columns that cannot be set were left out: ${unknown.join(", ")}.`);
+      unknown.length > 0 && ` These columns cannot be set and were ignored: ${unknown.join(", ")}.`);
     await attempt(signal, async () => {
       const { body } = await call("POST", "api/affiliates", { body: { affiliates: items.map(({ item }) => item) }, signal });
       forget();
@@ -60,7 +60,7 @@ export async function affiliateBatchView({ signal }) {
       ] }));
       put(element("div", { class: `message ${done === body.length ? "done" : "error"}`, role: "status" },
         element("p", {}, done === body.length ? `All ${counted(done, "affiliate was", "affiliates were")} created.`
-          : `${counted(done, "affiliate was", "affiliates were")} created, ${body.length - done} not. Correct those lines and send them again.`),
+          : `${counted(done, "affiliate was", "affiliates were")} created, ${body.length - done} ${body.length - done === 1 ? "was" : "were"} not. Correct these lines and add them again.`),
         skipped, resultTable("Results", ["Line", "Name", "Result"], rows)));
     }, (refusal) => {
       const message = refusalMessage(refusal, refusal.status === 422 ? null : submit);
@@ -70,7 +70,7 @@ export async function affiliateBatchView({ signal }) {
       });
       if (named.length > 0) {
         message.append(element("ul", {}, named.map((text) => element("li", {}, text))));
-        lines.violate([`${counted(named.length, "value has", "values have")} to be corrected; see above.`]);
+        lines.violate([`Correct ${counted(named.length, "value", "values")}: see the message above.`]);
       }
       put(message);
     });

@@ -16,7 +16,7 @@ export const GROUPS = [
   ["Affiliate", ["affiliate_name", "client_affiliate_id", "status", "start_date", "company_name", "first_name", "last_name", "notes"]],
   ["Contact", ["email_one", "email_two", "phone_one", "phone_two", "address", "city", "state", "zip", "country"]],
   ["Web", ["replicated_website", "facebook", "instagram", "youtube", "twitter", "tiktok", "pintrest"]],
-  ["Programme", null],
+  ["Program", null],
 ];
 
 /**

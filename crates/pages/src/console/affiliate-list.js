@@ -106,7 +106,7 @@ export async function affiliatesView({ query: first, signal }) {
   let columns = chosenColumns("affiliates", names, INITIAL);
   const search = element("input", { type: "search", autocomplete: "off", spellcheck: "false" });
   const statuses = select([["", "any"], ...STATUSES]);
-  const searchField = field("search", "Search", search, { hint: "In ID, names, company, e-mail and city; all words must occur." });
+  const searchField = field("search", "Search", search, { hint: "Searches IDs, names, companies, e-mail addresses and cities. An affiliate needs all the words." });
   const statusField = field("status", "Status", statuses);
   const progress = element("p", { class: "progress" });
   const messages = element("div", {});
@@ -149,9 +149,9 @@ export async function affiliatesView({ query: first, signal }) {
       element("a", { href: address({ sort: name, isDescending: isSorted && !state.isDescending }) }, COLUMNS.find(([other]) => other === name)[1], arrow));
   };
   const more = () => element("nav", { class: "pager", "aria-label": "Pages" }, element("ul", {},
-    element("li", {}, "There are more. Searching, sorting and the next page read all of them."),
+    element("li", {}, "There are more affiliates. They load when you search, sort or go to the next page."),
     element("li", {}, element("a", { href: address({ page: 2 }) }, "Next")),
-    element("li", {}, element("button", { type: "button", on: { click: () => load(true) } }, "Read all"))));
+    element("li", {}, element("button", { type: "button", on: { click: () => load(true) } }, "Load all"))));
   const render = () => {
     const found = matching(state);
     const last = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
@@ -196,7 +196,7 @@ export async function affiliatesView({ query: first, signal }) {
     state = { ...state, search: search.value.trim(), status: statuses.value, page: 1 };
     history.replaceState(null, "", address({}));
     remember(address({}));
-    announce(`${render().textContent}${kept.isComplete ? "" : ". The list is still being read."}`);
+    announce(`${render().textContent}${kept.isComplete ? "" : ". The list is still loading."}`);
     readRest();
   };
   /** Reads all affiliates if the view needs them and the reading has stopped. */
@@ -214,7 +214,7 @@ export async function affiliatesView({ query: first, signal }) {
     const mine = nothing(token());
     kept = mine;
     messages.replaceChildren();
-    progress.textContent = "Reading…";
+    progress.textContent = "Loading…";
     let next = 0;
     mine.isComplete = await readList("api/affiliates", (record) => {
       mine.hasMore = !isWhole && mine.entries.length >= FIRST && !needsAll(state);
@@ -224,7 +224,7 @@ export async function affiliatesView({ query: first, signal }) {
       if (mine.entries.length < PAGE_SIZE || performance.now() < next || isFilledIn()) return;
       const start = performance.now();
       renderMore();
-      progress.textContent = "Reading the rest: search and filters look at what has been read so far.";
+      progress.textContent = "Loading the rest. Until then, you see results among the affiliates loaded so far.";
       // A large list takes longer to sort: most of the time is for reading.
       next = performance.now() + Math.max(PAUSE, 10 * (performance.now() - start));
     }, signal, () => mine.hasMore);
@@ -232,7 +232,7 @@ export async function affiliatesView({ query: first, signal }) {
     announce(renderMore().textContent);
   }, (refusal) => {
     const read = kept.entries.length;
-    progress.textContent = read > 0 ? `The list is incomplete: it ends after ${counted(read, "affiliate", "affiliates")}.` : "";
+    progress.textContent = read > 0 ? `The list is incomplete: loading stopped after ${counted(read, "affiliate", "affiliates")}.` : "";
     messages.replaceChildren(refusalMessage(refusal, () => load(isWhole)));
     if (read > 0) renderMore();
   });
@@ -262,7 +262,7 @@ export async function affiliatesView({ query: first, signal }) {
     element("div", { class: "toolbar" },
       element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate"),
       element("a", { href: "#/affiliates/batch", class: "button" }, "Add several"),
-      element("button", { type: "button", on: { click: () => load(kept.isComplete) } }, "Read again"),
+      element("button", { type: "button", on: { click: () => load(kept.isComplete) } }, "Reload"),
       chooser, savedFilters("affiliates"), exportButton),
     report, applied, progress, messages, results);
   if (kept.token === token() && (kept.isComplete || (kept.hasMore && !needsAll(state)))) announce(render().textContent);

@@ -87,6 +87,6 @@ export async function typedAffiliate(text, signal) {
   const exact = found.filter((record) => record.distributor_name === text || record.client_distributor_id === text);
   const chosen = exact.length === 1 ? exact : found;
   if (chosen.length === 1) return { id: String(chosen[0].id) };
-  return { violation: found.length === 0 ? "No affiliate has this text in its name or identifier."
-    : "Several affiliates have this text in their name or identifier: type more of it, or choose one." };
+  return { violation: found.length === 0 ? "No affiliate has this text in its name or affiliate ID."
+    : "Several affiliates have this text in their name or affiliate ID. Type more, or choose one." };
 }

@@ -32,10 +32,10 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
     chosen.clear();
     changed();
     pageBox.focus();
-  } } }, "Choose none");
+  } } }, "Select none");
   const bar = element("div", { class: "selection", hidden: true }, text, status, apply, all, none);
   const messages = element("div", {});
-  const pageBox = element("input", { type: "checkbox", "aria-label": "Choose all on this page", on: { change: () => {
+  const pageBox = element("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => {
     for (const id of page) if (pageBox.checked) chosen.add(id); else chosen.delete(id);
     changed();
   } } });
@@ -46,8 +46,8 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
     pageBox.checked = page.length > 0 && onPage === page.length;
     pageBox.indeterminate = onPage > 0 && onPage < page.length;
     bar.hidden = chosen.size === 0;
-    text.textContent = `${counted(chosen.size, "affiliate", "affiliates")} chosen`;
-    all.textContent = `Choose all ${total.toLocaleString("en")} that match`;
+    text.textContent = `${counted(chosen.size, "affiliate", "affiliates")} selected`;
+    all.textContent = `Select all ${total.toLocaleString("en")} that match`;
     all.hidden = onPage < page.length || chosen.size >= total;
   }
 
@@ -77,7 +77,7 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
       for (const id of done) chosen.delete(id);
       render();
       put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },
-        element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${wanted}” now`,
+        element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${wanted}”`,
           failed.length > 0 && `; ${failed.length} could not be changed`, "."),
         failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Why"], failed.map(([id, result]) => (
           { isDone: false, cells: [id, value(nameOf(id)), result.detail.msg] })))));
@@ -93,7 +93,7 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
     pageBox,
     /** The box of an affiliate. */
     box: (id, name) => {
-      const box = element("input", { type: "checkbox", "aria-label": `Choose ${name}`, on: { change: () => {
+      const box = element("input", { type: "checkbox", "aria-label": `Select ${name}`, on: { change: () => {
         if (box.checked) chosen.add(id); else chosen.delete(id);
         changed();
       } } });

@@ -42,7 +42,7 @@ export async function chartsView({ signal }) {
   let total = 0;
   const read = async () => {
     for (; page <= PAGES; page += 1) {
-      progress.textContent = cases.size > 0 ? `Reading: ${count(cases.size)} of ${count(total)} cases…` : "Reading…";
+      progress.textContent = cases.size > 0 ? `Loading: ${count(cases.size)} of ${count(total)} cases…` : "Loading…";
       const query = { per_page: PAGE_SIZE, page, sort_by: "id", sort_dir: "desc" };
       const { body } = await call("GET", "api/cases", { query, signal });
       // A case that is created meanwhile moves others to the next page.
@@ -54,8 +54,8 @@ export async function chartsView({ signal }) {
     const now = Date.now();
     const infractions = all.flatMap((record) => record.incidents).map((incident) => incident.infraction_type);
     progress.textContent = all.length < total
-      ? `Made of the newest ${count(all.length)} of ${count(total)} cases.`
-      : `Made of ${all.length === 1 ? "the only case" : `all ${counted(all.length, "case", "cases")}`}.`;
+      ? `Based on the newest ${count(all.length)} of ${count(total)} cases.`
+      : `Based on ${all.length === 1 ? "the only case" : `all ${counted(all.length, "case", "cases")}`}.`;
     const statusAddress = (name) => {
       const id = Object.keys(statuses).find((key) => statuses[key] === name);
       return id ? `#/cases?case_status_id=${id}` : null;

@@ -49,7 +49,7 @@ export function columnChooser(list, known, initial, onChange) {
     keep(list, null);
     set(initial);
     onChange(initial);
-  } } }, "As at first");
+  } } }, "Reset");
   const details = element("details", { class: "menu" }, element("summary", {}, "Columns"),
     element("div", { class: "menu-body", role: "group", "aria-label": "Columns" }, element("ul", {}, items), reset));
   const close = () => {

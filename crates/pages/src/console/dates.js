@@ -30,7 +30,7 @@ export function orderOf(days) {
     else if (isAmbiguous) open ??= { line, text };
   }
   if (settled !== null || open === null) return { order: settled?.order ?? "mdy" };
-  return { isOpen: true, problem: `${open.text} on line ${open.line} can be two dates, and no other date says which. Choose which it is.` };
+  return { isOpen: true, problem: `${open.text} on line ${open.line} can be two dates. Choose whether the day or the month is first.` };
 }
 
 /** A day, `YYYY-MM-DD`. A midnight after the day is dropped. Any other text is returned unchanged. Throws the reason for a refusal. */

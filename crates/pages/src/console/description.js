@@ -20,7 +20,7 @@ const WORDS = new Map(Object.entries({
 
 /** The name of a field as a label: `email_one` is `E-mail 1`. */
 export function label(name) {
-  const known = { per_page: "Records a page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
+  const known = { per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
     distributor_id: "Affiliate ID in this service" }[name];
   if (known) return known;
   const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ");

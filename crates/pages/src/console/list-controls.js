@@ -35,7 +35,7 @@ export function control(parameter) {
     input = element("input", isDay ? { type: "date" } : { type: "text", autocomplete: "off" });
   }
   const isAffiliate = name === "distributor_id";
-  const hint = isAffiliate ? "Its ID, or a part of its name or of your ID for it." : input instanceof HTMLSelectElement || isDay ? null : parameter.hint;
+  const hint = isAffiliate ? "Type its ID, or a part of its name or of your affiliate ID." : input instanceof HTMLSelectElement || isDay ? null : parameter.hint;
   const made = field(name, isAffiliate ? "Affiliate" : parameter.label, input, { hint, extra: other });
   return {
     ...made,

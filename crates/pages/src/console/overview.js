@@ -32,7 +32,7 @@ function ageAddress({ from_days: from, to_days: to }) {
 }
 
 function ageName({ from_days: from, to_days: to }) {
-  if (to === null) return `from ${from} days`;
+  if (to === null) return `${from} days or more`;
   return from === 0 ? `up to ${to} days` : `${from} to ${to} days`;
 }
 
@@ -44,7 +44,7 @@ function overdue({ overdue: all, overdue_cases: cases }, now) {
     timestamp(record.follow_up_date, { isShort: true }),
   ]);
   return element("section", { class: "panel wide", id: "overdue", tabindex: "-1" }, element("h2", {}, "Overdue follow-ups"),
-    rows.length === 0 ? element("p", {}, "No open case has a follow-up that is overdue.")
+    rows.length === 0 ? element("p", {}, "No open case is overdue.")
       : table("Overdue follow-ups", ["Case", "Overdue", "Risk", "Status", "Affiliate", "Follow-up"], rows, { href: (index) => `#/cases/${cases[index].case_id}` }),
     all > cases.length && element("p", {}, `The ${cases.length} oldest of `, element("a", { href: OVERDUE }, `${count(all)} overdue cases`), "."));
 }

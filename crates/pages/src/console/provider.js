@@ -143,8 +143,8 @@ export async function takeAnswer() {
     window.close();
     return false;
   }
-  if (state !== asked?.state) throw new ProviderError("This tab did not ask for the sign-in that the provider answered. Sign in again.");
-  show("Signing in", element("p", {}, "The console asks the sign-in provider for a token."));
+  if (state !== asked?.state) throw new ProviderError("This sign-in did not start in this tab. Sign in again.");
+  show("Signing in", element("p", {}, "The console completes your sign-in."));
   await finish(answer, asked);
   return true;
 }
@@ -155,13 +155,13 @@ async function finish(answer, asked) {
   // RFC 9207: the answer is of the provider that was asked.
   const names = answer.get("iss");
   if (names !== null ? names !== issuer : found.authorization_response_iss_parameter_supported === true) {
-    throw new ProviderError("The answer is of another sign-in provider. Sign in again.", true);
+    throw new ProviderError("The response came from another sign-in provider. Sign in again.", true);
   }
   if (answer.has("error")) throw refused(answer.get("error"), answer.get("error_description"));
   const tokens = await ask(found.token_endpoint, {
     grant_type: "authorization_code", code: answer.get("code"), redirect_uri: home(), client_id: client, code_verifier: asked.verifier,
   });
-  if (!tokens.id_token) throw new ProviderError("The sign-in provider gave no ID token.", true);
+  if (!tokens.id_token) throw new ProviderError("The sign-in provider sent no ID token. Report this to your operator.", true);
   await keep(tokens, asked.nonce, session.account());
 }
 
@@ -182,7 +182,7 @@ async function keep(tokens, nonce, before) {
     throw new ProviderError("You signed in with another account. To change accounts, sign out first.", true);
   }
   const text = kind === "id" ? tokens.id_token : tokens.access_token;
-  if (typeof text !== "string") throw new ProviderError(`The sign-in provider gave no ${kind === "id" ? "ID" : "access"} token.`, true);
+  if (typeof text !== "string") throw new ProviderError(`The sign-in provider sent no ${kind === "id" ? "ID" : "access"} token. Report this to your operator.`, true);
   const { exp: end, iat: start } = session.decoded(text) ?? {};
   const seconds = kind === "access" && Number.isFinite(tokens.expires_in) ? tokens.expires_in : end - (start ?? Date.now() / 1000);
   const lifetime = Number.isFinite(seconds) ? seconds * 1000 : null;

@@ -19,7 +19,7 @@ export function sentence(refusal) {
     case 401:
       return `The service did not accept the token. ${refusal.message ?? ""}`.trim();
     case 403:
-      return refusal.isWrite ? "Nothing was saved: your sign-in may not do this." : "Your sign-in may not see this.";
+      return refusal.isWrite ? "Nothing was saved: you don't have permission to do this. Ask your operator." : "You don't have permission to see this. Ask your operator.";
     case 404:
       return refusal.message ?? "There is no such record.";
     case 409:
@@ -27,7 +27,7 @@ export function sentence(refusal) {
     case 412:
       return "Nothing was saved: the record has changed since you opened it.";
     case 413:
-      return "Nothing was saved: the request is larger than the service accepts. Send fewer at once.";
+      return "Nothing was saved: the request is larger than the service accepts. Send fewer records.";
     case 422:
       return refusal.isWrite ? "Nothing was saved. Some values are not valid." : "Some values are not valid.";
     case 429:
@@ -37,7 +37,7 @@ export function sentence(refusal) {
     case 504:
       return `The service took too long.${unsure}`;
     default:
-      return `The service had an error (${refusal.status}). Report the request ID to its operator.${unsure}`;
+      return `The service had an error (${refusal.status}). Report the request ID to your operator.${unsure}`;
   }
 }
 

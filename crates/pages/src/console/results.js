@@ -10,7 +10,7 @@ export function resultTable(caption, headings, rows) {
   const isCut = rows.length > MOST;
   const shown = isCut ? [...rows.filter(({ isDone }) => !isDone), ...rows.filter(({ isDone }) => isDone)].slice(0, MOST) : rows;
   return [
-    isCut && element("p", {}, `${count(MOST)} of ${count(rows.length)} are shown, those that were not done first.`),
+    isCut && element("p", {}, `You see ${count(MOST)} of ${count(rows.length)} results, failures first.`),
     table(caption, headings, shown.map(({ cells }) => cells)),
   ];
 }

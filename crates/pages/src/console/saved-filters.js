@@ -38,7 +38,7 @@ function current() {
 export function savedFilters(section) {
   if (claims().company === null) return null;
   const list = element("ul", {});
-  const none = element("p", { class: "hint" }, "None are saved yet.");
+  const none = element("p", { class: "hint" }, "You have no saved filters yet.");
   const input = element("input", { type: "text", "aria-label": "Name for these filters", placeholder: "Name for these filters", maxlength: LONGEST, autocomplete: "off" });
   const summary = element("summary", {}, "Saved filters");
   const close = () => {

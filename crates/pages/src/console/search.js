@@ -77,11 +77,11 @@ export async function searchView({ query: first, signal }) {
       show(`Results for “${text}”`, results);
       results.replaceChildren();
       append(results,
-        numbers.length > 0 && element("section", {}, element("h2", {}, `With the number ${text.replace("#", "")}`), element("ul", {}, numbers)),
+        numbers.length > 0 && element("section", {}, element("h2", {}, `Records with the ID ${text.replace("#", "")}`), element("ul", {}, numbers)),
         found(affiliates, "affiliate", "affiliates", affiliateTable(affiliates)),
         found(urls, "URL", "URLs", table("URLs", COLUMNS.map(label), urls.map((record) => COLUMNS.map((name) => cell("urls", name, record))),
           { className: "list", href: (index) => `#/urls/${urls[index].id}` })));
-      if (!isLong) results.append(element("p", { class: "hint" }, `URLs are searched for ${SHORTEST_URL} characters or more.`));
+      if (!isLong) results.append(element("p", { class: "hint" }, `To find URLs, type at least ${SHORTEST_URL} characters.`));
       announce(`${counted(affiliates.length, "affiliate", "affiliates")}, ${counted(urls.length, "URL", "URLs")}`);
     }, (refusal) => {
       if (own !== asked) return;

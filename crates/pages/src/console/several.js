@@ -35,11 +35,11 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     chosen.clear();
     changed();
     pageBox.focus();
-  } } }, "Choose none");
+  } } }, "Select none");
   const bar = element("div", { class: "selection", hidden: true }, status, field, control, apply, none);
   const messages = element("div", {});
   const node = element("div", {}, messages, bar);
-  const pageBox = element("input", { type: "checkbox", "aria-label": "Choose all on this page", on: { change: () => {
+  const pageBox = element("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => {
     for (const record of page) if (pageBox.checked) chosen.set(record[key], record); else chosen.delete(record[key]);
     changed();
   } } });
@@ -50,7 +50,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     pageBox.checked = page.length > 0 && onPage === page.length;
     pageBox.indeterminate = onPage > 0 && onPage < page.length;
     bar.hidden = chosen.size === 0;
-    status.textContent = `${counted(chosen.size, one, many)} chosen`;
+    status.textContent = `${counted(chosen.size, one, many)} selected`;
   }
 
   const put = (...content) => {
@@ -121,7 +121,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     await attempt(signal, async () => {
       const { done, failed } = await change(ids.map((id) => [id, { [name]: sent(name, text(before.get(id), name)) }]));
       await reload();
-      put(element("p", {}, `${label(name)} is as it was for ${counted(done.length, one, many)}.`), failures(failed));
+      put(element("p", {}, `Undone: ${label(name)} of ${counted(done.length, one, many)}.`), failures(failed));
     }, (refusal) => put(element("p", {}, sentence(refusal))));
   }
 
@@ -131,7 +131,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     /** The box of a record. */
     box: (record) => {
       const id = record[key];
-      const box = element("input", { type: "checkbox", "aria-label": `Choose ${one} ${id}`, on: { change: () => {
+      const box = element("input", { type: "checkbox", "aria-label": `Select ${one} ${id}`, on: { change: () => {
         if (box.checked) chosen.set(id, record); else chosen.delete(id);
         changed();
       } } });

@@ -13,16 +13,16 @@ const problem = (text) => element("div", { class: "message error", role: "alert"
 /** The form for a token; `done` is called after it. `isOther`: there is a better way to sign in. */
 function tokenForm(messages, done, isOther) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
-  const token = field("token", "Token", input, { hint: ["The operator of the service gives you one, such as with ",
+  const token = field("token", "Token", input, { hint: ["Your operator gives you a token, for example with ",
     element("code", {}, "compliance token --company 1"), ". This tab keeps it until you sign out or close the tab."] });
   const button = element("button", { type: "submit", class: !isOther && "primary" }, "Sign in");
   const signIn = async () => {
     const text = input.value.trim().replace(/^Bearer\s+/i, "");
     token.violate([]);
     messages.replaceChildren();
-    // What is no token could not be sent as a header.
+    // A header cannot carry such a text.
     if (!/^[!-~]+$/.test(text)) {
-      token.violate([text === "" ? "Enter a token." : "This is no token: it has spaces or other characters."]);
+      token.violate([text === "" ? "Enter a token." : "This is not a token: a token has no spaces or special characters."]);
       input.focus();
       return;
     }
@@ -79,12 +79,12 @@ export async function signInView(reason, done, options) {
 
 /** Signs an account out at the provider as well. `signIn` shows the view to sign in. */
 export async function signOutView(account, signIn) {
-  show("Signing out", element("p", {}, "The sign-in provider is asked to sign you out."));
+  show("Signing out", element("p", {}, "The console signs you out at the sign-in provider."));
   try {
     await signOut(account);
     signIn("You have signed out.");
   } catch (error) {
-    signIn(`You have signed out of the console, and may still be signed in at the sign-in provider. ${failure(error)}`);
+    signIn(`You have signed out of the console, but you may still be signed in at the sign-in provider. ${failure(error)}`);
   }
 }
 

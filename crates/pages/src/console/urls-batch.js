@@ -32,7 +32,7 @@ export function urlLines(pasted) {
 
 export async function addUrlsView({ signal }) {
   const input = element("textarea", { rows: 10, spellcheck: "false", autocomplete: "off" });
-  const lines = field("lines", "URLs", input, { hint: "One a line, each with http:// or https://. A header line and other columns of a spreadsheet are left out." });
+  const lines = field("lines", "URLs", input, { hint: "One URL per line, each with http:// or https://. A header line and other columns are ignored." });
   const button = element("button", { type: "submit", class: "primary" }, "Add");
   const messages = element("div", {});
   let isSaving = false;
@@ -53,7 +53,7 @@ export async function addUrlsView({ signal }) {
     }
     isSaving = true;
     button.textContent = "Adding…";
-    const skipped = header !== null && element("p", {}, `Line ${header} is a header and was left out.`);
+    const skipped = header !== null && element("p", {}, `Line ${header} is a header and was ignored.`);
     await attempt(signal, async () => {
       const { body } = await call("POST", "api/urls", { body: { urls: items.map(({ url }) => ({ url })) }, signal });
       sent = input.value;
@@ -62,10 +62,10 @@ export async function addUrlsView({ signal }) {
         `Line ${items[index].number}`,
         element("span", { class: "cut" }, value(items[index].url.slice(0, 300))),
         result.status === "ok" ? element("a", { href: `#/urls/${result.detail.url_id}` }, `added as URL ${result.detail.url_id}`)
-          : result.code === "1023" ? "already there, skipped" : `not added: ${result.detail.msg}`,
+          : result.code === "1023" ? "already exists, skipped" : `not added: ${result.detail.msg}`,
       ] }));
       put(element("div", { class: "message done", role: "status" },
-        element("p", {}, `${counted(added, "URL was", "URLs were")} added`, added < body.length && `, ${body.length - added} not`, "."),
+        element("p", {}, `${counted(added, "URL was", "URLs were")} added`, added < body.length && `, ${body.length - added} ${body.length - added === 1 ? "was" : "were"} not`, "."),
         skipped, resultTable("Results", ["Line", "URL", "Result"], rows)));
     }, (refusal) => {
       const message = refusalMessage(refusal, refusal.status === 422 ? null : submit);
@@ -76,7 +76,7 @@ export async function addUrlsView({ signal }) {
       if (named.length > 0) {
         append(message, resultTable("Lines to correct", ["Line", "URL", "Why"], named.map(([line, url, why]) => (
           { isDone: false, cells: [line, element("span", { class: "cut" }, value(url)), why] }))));
-        lines.violate([`${counted(named.length, "line has", "lines have")} to be corrected; see above.`]);
+        lines.violate([`Correct ${counted(named.length, "line", "lines")}: see the message above.`]);
       }
       put(message);
     });

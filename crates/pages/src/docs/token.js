@@ -19,7 +19,7 @@ async function session() {
 /** What the token says about itself. It is shown only: the service verifies the token at each request. */
 async function describe() {
   const { company, expiry } = await session();
-  if (expiry === null) return "It is set, but it does not look like a JSON Web Token.";
+  if (expiry === null) return "The token does not look like a JSON Web Token.";
   const until = expiry.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   const isValid = expiry > new Date();
   if (company === null) return `${isValid ? "Valid until" : "Expired at"} ${until}.`;

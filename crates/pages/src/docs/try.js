@@ -137,7 +137,7 @@ function show(result, request, response, text, isWhole, duration) {
       element("span", { class: `status of-${String(response.status)[0]}` }, String(response.status)),
       ` ${response.statusText} in ${duration} ms`),
     ...(pretty === "" ? [] : [block(pretty, "Body")]),
-    ...(isWhole ? [] : [element("p", { class: "hint" }, "The response is longer. Its start is shown; send the command to read all.")]),
+    ...(isWhole ? [] : [element("p", { class: "hint" }, "This is only the start of the response. Run the command to read all of it.")]),
     more("Headers", headers),
     more("Command", command(request)),
   );

@@ -28,7 +28,7 @@ pub enum SchemaError {
     #[error("cannot read the database's catalogue: {0}")]
     Catalogue(#[from] sqlx::Error),
     /// Tables or types differ, as the list says.
-    #[error("the database's schema is not the one that this version works with: {}", .0.join("; "))]
+    #[error("this version does not work with the database's schema: {}", .0.join("; "))]
     Differs(Vec<String>),
 }
 

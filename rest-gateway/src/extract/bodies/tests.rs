@@ -1,6 +1,6 @@
 use compliance_api::{
     error::{Error, Reason},
-    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate, UrlInput},
+    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate, OpenCaseRequest, UrlInput},
 };
 
 use super::{Create, IfMatch, Input, PathId, Update, add_urls, create_affiliates, sync_affiliates, update_affiliates};
@@ -244,4 +244,35 @@ fn more_elements_than_memory_is_too_large() {
     let mut ignored = Ignored::default();
     let input = Input { memory: 100 * size_of::<UrlInput>(), ..input(&body, &mut ignored) };
     assert_eq!(add_urls(input).unwrap_err().reason, Reason::BodyTooLarge);
+}
+
+#[test]
+fn null_is_absent_whatever_the_type() {
+    use super::incidents;
+    use compliance_api::v1::{DetachIncidentsRequest, IncidentKey, ReviewUrlRequest, UrlReview};
+    let (path, mut ignored) = (PathId::of("/api/cases/7"), Ignored::default());
+    let body = r#"{"id":9,"incidents":[{"incident_id":null,"incident_type":null,"url":null}]}"#;
+    let request: DetachIncidentsRequest = incidents(input(body, &mut ignored), &path).unwrap();
+    assert_eq!(request, DetachIncidentsRequest { id: 7, incidents: vec![IncidentKey::default()] });
+    assert_eq!(ignored.header().unwrap(), "id");
+    let body = r#"{"disabled":null,"infractions":null,"note":"x","incident_status":""}"#;
+    let request: ReviewUrlRequest = super::review_url(input(body, &mut Ignored::default()), &path).unwrap();
+    let review = UrlReview { note: Some("x".into()), incident_status: Some(String::new()), ..Default::default() };
+    assert_eq!((request.id, request.review), (7, Some(review)));
+    assert_eq!(request.update_mask.unwrap().paths, ["incident_status", "disabled", "note", "infractions"]);
+}
+
+#[test]
+fn elements_of_the_wrong_type_are_violations() {
+    let body = r#"{"request_id":"r","incidents":["x",5,null,[]],"case":{"tags":["a",5,{}]}}"#;
+    let error = super::whole::<OpenCaseRequest>(input(body, &mut Ignored::default())).unwrap_err();
+    let must = |path: &str, type_name: &str| (path.to_owned(), format!("The {path} field must be {type_name}."));
+    let reported = violations(error);
+    for expected in (0..4).map(|index| must(&format!("incidents.{index}"), "an object")) {
+        assert!(reported.contains(&expected), "{reported:?}");
+    }
+    for expected in [must("case.tags.1", "a string"), must("case.tags.2", "a string")] {
+        assert!(reported.contains(&expected), "{reported:?}");
+    }
+    assert_eq!(reported.len(), 6);
 }

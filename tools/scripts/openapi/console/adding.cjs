@@ -33,8 +33,8 @@ async function adding(page) {
   // From a spreadsheet with a header line: only the column of URLs counts.
   await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\thttps://added.example/one,two;three\n");
   await add.click();
-  await message(page, "2 URLs were added, 1 not.");
-  await message(page, "Line 1 is a header and was left out.");
+  await message(page, "2 URLs were added, 1 was not.");
+  await message(page, "Line 1 is a header and was ignored.");
   await becomes(() => column(page, 1), ["Line 2", "Line 3", "Line 4"]);
   await becomes(async () => (await column(page, 3)).map((text) => text.slice(0, 5)), ["added", "added", "alrea"]);
   await checked(page, "added URLs");
@@ -75,7 +75,7 @@ async function searching(page) {
   await search(email.toUpperCase());
   await becomes(async () => (await columnOf(page, "Affiliates", 2)).includes(owner), true);
   await search("zz");
-  await page.getByText("URLs are searched for 3 characters or more.").waitFor();
+  await page.getByText("To find URLs, type at least 3 characters.").waitFor();
   await search("added.example/five");
   // Going back shows each text with its results.
   await page.goBack();

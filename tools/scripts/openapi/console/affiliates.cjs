@@ -149,7 +149,7 @@ async function creating(page) {
   await heading(page, "Add several affiliates");
   await page.getByLabel("Affiliates", { exact: true }).fill("NEW-2;Console Two;DE\n\nNEW-1\tConsole One\nNEW-3;Console Three;ZZ");
   await page.getByRole("button", { name: "Add" }).click();
-  await message(page, "1 affiliate was created, 2 not.");
+  await message(page, "1 affiliate was created, 2 were not.");
   await becomes(() => column(page, 1), ["Line 1", "Line 3", "Line 4"]);
   await becomes(async () => (await column(page, 3)).map((text) => text.slice(0, 11)), ["created", "not created", "not created"]);
   await checked(page, "several affiliates");
@@ -164,7 +164,7 @@ async function creating(page) {
   await page.getByLabel("Affiliates", { exact: true }).fill('Name\tCity\tShoe size\tYour affiliate ID\n"Console\tFive"\tBern\t42\tNEW-5\nConsole Six\tBasel\t43\tNEW-6');
   await page.getByRole("button", { name: "Add" }).click();
   await message(page, "All 2 affiliates were created.");
-  await message(page, "Line 1 is a header. Columns that cannot be set were left out: Shoe size.");
+  await message(page, "Line 1 is a header. These columns cannot be set and were ignored: Shoe size.");
   await becomes(() => column(page, 1), ["Line 2", "Line 3"]);
   const made = (await api("GET", "affiliates")).data.filter(({ client_distributor_id: id }) => ["NEW-5", "NEW-6"].includes(id));
   assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);
@@ -183,12 +183,12 @@ async function statuses(page) {
   await section(page, "Affiliates");
   await page.getByLabel("Search", { exact: true }).fill("Console");
   await heading(page, new RegExp(`^7 of ${await total()} affiliates`), 2);
-  await page.getByRole("checkbox", { name: "Choose Console Six" }).check();
-  await page.getByText("1 affiliate chosen").waitFor();
-  await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
-  await page.getByText("7 affiliates chosen").waitFor();
-  await page.getByRole("checkbox", { name: "Choose Console One" }).uncheck();
-  await page.getByText("6 affiliates chosen").waitFor();
+  await page.getByRole("checkbox", { name: "Select Console Six" }).check();
+  await page.getByText("1 affiliate selected").waitFor();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("7 affiliates selected").waitFor();
+  await page.getByRole("checkbox", { name: "Select Console One" }).uncheck();
+  await page.getByText("6 affiliates selected").waitFor();
   await checked(page, "affiliates that are chosen");
   // One of them cannot be changed, and the console names it.
   await page.route("**/api/affiliates/*", async (route) => {
@@ -199,12 +199,12 @@ async function statuses(page) {
   await page.getByLabel("New status").selectOption("suspended");
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Set status" }).click();
-  await message(page, "5 affiliates have the status “suspended” now; 1 could not be changed.");
+  await message(page, "5 affiliates have the status “suspended”; 1 could not be changed.");
   await message(page, "No affiliate was found for the provided affiliate ID 999999.");
   await page.unroute("**/api/affiliates/*");
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Set status" }).click();
-  await message(page, "1 affiliate has the status “suspended” now.");
+  await message(page, "1 affiliate has the status “suspended”.");
   await becomes(async () => (await column(page, 6)).filter((status) => status === "suspended").length, 6);
   const saved = (await api("GET", "affiliates")).data.filter(({ distributor_status: status, distributor_name: name }) => name.startsWith("Console") && status === "suspended");
   assert.equal(saved.length, 6);

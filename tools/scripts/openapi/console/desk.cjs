@@ -103,7 +103,7 @@ async function otherHistories(page) {
   await page.reload();
   await heading(page, `Case ${foreign}`);
   await page.getByRole("button", { name: "Show changes" }).click();
-  await page.getByText("Your sign-in may not see the history.").waitFor();
+  await page.getByText("You don't have permission to see the history.").waitFor();
   // A token without a subject has no own cases.
   assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);
@@ -148,11 +148,11 @@ async function ownCases(page) {
   await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("active");
   await heading(page, / of /, 2);
   await menu.click();
-  await page.getByText("None are saved yet.").waitFor();
+  await page.getByText("You have no saved filters yet.").waitFor();
   await save("Active ones");
   await group.getByRole("link", { name: "Active ones" }).waitFor();
   await page.getByRole("button", { name: "Delete Active ones" }).click();
-  await page.getByText("None are saved yet.").waitFor();
+  await page.getByText("You have no saved filters yet.").waitFor();
   await section(page, "Cases");
   await heading(page, /^Cases 1–/, 2);
   await menu.click();

@@ -51,7 +51,7 @@ async function lists(page) {
   await form.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });
   await form.getByLabel("Sort by").selectOption("last_seen");
   await form.getByLabel("Sort direction").selectOption("asc");
-  await form.getByLabel("Records a page").selectOption("10");
+  await form.getByLabel("Records per page").selectOption("10");
   await form.getByLabel("Discovery after").fill("2020-01-01");
   await form.getByLabel("Discovery before").fill("2030-01-01");
   await page.getByRole("button", { name: "Apply" }).click();
@@ -71,7 +71,7 @@ async function lists(page) {
   await same("urls?distributor_id=1&sort_by=discovery_dt&per_page=20");
   await form.getByLabel("Affiliate", { exact: true }).fill("no such affiliate");
   await page.getByRole("button", { name: "Apply" }).click();
-  await message(page, "No affiliate has this text in its name or identifier.");
+  await message(page, "No affiliate has this text in its name or affiliate ID.");
   await page.goto(`${base}/console#/urls?distributor_id=abc`);
   await message(page, "Some values are not valid.");
   await becomes(async () => await form.locator("#field-distributor_id-error").innerText() !== "", true);
@@ -132,8 +132,8 @@ async function several(page) {
   const ids = (await column(page, 1)).slice(0, 2);
   const workers = async () => Promise.all(ids.map(async (id) => (await api("GET", `cases/${id}`)).data.case_worker));
   const before = await workers();
-  for (const id of ids) await page.getByLabel(`Choose case ${id}`).check();
-  await page.getByText("2 cases chosen").waitFor();
+  for (const id of ids) await page.getByLabel(`Select case ${id}`).check();
+  await page.getByText("2 cases selected").waitFor();
   await page.getByLabel("Field to set").selectOption("case_worker");
   await page.getByRole("button", { name: "Me", exact: true }).click();
   await checked(page, "several cases");
@@ -141,7 +141,7 @@ async function several(page) {
   await message(page, "Case worker set for 2 cases.");
   assert.deepEqual(await workers(), ["bea", "bea"]);
   await page.getByRole("button", { name: "Undo" }).click();
-  await message(page, "Case worker is as it was for 2 cases.");
+  await message(page, "Undone: Case worker of 2 cases.");
   assert.deepEqual(await workers(), before);
 }
 
@@ -221,7 +221,7 @@ async function columns(page) {
   assert.deepEqual(Object.keys(kept), ["compliance-columns-cases"]);
   assert.match(kept["compliance-columns-cases"], /^\["case_id",("[a-z_]+",?)+\]$/);
   await page.locator("summary", { hasText: "Columns" }).click();
-  await page.getByRole("button", { name: "As at first" }).click();
+  await page.getByRole("button", { name: "Reset" }).click();
   await becomes(shown, initial);
   await becomes(() => page.evaluate("localStorage.length"), 0);
 }

@@ -100,7 +100,7 @@ async function charts(page) {
     return Object.fromEntries(names.map((name, index) => [name.trim(), numbers[index]]));
   };
   await section(page, "Charts");
-  await page.getByText("Made of all 10 cases.").and(page.locator("p")).waitFor();
+  await page.getByText("Based on all 10 cases.").and(page.locator("p")).waitFor();
   await becomes(() => shown("Infractions by type"), expected(all.flatMap((record) => record.incidents.map((incident) => incident.infraction_type))));
   await becomes(() => shown("Cases by status"), expected(all.map((record) => record.case_status)));
   await becomes(async () => Object.values(await shown("Cases by age")).map(Number).reduce((one, other) => one + other, 0), 10);

@@ -71,10 +71,10 @@ async function largeLists(page) {
   await section(page, "Affiliates");
   await heading(page, "The first 200 affiliates", 2);
   await becomes(() => rows(page).count(), 50);
-  await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
-  await page.getByText("50 affiliates chosen").waitFor();
-  assert.equal(await page.getByRole("button", { name: /^Choose all/ }).count(), 0);
-  await page.getByRole("button", { name: "Choose none" }).click();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("50 affiliates selected").waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Select all/ }).count(), 0);
+  await page.getByRole("button", { name: "Select none" }).click();
   await checked(page, "the first affiliates of a long list");
   // Kept on the way back, without reading them again.
   await results.locator("tbody a").first().click();
@@ -88,7 +88,7 @@ async function largeLists(page) {
   for (const read of [
     () => page.getByRole("columnheader", { name: "Name" }).getByRole("link").click(),
     () => results.getByRole("link", { name: "Next" }).click(),
-    () => page.getByRole("button", { name: "Read all" }).click(),
+    () => page.getByRole("button", { name: "Load all" }).click(),
   ]) {
     await page.goto(`${base}/console#/affiliates`);
     await page.reload();
@@ -96,15 +96,15 @@ async function largeLists(page) {
     await read();
     await heading(page, "1,200 affiliates", 2);
   }
-  await page.getByRole("checkbox", { name: "Choose all on this page" }).check();
-  await page.getByRole("button", { name: "Choose all 1,200 that match" }).click();
-  await page.getByText("1,200 affiliates chosen").waitFor();
-  await page.getByRole("button", { name: "Choose none" }).click();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByRole("button", { name: "Select all 1,200 that match" }).click();
+  await page.getByText("1,200 affiliates selected").waitFor();
+  await page.getByRole("button", { name: "Select none" }).click();
   await page.getByRole("link", { name: "Last" }).click();
   await becomes(() => page.getByRole("spinbutton", { name: "Page" }).inputValue(), "24");
   await becomes(() => rows(page).count(), 50);
   await section(page, "Charts");
-  await page.getByText("Made of all 450 cases.").and(page.locator("p")).waitFor();
+  await page.getByText("Based on all 450 cases.").and(page.locator("p")).waitFor();
 }
 
 /** A list that takes long shows its first page, and is searched while the rest is read. The focus stays where it is. */
@@ -132,25 +132,25 @@ async function firstPage(page) {
   });
   await section(page, "Affiliates");
   await heading(page, "1,200 affiliates", 2);
-  await page.getByRole("button", { name: "Read again" }).click();
+  await page.getByRole("button", { name: "Reload" }).click();
   await heading(page, /^50 affiliates so far$/, 2);
-  await page.getByText("Reading the rest").waitFor();
+  await page.getByText("Loading the rest").waitFor();
   await becomes(() => rows(page).count(), 50);
   assert.equal(await page.locator("[aria-busy]").count(), 0);
   const [name] = await column(page, 3);
   const search = page.getByLabel("Search", { exact: true });
   await search.fill(name);
   await heading(page, /^\d+ of \d+ affiliates so far$/, 2);
-  await page.locator("#announcements", { hasText: "The list is still being read." }).waitFor({ state: "attached" });
+  await page.locator("#announcements", { hasText: "The list is still loading." }).waitFor({ state: "attached" });
   await search.fill("");
   await heading(page, /^\d+ affiliates so far$/, 2);
   await checked(page, "a list that is being read");
-  const box = page.getByRole("checkbox", { name: `Choose ${name}` });
+  const box = page.getByRole("checkbox", { name: `Select ${name}` });
   await box.check();
   await page.evaluate(() => window.readRest());
   await heading(page, "1,200 affiliates", 2);
-  await becomes(() => page.getByText("Reading the rest").count(), 0);
-  await becomes(() => page.evaluate("document.activeElement.ariaLabel"), `Choose ${name}`);
+  await becomes(() => page.getByText("Loading the rest").count(), 0);
+  await becomes(() => page.evaluate("document.activeElement.ariaLabel"), `Select ${name}`);
   assert.ok(await box.isChecked());
   await box.uncheck();
   await page.reload();
