@@ -158,23 +158,30 @@ fn write_enum(values: &EnumDescriptor, code: &mut String) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Returns the comment above a declaration as one line. Tables keep their rows.
+/// Returns the comment above a declaration as one line. Rows of tables and items of lists keep their lines.
 fn comment(file: &FileDescriptor, path: &[i32]) -> String {
     let locations = file.file_descriptor_proto().source_code_info.iter().flat_map(|info| &info.location);
     let comments = locations.filter(|location| location.path == path).filter_map(|it| it.leading_comments.as_deref());
     let mut text = String::new();
-    let mut was_row = false;
-    for line in comments.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()) {
-        let is_row = line.starts_with('|');
-        text.push_str(match (text.is_empty(), was_row, is_row) {
+    let (mut in_lines, mut after_gap) = (false, false);
+    for line in comments.flat_map(str::lines).map(str::trim) {
+        if line.is_empty() {
+            after_gap = true;
+            continue;
+        }
+        let begins_line = line.starts_with('|') || line.starts_with("- ");
+        let continues_item = in_lines && !begins_line && !after_gap;
+        text.push_str(match (text.is_empty(), in_lines, begins_line) {
             (true, ..) => "",
             (_, true, true) => "\n",
             (_, false, false) => " ",
+            _ if continues_item => " ",
             _ => "\n\n",
         });
         text.extend(line.split_whitespace().flat_map(|word| [word, " "]));
         text.truncate(text.trim_end().len());
-        was_row = is_row;
+        in_lines = begins_line || continues_item;
+        after_gap = false;
     }
     text
 }

@@ -2464,18 +2464,14 @@ pub mod compliance_case_service_client {
 /// Some dates follow from a change. The service sets them to the time of the change, unless the request sets or clears
 /// them:
 ///
-/// | Date                | The service sets it when                                             | and clears it when |
-/// |---------------------|----------------------------------------------------------------------|--------------------|
-/// | `created_date`      | the case is opened                                                   | never              |
-/// | `first_action_date` | for the first time, the status leaves New, a case worker or a notice | never              |
-/// |                     | status is set, or an incident is attached or detached                |                    |
-/// | `reviewed_date`     | for the first time, the status leaves New and Open, or a sub-status  | never              |
-/// |                     | is set                                                               |                    |
-/// | `flagged_date`      | for the first time, the risk level becomes High or Critical          | never              |
-/// | `resolved_date`     | the status becomes Resolved                                          | the case reopens   |
-/// | `closed_date`       | the status becomes Closed, Rejected, Invalid or Duplicate            | the status leaves  |
-/// |                     |                                                                      | these four         |
-/// | `last_updated_date` | the case is opened, or the case or its incidents change              | never              |
+/// - `created_date`: the case is opened.
+/// - `first_action_date`: for the first time, the status leaves New, a case worker or a notice status is set, or an
+///    incident is attached or detached.
+/// - `reviewed_date`: for the first time, the status leaves New and Open, or a sub-status is set.
+/// - `flagged_date`: for the first time, the risk level becomes High or Critical.
+/// - `resolved_date`: the status becomes Resolved. It is cleared when the case reopens.
+/// - `closed_date`: the status becomes Closed, Rejected, Invalid or Duplicate. It is cleared when the status leaves these.
+/// - `last_updated_date`: the case is opened, or the case or its incidents change.
 ///
 /// "For the first time" means while the date is null. Opening a case counts as a change of an empty case with the status
 /// New. The incidents of a new case do not count as an action. A case reopens when its status leaves Resolved, Closed,
@@ -2939,9 +2935,11 @@ pub struct Change {
     #[prost(string, optional, tag = "8")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// A field that changed. Values are texts in their stored form: decimal numbers, flags as `yes` or `no`, timestamps as
-/// `YYYY-MM-DD HH:MM:SS` (UTC), days as `YYYY-MM-DD`, lists as JSON, countries as ISO 3166-1 numeric codes, and
-/// vocabulary names as IDs.
+/// A field that changed. Values are texts in their stored form:
+///
+/// - numbers in decimal, flags as `yes` or `no`, lists as JSON.
+/// - timestamps as `YYYY-MM-DD HH:MM:SS` (UTC), days as `YYYY-MM-DD`.
+/// - countries as ISO 3166-1 numeric codes, vocabulary names as IDs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FieldChange {
     /// Name of the field, as in requests. Stored IDs have names such as `affiliate_id` or `incident_status_id`.

@@ -91,7 +91,7 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 /// Create affiliates
 ///
 /// One affiliate, or many as `affiliates`. In a batch, a name that exists (1023) or an unknown country code (1024)
-/// fails its item alone, and the status is 207; any other violation rejects the whole request with 422, and nothing
+/// fails its item alone, and the status is 207. Any other violation rejects the whole request with 422, and nothing
 /// is saved. With `validate_only`, the response to a batch is the same, without IDs, and nothing is written.
 ///
 /// - Operation: `createAffiliates`
@@ -131,8 +131,8 @@ async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<
 ///
 /// Changes the fields that are sent, of one affiliate or of many as `affiliates`. One: `id` in the body equals the
 /// ID in the URL. Many: the ID in the URL is any affiliate of the company. The changes are applied in the order
-/// sent; an unknown ID (1025), a name that is taken or an unknown country code (1021) fails its item alone, and the
-/// status is 207. With `If-Match`, one affiliate is changed only if it has one of these tags; a batch is refused.
+/// sent. An unknown ID (1025), a name that is taken or an unknown country code (1021) fails its item alone, and the
+/// status is 207. With `If-Match`, one affiliate is changed only if it has one of these tags. A batch is refused.
 /// With `validate_only`, the response to a batch is the same, and nothing is written.
 ///
 /// - Operation: `updateAffiliates`

@@ -135,8 +135,8 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 
 /// Add compliance URLs
 ///
-/// Adds URLs to be monitored. One that the company has already is skipped (1023). URLs are compared in their
-/// normalised form: scheme and host in lower case, default port and empty path resolved. With `validate_only`, the response is the same,
+/// Adds URLs to be monitored. A URL that the company already has is skipped (1023). URLs are compared in their
+/// normalized form: scheme and host in lower case, default port and empty path resolved. With `validate_only`, the response is the same,
 /// without IDs, and nothing is written.
 ///
 /// - Operation: `addUrls`

@@ -131,7 +131,11 @@ export async function work(section, id, first, signal, reload) {
     if (Object.keys(body).length > 0) send("PATCH", `api/${section}/${id}`, body, "Saved.");
     else put(element("div", { class: "message", role: "status" }, element("p", {}, "Nothing has changed.")));
   };
-  const action = (name, done) => element("button", { type: "button", on: { click: () => send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done) } }, name);
+  const action = (name, done) => element("button", { type: "button", on: { click: () => {
+    // The page is shown again afterwards, without what was typed.
+    if (changes().length > 0) put(element("div", { class: "message", role: "status" }, element("p", {}, `Save your changes first. Then press ${name} again.`)));
+    else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done);
+  } } }, name);
   const actions = section === "cases" && (ENDED.includes(record.case_status) ? [action("Reopen", "The case is open again.")]
     : [action("Resolve", "The case is resolved."), action("Close", "The case is closed.")]);
   const node = element("section", { class: "panel" }, element("h2", {}, title), messages,

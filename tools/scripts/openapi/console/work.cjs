@@ -42,6 +42,13 @@ async function caseWork(page) {
   await message(page, "Saved.");
   await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Low", "Called twice."]);
 
+  // What was typed is not lost.
+  await page.getByLabel("Note").fill("Called three times.");
+  await page.getByRole("button", { name: "Close", exact: true }).click();
+  await message(page, "Save your changes first. Then press Close again.");
+  assert.equal(await page.getByLabel("Note").inputValue(), "Called three times.");
+  await save(page);
+  await message(page, "Saved.");
   await page.getByRole("button", { name: "Close", exact: true }).click();
   await message(page, "The case is closed.");
   assert.equal((await read("cases", id)).case_status, "Closed");
