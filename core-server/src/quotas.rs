@@ -15,7 +15,7 @@ use storage::writes::OnWait;
 
 use crate::{CompanyLimit, CoreSettings, Limit, usage::Usage};
 
-/// A company may have a quarter of the calls in flight, and at least [`CALLS_AT_LEAST`].
+/// A company may have a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
 const CALLS_AT_LEAST: usize = 64;
 /// All companies together may have this many times the streams of one.
@@ -181,8 +181,10 @@ impl Quotas {
     fn too_many_watches(&self, company_id: i64, full: Full) -> Error {
         let most = self.watchers.limit_of(company_id);
         let message = match full {
-            Full::Company => format!("The company has {most} watches open already."),
-            Full::Process => format!("This instance of the service has {WATCHERS} watches open already."),
+            Full::Company => format!("The company already has as many watches open as it may: {most}."),
+            Full::Process => {
+                format!("This instance of the service already has as many watches open as it may: {WATCHERS}.")
+            }
         };
         Error { message, ..full.into() }
     }
@@ -223,7 +225,7 @@ mod tests {
         assert!(quotas.open_stream(1).is_err());
         let _watches = [1, 1, 1].map(|company| (quotas.open_watch(company).unwrap(), quotas.watch(company).unwrap()));
         for error in [quotas.open_watch(1).unwrap_err(), quotas.watch(1).unwrap_err()] {
-            assert_eq!(error.message, "The company has 3 watches open already.");
+            assert_eq!(error.message, "The company already has as many watches open as it may: 3.");
         }
         let mut memory = quotas.memory.reservation(Some(1));
         assert_eq!((memory.grow(4097), memory.grow(4096)), (Err(Full::Company), Ok(())));

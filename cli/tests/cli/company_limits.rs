@@ -45,6 +45,8 @@ fn each_company_is_limited_and_counted_alone() {
         );
     }
     assert_eq!(statuses, [201, 200, 404, 200, 200, 201, 200, 404, 200, 429]);
+    // The gateway rejects a request that no core then counts.
+    assert_eq!(gateway.request("POST", "/api/urls", &token_of(7), "{").0, 422);
     // More companies than have labels.
     for company in [9, 10] {
         assert_eq!(gateway.request("GET", "/api/urls", &token_of(company), "").0, 200);

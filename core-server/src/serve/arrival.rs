@@ -90,6 +90,11 @@ impl Called {
         matches!(self, Self::Operation(operation) if operation.path == Operation::WATCH_CHANGES.path)
     }
 
+    /// Whether a gateway calls it before it rejects a request.
+    pub(super) fn is_access_check(self) -> bool {
+        matches!(self, Self::Operation(operation) if operation.path == Operation::CHECK_ACCESS.path)
+    }
+
     /// The items that a call with so many writes. A call without a list writes one, and those of a stream are counted as they arrive.
     pub(super) fn written(self, items: usize) -> usize {
         match self {

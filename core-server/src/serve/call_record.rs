@@ -114,7 +114,10 @@ impl Drop for CallRecord {
         let duration = self.started.elapsed();
         DURATIONS.record((operation, code), duration);
         if let Some(company) = company {
-            self.usage.called(company, code, duration, self.written);
+            // Nothing was done for a request that the gateway rejects, unless a limit was in the way.
+            if !(called.is_access_check() && code == Code::Ok) {
+                self.usage.called(company, code, duration, self.written);
+            }
             span.set("compliance.company_id", company);
         }
         span.set("rpc.response.status_code", name(code));

@@ -816,7 +816,7 @@ class CaseFields(TypedDict):
     """The writable fields of a case. Some dates follow from a change. The service sets them to the time of the change, unless the request sets or clears them:
 
 - `created_date`: the case is opened.
-- `first_action_date`: for the first time, the status leaves New, a case worker or a notice status is set, or an incident is attached or detached.
+- `first_action_date`: the first status other than New, case worker, notice status, or change of incidents.
 - `reviewed_date`: for the first time, the status leaves New and Open, or a sub-status is set.
 - `flagged_date`: for the first time, the risk level becomes High or Critical.
 - `resolved_date`: the status becomes Resolved. It is cleared when the case reopens.
@@ -901,7 +901,7 @@ class CaseUpdate(TypedDict):
     """The writable fields of a case. Some dates follow from a change. The service sets them to the time of the change, unless the request sets or clears them:
 
 - `created_date`: the case is opened.
-- `first_action_date`: for the first time, the status leaves New, a case worker or a notice status is set, or an incident is attached or detached.
+- `first_action_date`: the first status other than New, case worker, notice status, or change of incidents.
 - `reviewed_date`: for the first time, the status leaves New and Open, or a sub-status is set.
 - `flagged_date`: for the first time, the risk level becomes High or Critical.
 - `resolved_date`: the status becomes Resolved. It is cleared when the case reopens.

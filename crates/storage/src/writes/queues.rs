@@ -74,7 +74,7 @@ pub struct CompanyQueue {
 /// What is known about a company whose statement did not get a lock in time.
 struct LockTimeout {
     last: Instant,
-    /// Whether a statement waited for it with a [`LockPermit`].
+    /// Whether a statement waited for it with a `LockPermit`.
     had_permit: bool,
     /// Whether a later statement found no lock.
     has_written: bool,
@@ -119,7 +119,7 @@ impl WritePermit {
         self.queue.timeouts.lock().get(&self.company).is_some_and(|timeout| timeout.last.elapsed() < LOCK_REMEMBERED)
     }
 
-    /// Records that a statement did not get a lock in time, and whether it had a [`LockPermit`].
+    /// Records that a statement did not get a lock in time, and whether it had a `LockPermit`.
     pub fn lock_timed_out(&self, had_permit: bool) {
         let mut timeouts = self.queue.timeouts.lock();
         if timeouts.len() >= MAX_LOCKS_REMEMBERED {
@@ -150,7 +150,7 @@ impl WritePermit {
 
     /// Runs a write of a call that may send batches, and retries it after an error that `can_retry` accepts.
     ///
-    /// A write that finds a lock returns its connection soon. It is retried when it has a [`LockPermit`].
+    /// A write that finds a lock returns its connection soon. It is retried when it has a `LockPermit`.
     pub async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         pool: &Connections,
