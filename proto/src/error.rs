@@ -164,7 +164,7 @@ impl Error {
     pub fn too_many_absent(absent: i64, max_absent: i64, status: &str) -> Self {
         let message = format!(
             "The sync would set {absent} absent affiliates to {status}, and max_absent allows {max_absent}. None was changed. If \
-             the roster is complete, set max_absent to {absent}."
+             the list is complete, set max_absent to {absent}."
         );
         Self::new(Reason::FailedPrecondition, message).with("absent", absent).with("max_absent", max_absent)
     }

@@ -114,7 +114,7 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
     let words = |arguments: &[&str]| arguments.iter().map(|word| (*word).to_owned()).collect();
     let serve = |arguments: &[&str]| words(&[&["serve"], arguments].concat());
     let cases: Vec<Wrong> = vec![
-        (serve(&["--jwks-file", &keys]), &[], &["--jwks-file", "no JSON Web Key Set"]),
+        (serve(&["--jwks-file", &keys]), &[], &["--jwks-file", "not a JSON Web Key Set"]),
         (serve(&["--jwks-file", "/nonexistent"]), &[], &["--jwks-file", "/nonexistent"]),
         (serve(&["--jwt-secret-file", &short]), &[], &["--jwt-secret-file", "at least 32"]),
         (serve(&["--jwt-secret-file", "/nonexistent"]), &[], &["--jwt-secret-file", "/nonexistent"]),

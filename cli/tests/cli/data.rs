@@ -397,7 +397,7 @@ fn a_cut_roster_is_refused_and_its_result_named() {
     for options in [&["--dry-run"][..], &[], &["--max-absent", "196"], &["--max-absent", "0", "--json"]] {
         let (status, stdout, log) = import(&cut, &[&["--absent", "terminated"], options].concat());
         assert_eq!(status.code(), Some(1), "{stdout} {log}");
-        assert!(log.contains("lacks 197 affiliates") && log.contains("--max-absent"), "{log}");
+        assert!(log.contains("set 197 absent affiliates") && log.contains("--max-absent"), "{log}");
         // It is not known how many are absent until the roster is accepted.
         assert!(!stdout.contains("0 absent") && !stdout.contains("\"absent\""), "{stdout}");
         assert_eq!(read(&service, &token, "affiliates"), before);

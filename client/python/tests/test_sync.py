@@ -288,7 +288,7 @@ class Absent(SyncTest):
         for options in (["--dry-run"], [], ["--max-absent", str(count - 1)]):
             done = self.command("--absent-status", "terminated", *options)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-            self.assertIn(f"lacks {count} affiliates", done.stderr)
+            self.assertIn(f"set {count} absent affiliates", done.stderr)
             self.assertIn("--max-absent", done.stderr)
             self.assertEqual(self.stored(), before)
 

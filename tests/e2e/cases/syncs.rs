@@ -494,7 +494,7 @@ async fn a_cut_roster_is_refused_as_a_whole() {
                     reason,
                     format!(
                         "The sync would set 197 absent affiliates to terminated, and max_absent allows {limit}. \
-                         None was changed. If the roster is complete, set max_absent to 197."
+                         None was changed. If the list is complete, set max_absent to 197."
                     )
                 );
                 assert_eq!(rows(&service, company).await, before);
