@@ -179,7 +179,8 @@ class Refusals(SyncTest):
         ]
         self.write([*good[:20], *bad, *good[20:]])
         with self.path.open("ab") as file:
-            file.write(f"{self.prefix}-8,only two\n".encode())
+            # A row without a required cell is damaged.
+            file.write(f"{self.prefix}-8\n".encode())
         summary = sync(self.client, str(self.path), batch=7)
         start = 2 + 20 * 2
         last = start + len(bad) + 10 * 2
