@@ -196,7 +196,7 @@ def calendar():
     case("days that are the same in either order", "Excel", dated("5/5/2026", "12/12/2026"), dates("2026-05-05", "2026-12-12"))
     ambiguous = dated("2026-05-01", "1/5/2026", "02/03/2026")
     case("days that can be two dates", "Excel", ambiguous, error=["1/5/2026 on line 3 can be two dates"],
-         advice={"import": "--dates dmy", "sync": "--dates dmy", "console": "Choose which it is"})
+         advice={"import": "--dates dmy", "sync": "--dates dmy", "console": "Choose whether the day or the month is first"})
     case("days that can be two dates, dmy", "Excel", ambiguous, dates("2026-05-01", "2026-05-01", "2026-03-02"), dates="dmy")
     case("days that can be two dates, mdy", "Excel", ambiguous, dates("2026-05-01", "2026-01-05", "2026-02-03"), dates="mdy")
     case("days that contradict each other", "two people", dated("1/5/2026", "25/5/2026", "2026-01-01", "5/26/2026"),
