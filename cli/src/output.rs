@@ -114,8 +114,8 @@ impl<R: Serialize + Send + 'static> Output<R> {
         }
     }
 
-    /// Waits until everything is written, and renames the file to its target. Returns whether [`Output::write`] was called; otherwise there
-    /// is no file.
+    /// Waits until everything is written, and renames the file to its target. Returns whether [`Output::write`] was called. Without a
+    /// call, it creates no file.
     pub(crate) async fn finish(mut self) -> anyhow::Result<bool> {
         self.records = channel(1).0;
         self.result().await?;

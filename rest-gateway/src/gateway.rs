@@ -36,7 +36,7 @@ pub(crate) struct Gateway {
     pub(crate) memory: Memory,
     /// Detects whether several companies call.
     pub(crate) callers: Callers,
-    /// Permits for large requests, each of which keeps a processor busy.
+    /// Permits for large requests. Each request keeps a processor busy.
     pub(crate) large_requests: WorkQueue,
     /// The console, with the settings of its sign-in.
     pub(crate) console: Page,

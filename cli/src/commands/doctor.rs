@@ -119,7 +119,7 @@ pub(super) fn run(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow:
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
-/// Prints all findings. Returns whether there is no problem.
+/// Prints all findings. Returns false if one of them is a problem.
 async fn check_machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<bool> {
     let mut findings = vec![machine::descriptors()];
     let mut all: Vec<(Option<String>, Needs<'_>)> = Vec::new();

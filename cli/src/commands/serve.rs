@@ -171,7 +171,7 @@ fn demo_token(keys: &KeyArgs, secret: &Secret) -> Option<String> {
     keys.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
 }
 
-/// Returns the message of `--demo`: addresses, a token and commands to try. There is no token if another issuer signs them.
+/// Returns the message of `--demo`: addresses, commands to try, and a token unless another issuer signs tokens.
 fn greeting([rest, grpc]: [SocketAddr; 2], data: &str, data_dir: &Path, token: Option<String>) -> String {
     let (rest, grpc) = (reachable(rest), reachable(grpc));
     let shown = token.as_deref().unwrap_or("'a token of your own issuer'");

@@ -138,7 +138,7 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
             }
             (Some(Target::Field(field)), other) => draft.errors.push(unexpected(field, &key, &other.to_string())),
             (None, other) => {
-                let reason = format!("There is no field of this name; ignore it with --map \"{key}=\".");
+                let reason = format!("The field is unknown; ignore it with --map \"{key}=\".");
                 draft.errors.push(RowError::new(&key, &other.to_string(), reason));
             }
         }

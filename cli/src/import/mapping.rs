@@ -143,7 +143,7 @@ impl Mapping {
         for (index, name) in header.iter().enumerate() {
             let Some(target) = self.target(name) else {
                 bail!(
-                    "there is no field for the column {name:?}: name one with --map \"{name}=field\", or ignore the \
+                    "the column {name:?} is not a field: name one with --map \"{name}=field\", or ignore the \
                      column with --map \"{name}=\"; the fields are {}",
                     fields()
                 );

@@ -74,7 +74,7 @@ pub enum Error {
         /// The error in a sentence.
         message: String,
     },
-    /// Changes after a position, or the state at a time, are no longer available.
+    /// Changes after a position, or changes that an earlier state needs, were removed.
     #[error("{message}")]
     PositionGone {
         /// Whether changes were dropped after their time, or lost by a restore.

@@ -146,7 +146,7 @@ pub enum ResultCode {
     UnknownPath = 404,
     /// The path does not support this method.
     MethodNotAllowed = 405,
-    /// The changes after this position are no longer available.
+    /// Changes after this position were removed.
     Gone = 410,
     /// The record has changed since it was read.
     PreconditionFailed = 412,
@@ -313,7 +313,7 @@ pub enum Reason {
     EtagMismatch = 29,
     /// An earlier request with this `request_id` opened a case with other content.
     RequestIdReused = 30,
-    /// The changes after this position are no longer available, or the position is above the last change. Positions from
+    /// Changes after this position were removed, or the position is above the last change. Positions from
     /// `dropped_position` to `last_position` are available.
     PositionGone = 31,
     /// The company has no webhook with this ID.
@@ -895,7 +895,7 @@ pub struct Affiliate {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListAffiliatesRequest {
     /// Only records created or changed after this position in the record of changes. OUT_OF_RANGE with the reason
-    /// POSITION_GONE if changes after it are no longer available, or if it is above the last position. Only the record of
+    /// POSITION_GONE if changes after it were removed, or if it is above the last position. Only the record of
     /// changes lists deleted records.
     #[prost(int64, optional, tag = "1")]
     pub changed_after: ::core::option::Option<i64>,
@@ -914,7 +914,7 @@ pub struct GetAffiliateRequest {
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then.
-    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time are no longer available.
+    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time were removed.
     #[prost(string, optional, tag = "2")]
     pub as_of: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -2140,7 +2140,7 @@ pub struct GetComplianceCaseRequest {
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then.
-    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time are no longer available. Custom vocabulary
+    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time were removed. Custom vocabulary
     /// names are always the current names, and `upline_name` is absent.
     #[prost(string, optional, tag = "2")]
     pub as_of: ::core::option::Option<::prost::alloc::string::String>,
@@ -2834,10 +2834,10 @@ pub struct ListChangesResponse {
     /// Send this position as the next `after`: all changes of the requested types up to it were returned.
     #[prost(int64, tag = "2")]
     pub position: i64,
-    /// Position of the company's last change; 0 if there are no changes. If it is above `position`, more changes follow.
+    /// Position of the company's last change; 0 without changes. If it is above `position`, more changes follow.
     #[prost(int64, tag = "3")]
     pub last_position: i64,
-    /// Changes up to this position are no longer available.
+    /// Changes up to this position were removed.
     #[prost(int64, tag = "4")]
     pub dropped_position: i64,
 }
@@ -2896,7 +2896,7 @@ pub struct SearchChangesResponse {
     /// Send this position as the next `before`. Absent if no more changes follow.
     #[prost(int64, optional, tag = "2")]
     pub next: ::core::option::Option<i64>,
-    /// Changes up to this position are no longer available.
+    /// Changes up to this position were removed.
     #[prost(int64, tag = "3")]
     pub dropped_position: i64,
 }
@@ -3035,7 +3035,7 @@ pub mod change_service_client {
         }
         /// Lists changes by ascending position. Positions follow the commit order: a new change never gets a position below
         /// a position that you have read. The service keeps changes for a limited time. OUT_OF_RANGE with the reason POSITION_GONE if
-        /// changes after `after` are no longer available, or if `after` is above the last position. OUT_OF_RANGE with the
+        /// changes after `after` were removed, or if `after` is above the last position. OUT_OF_RANGE with the
         /// reason POSITION_RESTORED if a restore lost `after`.
         pub async fn list_changes(
             &mut self,
@@ -3549,7 +3549,7 @@ pub struct ExportUrlsRequest {
     #[prost(int64, optional, tag = "1")]
     pub after_url_id: ::core::option::Option<i64>,
     /// Only URLs created or changed after this position in the record of changes, or whose infractions were. OUT_OF_RANGE
-    /// with the reason POSITION_GONE if changes after it are no longer available, or if it is above the last position.
+    /// with the reason POSITION_GONE if changes after it were removed, or if it is above the last position.
     /// Only the record of changes lists deleted records.
     #[prost(int64, optional, tag = "2")]
     pub changed_after: ::core::option::Option<i64>,
@@ -3571,7 +3571,7 @@ pub struct ExportCasesRequest {
     #[prost(int64, optional, tag = "1")]
     pub after_case_id: ::core::option::Option<i64>,
     /// Only cases created or changed after this position in the record of changes, or whose incidents were. OUT_OF_RANGE
-    /// with the reason POSITION_GONE if changes after it are no longer available, or if it is above the last position.
+    /// with the reason POSITION_GONE if changes after it were removed, or if it is above the last position.
     /// Only the record of changes lists deleted records.
     #[prost(int64, optional, tag = "2")]
     pub changed_after: ::core::option::Option<i64>,
@@ -4911,7 +4911,7 @@ pub struct GetComplianceUrlRequest {
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then.
-    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time are no longer available. Custom vocabulary
+    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time were removed. Custom vocabulary
     /// names are always the current names.
     #[prost(string, optional, tag = "2")]
     pub as_of: ::core::option::Option<::prost::alloc::string::String>,

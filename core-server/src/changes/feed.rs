@@ -68,7 +68,7 @@ pub(super) fn resource_number(name: &str) -> Option<i16> {
     RESOURCES.iter().position(|resource| *resource == name).map(|index| index as i16 + 1)
 }
 
-/// The changes after a position, with the memory that they take. Refuses a position if some of them are no longer kept.
+/// The changes after a position, with the memory that they take. Refuses a position if some of them were removed.
 pub(super) async fn list(
     source: Source,
     request: &ListChangesRequest,

@@ -6,7 +6,7 @@ use sqlx::{Row as _, postgres::PgRow};
 /// The positions that a reader can read from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Positions {
-    /// The last position that is no longer kept.
+    /// The last position whose change was removed.
     pub(super) dropped: i64,
     pub(super) last: i64,
     /// Where the record begins if a restore may have lost everything before. Otherwise 0.

@@ -91,7 +91,7 @@ impl Watcher {
                 is_up_to_date = true;
                 is_sent = self.has_news().await;
             }
-            // A page is dropped if its reader does not ask, or while there is no memory for the message.
+            // A page is dropped if its reader does not ask, or if the message has to wait for memory.
             if !is_sent {
                 is_up_to_date = false;
                 if self.messages.is_wanted() {

@@ -93,7 +93,7 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
     Ok(violating)
 }
 
-/// The months of the record of changes that are missing, and those that should be gone.
+/// Missing months of the record of changes, and months that should be gone.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Months {
     /// How many days changes are kept.

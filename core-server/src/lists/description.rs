@@ -47,7 +47,7 @@ pub(crate) struct Comparison<Q: 'static> {
 }
 
 impl<Q> Comparison<Q> {
-    /// Whether a request has such a filter or sort key.
+    /// Whether a request has one of these filters or sort keys.
     pub(super) fn is_needed(&self, request: &Q, sort: i32) -> bool {
         self.sorts.iter().any(|(number, _)| *number == sort)
             || self.parameters.iter().any(|value| value.is_asked(request))

@@ -77,7 +77,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
     found.map(|url_id| ReviewUrlResponse { url_id }).ok_or_else(|| Error::url_not_found(id))
 }
 
-/// Whether the infractions are replaced: the mask names them, or there is no mask and the review has some.
+/// Whether the infractions are replaced: the mask names them, or a review without a mask has some.
 fn writes_infractions(review: &UrlReview, mask: Option<&FieldMask>) -> bool {
     mask.map_or(!review.infractions.is_empty(), |mask| mask.paths.iter().any(|path| path == INFRACTIONS))
 }

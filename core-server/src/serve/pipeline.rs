@@ -109,7 +109,7 @@ fn head(_: &SharedPipeline, arrival: &mut Arrival<'_>, _: &mut Call) -> Result<(
     }
 }
 
-/// There is no queue, so that callers turn to another instance instead of waiting. An overloaded service still reports its health.
+/// Calls do not queue, so callers turn to another instance instead of waiting. An overloaded service still reports its health.
 fn permit(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
     if !arrival.called.is_health_check() {
         let permit = Arc::clone(&shared.in_flight).try_acquire_owned();

@@ -133,7 +133,7 @@ impl Delivery {
         query.bind(endpoint.message_id.clone()).bind(position)
     }
 
-    /// Runs such a statement. Returns false if the webhook was changed since.
+    /// Runs a statement for a lease. Returns false if the webhook was changed since.
     async fn store(&self, statement: Statement) -> Result<bool, Error> {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }

@@ -20,7 +20,7 @@ use crate::activity::Activity;
 
 /// A stream whose writes wait once for other ready tasks.
 ///
-/// Its user must read until nothing is left before it writes, as an HTTP/2 connection does. Such a read begins the next round.
+/// Its user must read until nothing is left before it writes, as an HTTP/2 connection does. That read begins the next round.
 pub(crate) struct Coalesced<T> {
     stream: T,
     state: State,

@@ -31,7 +31,7 @@ pub fn current() -> Option<Instant> {
 
 /// Stops a call whose caller has left, or whose deadline has passed. Await this right before a statement that writes.
 ///
-/// Such a call is dropped while it waits here.
+/// The call is dropped while it waits here.
 pub async fn check_caller() {
     // The runtime reads the caller's connection only while the call waits. Without a wait, a long computation or a stopped process could
     // write for a caller that has left. The first wait lets the runtime read the connection, and the second lets it drop this call.

@@ -67,7 +67,7 @@ pub fn from_database(error: sqlx::Error) -> Error {
                 tracing::error!(code, reason, "the database has run out of {resource}: {error}");
                 Error::database_unavailable()
             }
-            // check_violation: requests are checked before, so the record already had such a value.
+            // check_violation: requests are checked before, so the record already had a forbidden value.
             Some("23514") if database.constraint().is_some_and(is_of_values) => {
                 tracing::error!(
                     constraint = database.constraint(),

@@ -291,7 +291,7 @@ fn without_numbers(line: &str) -> String {
         // IDs above, result codes, statuses.
         let is_known = [["5000", "7999"], ["1000", "1099"], ["200", "599"]].into_iter().any(is_known);
         rest = &rest[digits..];
-        // A fraction of a second can look like such a number.
+        // A fraction of a second can look like an ID.
         let is_fraction = kept.ends_with('.') && rest.starts_with('+');
         kept.push_str(if !is_fraction && (number.len() == 1 || is_known) { number } else { "#" });
     }

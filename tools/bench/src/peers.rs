@@ -32,7 +32,7 @@ pub(crate) struct PeerArgs {
     /// Database to read from.
     #[arg(long)]
     database_url: String,
-    /// Company to serve, since there are no tokens.
+    /// Company to serve, since peers have no tokens.
     #[arg(long)]
     company: i64,
 }

@@ -134,7 +134,7 @@ def filter_failure(context, failure, case, response):
     HTTP accepts unknown headers.
 
     The service accepts an `X-Request-Id` that does not match the pattern, and replaces it. The pattern documents which IDs it uses, and no schema
-    can say both. So such a request passes if the rest of it is valid and the response has a valid ID. All other checks apply."""
+    can say both. So this request passes if the rest of it is valid and the response has a valid ID. All other checks apply."""
     if not isinstance(failure, AcceptedNegativeData) or case.meta is None:
         return True
     data = case.meta.phase.data

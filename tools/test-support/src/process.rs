@@ -39,7 +39,7 @@ pub fn is_running(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// The command line of a process, with spaces between the arguments. Empty if there is no process.
+/// The command line of a process, with spaces between the arguments. Empty without a process.
 pub fn command_line(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ")
 }

@@ -97,7 +97,7 @@ fn no_response(next_step: &'static str) -> Finding {
     problem("database", format!("no response within {TIMEOUT:?}"), next_step)
 }
 
-/// What is found if the schema is up to date.
+/// The findings for a schema that is up to date.
 const CURRENT: &str = "it is the schema of this version";
 
 /// Reports the schema, or how it differs.

@@ -163,7 +163,7 @@ pub(super) async fn issuer_clock(keys: &KeyArgs) -> Option<Finding> {
 pub(super) fn token(token: &str, verifier: Option<&Verifier>, now: i64) -> Finding {
     let check = "token";
     let Some(verifier) = verifier else {
-        return warning(check, "there are no keys to verify it with", "give the keys of the service");
+        return warning(check, "it cannot be verified without keys", "give the keys of the service");
     };
     match verifier.verify(token, now) {
         Ok(claims) => {

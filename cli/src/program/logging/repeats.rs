@@ -114,7 +114,7 @@ impl Repeats {
         }
     }
 
-    /// Removes kinds that no longer occur. Returns the kinds whose last lines were left out.
+    /// Removes kinds that stopped occurring. Returns the kinds whose last lines were left out.
     fn take_ended(&self, now: Instant) -> Vec<Kind> {
         let mut kinds = self.kinds();
         let ended = kinds.extract_if(|_, kind| now.duration_since(kind.since) >= 2 * INTERVAL);

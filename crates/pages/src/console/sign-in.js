@@ -20,7 +20,7 @@ function tokenForm(messages, done, isOther) {
     const text = input.value.trim().replace(/^Bearer\s+/i, "");
     token.violate([]);
     messages.replaceChildren();
-    // A header cannot carry such a text.
+    // A header cannot carry these characters.
     if (!/^[!-~]+$/.test(text)) {
       token.violate([text === "" ? "Enter a token." : "This is not a token: a token has no spaces or special characters."]);
       input.focus();

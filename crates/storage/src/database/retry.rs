@@ -16,7 +16,7 @@ use crate::{
     table::Layouts,
 };
 
-/// Timeout of the first attempt of a read by key. Such a read takes milliseconds.
+/// Timeout of the first attempt of a read by key, which takes milliseconds.
 const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Runs a read like [`retried`], and logs it if it is slow.

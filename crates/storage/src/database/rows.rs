@@ -1,4 +1,4 @@
-//! Rows of statements, each of which borrows a connection, and rows that are copied into a table.
+//! Rows of statements and rows that are copied into a table. Each statement borrows a connection.
 
 use admission::{Full, Reservation, SMALL};
 use futures::{
@@ -19,7 +19,7 @@ use crate::{limits::COPIES, table};
 pub struct Fetched {
     /// The rows in their order.
     pub rows: Vec<PgRow>,
-    /// Why there are no more rows.
+    /// Why the rows ended.
     pub end: End,
     /// Memory for the rows and for what is made of them.
     pub memory: Reservation,

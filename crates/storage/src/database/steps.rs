@@ -57,7 +57,7 @@ fn lock_timeout(step: &Migration, waited: Duration) -> String {
     timeout.to_owned()
 }
 
-/// Returns the index that a step creates concurrently. Such a step is a single statement outside of a transaction.
+/// Returns the index that a step creates concurrently. The step is a single statement outside a transaction.
 fn concurrent_index(step: &Migration) -> Option<&str> {
     let mut words = step.sql.as_str().lines().filter(|line| !line.starts_with("--")).flat_map(str::split_whitespace);
     let makes = step.no_tx && words.next() == Some("create") && words.any(|word| word == "concurrently");

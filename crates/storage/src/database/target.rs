@@ -1,4 +1,4 @@
-//! A database as its URL names it: hosts, one of which takes writes, and how to read the URL again.
+//! A database as its URL names it: hosts, and how to read the URL again. One host takes writes.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 

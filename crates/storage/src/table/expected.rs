@@ -127,7 +127,7 @@ impl Inputs {
 
     /// Reads the layouts again after an error that a changed type causes. Returns whether the write can run again.
     ///
-    /// Such an error says that a value does not match its type (`datatype_mismatch`), or that the type is gone. Nothing was written then.
+    /// The error says that a value does not match its type (`datatype_mismatch`), or that the type is gone. Nothing was written then.
     pub async fn changed(&self, error: &sqlx::Error) -> bool {
         let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
         (code.is_some_and(|code| code == "42804") || is_stale(error)) && self.reread().await

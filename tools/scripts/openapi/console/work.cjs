@@ -42,7 +42,7 @@ async function caseWork(page) {
   await message(page, "Saved.");
   await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Low", "Called twice."]);
 
-  // What was typed is not lost.
+  // An action keeps unsaved changes.
   await page.getByLabel("Note").fill("Called three times.");
   await page.getByRole("button", { name: "Close", exact: true }).click();
   await message(page, "Save your changes first. Then press Close again.");

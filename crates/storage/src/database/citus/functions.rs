@@ -44,7 +44,7 @@ pub(super) struct Function {
     name: String,
     /// The statement that calls it.
     pub(super) call: &'static str,
-    /// Whether the statement takes arrays of items: the first array has the company of each. Such a function takes one of the companies
+    /// Whether the statement takes arrays of items: the first array has the company of each. The function takes one of the companies
     /// as another parameter.
     pub(super) is_shared: bool,
     /// The sequences that number the records that the statement creates.
