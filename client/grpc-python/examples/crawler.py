@@ -1,14 +1,16 @@
-"""Reports what a crawler has found, over gRPC: one JSON object a line, in the JSON form of `UrlObservation`.
+"""Sends the findings of a crawler to the service over gRPC. The file has one JSON object per line, a `UrlObservation`.
 
     pip install ./client/grpc-python
     GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/examples/crawler.py findings.ndjson
 
-GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the authorities to trust, instead of those of the library;
-GRPC_CERT and GRPC_KEY are the PEM files of a certificate to present, and of its key (mutual TLS).
+GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the certificate authorities to trust, instead of the library's
+authorities. GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key, for mutual TLS.
 
-A line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type": "Health Claim",
-"infraction_name": "weight loss"}]}. The token needs the scope `monitor`. The report can be repeated at any time. Exit status: 0 if
-everything was saved, 1 if some findings were refused (each is named), 2 if the crawler could not go on.
+A line of the file: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
+"Health Claim", "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. You can send the same file again at any time.
+
+Exit status: 0 if the service saved everything, 1 if it refused some findings (each is printed with the reason), 2 if the crawler could not
+continue.
 
 Needs Python 3.11 or newer.
 """
@@ -22,7 +24,7 @@ from google.protobuf import json_format
 
 
 def read_findings(path):
-    """The observations of a file, with their line numbers."""
+    """Returns the observations in a file, with their line numbers."""
     findings = []
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -41,7 +43,7 @@ def main():
         return 2
     path, token = sys.argv[1], os.environ.get("TOKEN")
     if not token:
-        print("crawler: TOKEN is not set: a token of the service, with the scope `monitor`", file=sys.stderr)
+        print("crawler: set TOKEN to a token for the service, with the scope `monitor`", file=sys.stderr)
         return 2
     try:
         findings = read_findings(path)

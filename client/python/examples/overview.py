@@ -1,9 +1,9 @@
-"""Prints an overview of a company.
+"""Prints how many affiliates, URLs and cases a company has, by status.
 
     pip install ./client/python
     BASE=http://127.0.0.1:8080 TOKEN=… python client/python/examples/overview.py
 
-`--add ID NAME` also creates an affiliate, and `--case ID` prints a case.
+With `--add ID NAME`, it first creates an affiliate. With `--case ID`, it first prints a case.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main() -> int:
     arguments = parser.parse_args()
     base, token = os.environ.get("BASE", "http://127.0.0.1:8080"), os.environ.get("TOKEN")
     if not token:
-        print("overview: TOKEN is not set: a token of the service", file=sys.stderr)
+        print("overview: set TOKEN to a token for the service", file=sys.stderr)
         return 2
     try:
         with Client(base, token) as client:

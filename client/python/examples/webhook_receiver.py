@@ -1,9 +1,9 @@
-"""Receives the changes of a company, and prints each once.
+"""Receives a company's changes from a webhook, and prints each change once.
 
     pip install standardwebhooks
     SECRETS=whsec_… CERTIFICATE=cert.pem KEY=key.pem python client/python/examples/webhook_receiver.py 8443
 
-While a secret is rotated, SECRETS has both, separated by commas.
+SECRETS is the webhook's secret. While you rotate it, SECRETS has the old and the new secret, separated by a comma.
 """
 
 import os
@@ -15,8 +15,8 @@ from typing import Any
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 SECRETS = [Webhook(secret) for secret in os.environ["SECRETS"].split(",")]
-# More than a message of 100 changes takes, unless they have long transcripts.
-MOST = 16 << 20
+# Maximum body size, in bytes. Larger than a message of 100 changes, unless they have long transcripts.
+MAX_BODY = 16 << 20
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -24,18 +24,18 @@ class Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
-        message = self.verified(self.rfile.read(length)) if length <= MOST else None
+        message = self.verified(self.rfile.read(length)) if length <= MAX_BODY else None
         if message is None:
             self.send_error(400)
             return
         if message["type"] == "changes":
-            self.take(message["data"])
-        # Only now, so that a message is sent again if it was not taken.
+            self.process(message["data"])
+        # Respond only now: without a 2xx status, the service sends the message again.
         self.send_response(204)
         self.end_headers()
 
     def verified(self, body: bytes) -> Any:
-        """The message, if it is signed with a secret and not older than five minutes."""
+        """Returns the message if one of the secrets signed it within the last five minutes, and None otherwise."""
         for secret in SECRETS:
             try:
                 return secret.verify(body.decode(), dict(self.headers))
@@ -43,11 +43,13 @@ class Receiver(BaseHTTPRequestHandler):
                 continue
         return None
 
-    def take(self, data: dict[str, Any]) -> None:
-        """Takes what is new: a message that was received already may come again. A real receiver stores the position together with
-        what it makes of the changes."""
+    def process(self, data: dict[str, Any]) -> None:
+        """Prints the new changes of a message, because a message can arrive more than once.
+
+        In your own receiver, store the position in the same transaction as the changes.
+        """
         if "restored" in data:
-            print(f"the changes from {data['restored']} on are lost by a restore: read all records again", flush=True)
+            print(f"a restore has lost the changes from {data['restored']} on: read all records again", flush=True)
         elif data["after"] > Receiver.position > 0:
             print(f"the changes up to {data['after']} are missing: read all records again", flush=True)
         for change in data["changes"]:
@@ -56,7 +58,7 @@ class Receiver(BaseHTTPRequestHandler):
         Receiver.position = max(Receiver.position, data["position"])
 
     def log_message(self, *_: object) -> None:
-        """Says nothing of each request."""
+        """Logs no requests."""
 
 
 server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver)

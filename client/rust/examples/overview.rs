@@ -1,10 +1,9 @@
-//! Prints what a company has. Without arguments; the environment has `GRPC` (`http://127.0.0.1:50051`) and `TOKEN`, whose scope is
-//! `monitor`.
+//! Prints how many affiliates, URLs and cases a company has, by status. The token needs the scope `monitor`.
 //!
 //! `GRPC=http://127.0.0.1:50051 TOKEN=… cargo run -p compliance-client --example overview`
 //!
-//! With `GRPC=https://…`, `GRPC_CA` is a PEM file with the authorities to trust, instead of those of the system; `GRPC_CERT` and
-//! `GRPC_KEY` are PEM files with a client certificate and its key (mutual TLS).
+//! With `GRPC=https://…`, `GRPC_CA` is a PEM file with the certificate authorities to trust, instead of the system's authorities.
+//! `GRPC_CERT` and `GRPC_KEY` are PEM files with a client certificate and its key, for mutual TLS.
 
 use std::{collections::BTreeMap, env, fs, pin::pin};
 

@@ -1,9 +1,10 @@
 /**
- * Prints how many affiliates a company has, by status. With a file, creates the affiliates of that JSON list first:
+ * Prints how many affiliates a company has, by status. With a file, first creates the affiliates in this JSON list:
  *
  *     BASE=http://127.0.0.1:8080 TOKEN=… npm start -- affiliates.json
  *
- * Exit status: 0 if all of them exist now, 1 if some were refused (each is named), 2 if the program could not go on.
+ * Exit status: 0 if all affiliates in the list now exist, 1 if the service refused some (the program prints each with the reason), 2 if
+ * the program could not continue.
  */
 
 import { readFile } from "node:fs/promises";
@@ -13,7 +14,7 @@ import { type AffiliateCreate, Client, Invalid } from "affiliate-compliance";
 async function main(): Promise<number> {
   const { BASE = "http://127.0.0.1:8080", TOKEN } = process.env;
   if (!TOKEN) {
-    console.error("TOKEN is not set: a token of the service");
+    console.error("set TOKEN to a token for the service");
     return 2;
   }
   const client = new Client(BASE, TOKEN);
