@@ -2,18 +2,18 @@
 
     compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
 
-The file is CSV or an Excel workbook (.xlsx, its first visible sheet). Its first row has the fields of the columns: in the write form, in the
-read form, or as headings of the console. So every CSV of the service can be sent back. `client_affiliate_id` identifies an affiliate, so
-`affiliate_name` can change. An empty cell clears a field. Fields without a column do not change. The file has at least one row. CSV is in
-UTF-8 or UTF-16, or in the encoding of `--encoding`. Commas, semicolons, tabs or vertical bars separate its cells.
+The file is CSV or an Excel workbook (.xlsx, its first visible sheet). Its first row names the columns: with the field names of requests or of
+responses, or with headings of the console. So you can send back every CSV of affiliates from the service. `client_affiliate_id` identifies an
+affiliate, so `affiliate_name` can change. An empty cell clears a field. Fields without a column do not change. The file needs at least one
+row. CSV is in UTF-8 or UTF-16, or in the encoding of `--encoding`. Commas, semicolons, tabs or vertical bars separate its cells.
 
-`--absent-status` gives a status to affiliates that the file lacks: at most to `--max-absent` of them, because a truncated file lacks most
-affiliates. If more are absent, nothing changes.
+`--absent-status` gives a status to affiliates that are not in the file. If more than `--max-absent` affiliates would get the status, nothing
+changes, because the file is probably truncated.
 
-Dates are YYYY-MM-DD, or as spreadsheets write them. Another date of the file, such as 25/5/2026, shows whether the day or the month is first
-in 1/5/2026. Without one, the job sends nothing and asks for `--dates`.
+Dates are YYYY-MM-DD, or as spreadsheets write them. In 1/5/2026, either the day or the month is first. If another date in the file makes the
+order clear, such as 25/5/2026, the job uses this order. Otherwise, it sends nothing and asks for `--dates`.
 
-The job names rows that it cannot apply, with line, field and reason, and applies all others. You can run it again at any time.
+The job prints the line, field and reason of each row that it cannot apply, and applies all other rows. You can run it again at any time.
 
 Exit status: 0 if everything is up to date, 1 if rows were refused, 2 if the job could not continue.
 """
@@ -86,13 +86,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--encoding", choices=ENCODINGS, help="encoding of CSV (default: UTF-8 or UTF-16; others are refused)")
     parser.add_argument("--dates", choices=FIRST, help="whether the day or the month is first in dates such as 1/5/2026")
     parser.add_argument("--dry-run", action="store_true", help="compare only, and send no changes")
-    parser.add_argument("--report-absent", action="store_true", help="name affiliates that the file lacks")
-    parser.add_argument("--absent-status", metavar="STATUS", help="give this status to affiliates that the file lacks")
+    parser.add_argument("--report-absent", action="store_true", help="list affiliates that are not in the file")
+    parser.add_argument("--absent-status", metavar="STATUS", help="give this status to affiliates that are not in the file")
     parser.add_argument(
         "--max-absent",
         type=int,
         metavar="N",
-        help="how many can get it (default: a tenth of the affiliates with another status, at least 10)",
+        help="how many affiliates can get the status (default: a tenth of the affiliates with another status, at least 10)",
     )
     return parser.parse_args()
 
