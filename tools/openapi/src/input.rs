@@ -182,7 +182,7 @@ fn affiliate(purpose: For, is_item: bool) -> Json {
 }
 
 /// Whether a field must be sent. The rule of a list of texts applies to its elements.
-fn is_required(field: &Field) -> bool {
+pub(crate) fn is_required(field: &Field) -> bool {
     field.required && !field.is_list
 }
 
