@@ -136,7 +136,7 @@ impl Error {
     /// Changes after the position are not available. Changes from `dropped` to `last` are.
     pub fn position_gone(position: i64, dropped: i64, last: i64) -> Self {
         let message = format!(
-            "Changes after position {position} are not available. Available changes follow position {dropped}, up to {last}."
+            "Changes after position {position} are not available. You can read changes after position {dropped}, up to {last}."
         );
         Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }

@@ -53,7 +53,7 @@ fn the_first_change_that_was_altered_is_named() {
     assert!(log.contains("line 2 of") && log.contains("is not a checkpoint"), "{log}");
     fs::write(file, json!({"company_id": 8, "position": 2, "hash": "00"}).to_string()).unwrap();
     let (status, printed, _) = audit(&programs, &["verify", "--company", "8", "--checkpoint", file]);
-    let expected = "company 8: the record up to change 2 is not the one of the checkpoint";
+    let expected = "company 8: the record up to change 2 differs from the checkpoint";
     assert_eq!((status, printed.trim_end()), (Some(3), expected));
 
     let (status, _, log) = audit(&programs, &["checkpoint", "--company", "9"]);

@@ -165,7 +165,9 @@ impl Hub {
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut has_failed, true) {
-                        tracing::warn!("watchers get no changes for now: positions cannot be read: {error}");
+                        tracing::warn!(
+                            "cannot read positions of changes; watches get no changes until this succeeds: {error}"
+                        );
                     }
                     sleep(LONGEST_WATCH_INTERVAL).await;
                 }

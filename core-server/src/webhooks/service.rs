@@ -55,7 +55,7 @@ const WEBHOOK_TESTS: usize = 32;
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
 /// The reason of a webhook that a request has disabled.
-const DISABLED: &str = "A request disabled it.";
+const DISABLED: &str = "A request disabled the webhook.";
 
 pub(crate) struct Webhooks {
     backend: Arc<Backend>,
@@ -148,7 +148,9 @@ impl WebhookService for Webhooks {
         let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
         if !created.is_of_request {
             let id = created.endpoint.id;
-            let exists = format!("The webhook {id} has this URL and these types. Update it, or rotate its secret.");
+            let exists = format!(
+                "Webhook {id} already has this URL and these types. Update that webhook, or rotate its secret."
+            );
             return Err(Error::new(Reason::FailedPrecondition, exists).with("webhook_id", id).into());
         }
         let (webhook, secret) = created.endpoint.with_secret();

@@ -236,18 +236,22 @@ fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
 fn signed(token: &str, keys: &[Key]) -> Result<UniqueObject, Rejection> {
     let header = Header::of(token)?;
     if !keys.iter().any(|key| key.algorithm == header.alg) {
-        return Err(Rejection::invalid(format!("alg: no key is for {:?}", header.alg)));
+        return Err(Rejection::invalid(format!("alg: the service has no key for {:?}", header.alg)));
     }
     let candidates: Vec<&Key> = candidates(&header, keys).collect();
     if candidates.is_empty() {
         let known: Vec<&str> = keys.iter().filter_map(|key| key.id.as_deref()).collect();
         let kid = header.kid.unwrap_or_default();
-        let explanation = format!("kid: no key for {:?} has the ID {kid:?}; known: {}", header.alg, known.join(", "));
+        let explanation = format!(
+            "kid: the service has no key for {:?} with the ID {kid:?}; it has: {}",
+            header.alg,
+            known.join(", ")
+        );
         return Err(Rejection::invalid(explanation));
     }
     signed_by(token, &candidates).ok_or_else(|| {
         Rejection::invalid(format!(
-            "signature: none of {} possible keys signed it, or its claims are not JSON without repeated names",
+            "signature: none of the {} possible keys signed it, or its claims are invalid JSON or repeat a name",
             candidates.len()
         ))
     })

@@ -40,7 +40,7 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
     let cores = Arc::new(Cores::new(&addresses, settings));
     let reasons = [Failure::NotConnected, Failure::NotProcessed, Failure::Broken].map(Failure::reason);
     unreachable::describe_failures();
-    describe(RETRIES, "Calls that were sent to a core again, by the reason.", "reason", &reasons);
+    describe(RETRIES, "Retried calls to cores, by reason.", "reason", &reasons);
     let weak = Arc::downgrade(&cores);
     discovery::report(&weak, &addresses);
     let keep = move |task| discovery::keep_up_to_date(Weak::clone(&weak), addresses.clone(), task);
@@ -104,7 +104,7 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
                     return Err(error);
                 }
                 count(RETRIES, "reason", failure.reason());
-                tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "a call is sent again");
+                tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "a call is retried");
                 if failure == Failure::NotConnected {
                     unreachable.push(core);
                 }

@@ -52,7 +52,7 @@ async fn core_serves(gateway: &Gateway) -> bool {
     match tokio::time::timeout(READINESS_TIMEOUT, gateway.clients.health.check_health(request)).await {
         Ok(Ok(response)) => response.into_inner().status == i32::from(ServingStatus::Serving),
         Ok(Err(status)) => {
-            tracing::debug!(code = ?status.code(), error = status.message(), "the core did not report its health");
+            tracing::debug!(code = ?status.code(), error = status.message(), "cannot read the core's health");
             false
         }
         Err(_) => false,
