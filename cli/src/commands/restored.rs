@@ -29,11 +29,11 @@ pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<ExitCode> {
         if kind == "company" {
             print(&format!("company {name}: positions {} to {after} are lost", before + 1))?;
         } else {
-            print(&format!("{name}: IDs continue after {after}, and were at {before}"))?;
+            print(&format!("{name}: IDs continue after {after} (before: {before})"))?;
         }
     }
     let companies = jumps.iter().filter(|jump| jump.kind == "company").count();
     let sequences = jumps.len() - companies;
-    print(&format!("positions of {companies} companies and IDs of {sequences} kinds have jumped ahead"))?;
+    print(&format!("moved positions of {companies} companies and IDs of {sequences} kinds ahead"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -128,7 +128,7 @@ fn connect_collector(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsEr
 fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
     metrics::install(VERSION, commit, instance)?;
     let listener = port.listen()?;
-    tracing::info!(admin = %listener.local_addr()?, "metrics are served at /metrics");
+    tracing::info!(admin = %listener.local_addr()?, "serving metrics at /metrics");
     let app = App {
         name: "admin",
         http1: true,
@@ -143,7 +143,7 @@ fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Resu
     #[allow(clippy::disallowed_methods, reason = "each connection is a task of its own")]
     let served = tokio::spawn(async move {
         if let Err(error) = http_server::serve(listener, app, limits, CancellationToken::new()).await {
-            tracing::warn!(%error, "metrics cannot be served any longer");
+            tracing::warn!(%error, "the metrics server has failed");
         }
     });
     let upkeep = background::spawn("metrics upkeep", metrics::upkeep);

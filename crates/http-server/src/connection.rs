@@ -185,9 +185,9 @@ where
         self.traffic.count_insecure(failure);
         // A public port gets all kinds of traffic. The core's port is only for configured programs.
         if failure.is_ordinary() || self.app.http1 {
-            tracing::debug!(port, %peer, reason, %error, "a connection could not be made secure");
+            tracing::debug!(port, %peer, reason, %error, "a TLS handshake failed");
         } else {
-            tracing::warn!(port, %peer, reason, %error, "a connection could not be made secure");
+            tracing::warn!(port, %peer, reason, %error, "a TLS handshake failed");
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) async fn check(
     retention: Option<i32>,
 ) -> Vec<Finding> {
     let Ok(states) = timeout(TIMEOUT, target.states()).await else {
-        let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
+        let next_step = "check that this machine can reach the host and port of --database-url; a firewall may drop connections without an error";
         return vec![no_response(next_step)];
     };
     let mut findings = Vec::from_iter(hosts(&states));
@@ -76,12 +76,12 @@ pub(super) async fn check(
     let (schema, missing, [version, limit, clock], nodes, months) = match asked.await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => {
-            let next_step = "connect to PostgreSQL itself, or see its log";
+            let next_step = "connect to PostgreSQL directly and not through a pooler, or read its log";
             findings.push(problem("database", describe(&error), next_step));
             return findings;
         }
         Err(_) => {
-            findings.push(no_response("see whether the server is overloaded"));
+            findings.push(no_response("check whether the database server is overloaded"));
             return findings;
         }
     };
@@ -184,7 +184,7 @@ fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
         .iter()
         .map(|(name, state)| match state {
             HostState::TakesWrites => format!("{name} takes writes"),
-            HostState::TakesNoWrites => format!("{name} is a standby, or does not take writes for another reason"),
+            HostState::TakesNoWrites => format!("{name} takes no writes: it is a standby or read-only"),
             HostState::Unreachable(error) => format!("{name}: {error}"),
         })
         .collect();
@@ -200,24 +200,27 @@ fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
         ),
         1 if states.len() == 1 => return None,
         1 if count(|state| matches!(state, HostState::Unreachable(_))) > 0 => {
-            ("hosts", State::Warning, "see why; if the primary fails, it cannot take over")
+            ("hosts", State::Warning, "find out why: this host cannot take over if the primary fails")
         }
         1 => ("hosts", State::Ok, ""),
-        _ => ("hosts", State::Problem, "only one may take writes: the others must follow it, or belong elsewhere"),
+        _ => (
+            "hosts",
+            State::Problem,
+            "only one host may take writes: make the others its standbys, or remove them from the URL",
+        ),
     };
     Some(finding(check, state, shown.join("; "), next_step))
 }
 
 /// Returns a finding for each replica.
 async fn replicas(primary: &Target, replicas: &ReadTarget) -> Vec<Finding> {
-    let next_step =
-        "see docs/operations/scale-out.md, Read from replicas; until it serves, the others and the primary do";
+    let next_step = "see docs/operations/scale-out.md, Read from replicas; until then, the other replicas and the primary serve reads";
     let problem = |found: String| problem("replica", found, next_step);
     match timeout(TIMEOUT, replica_states(primary, replicas)).await {
         Ok(Ok(states)) => states
             .into_iter()
             .map(|(name, reason)| match reason {
-                None => ok("replica", format!("{name} has what the primary has written")),
+                None => ok("replica", format!("{name} has all changes of the primary")),
                 Some(reason) => problem(format!("{name}: {reason}")),
             })
             .collect(),
@@ -236,7 +239,7 @@ async fn ask(connection: &mut PgConnection, connections: u32, cores: u32) -> Res
         sqlx::query_as::<_, (i64, i64, i64, Option<i64>, Option<i64>)>(CONNECTIONS).fetch_one(&mut *connection).await?;
     let others = others.max(0);
     let free = [Some(most - reserved - others), role, database].into_iter().flatten().min().unwrap_or_default();
-    let limits = format!("max_connections = {most}, {reserved} reserved, {others} of others");
+    let limits = format!("max_connections = {most}, {reserved} reserved, {others} used by others");
     let limit = room(connections, cores, free, &limits);
     // The connection exists already, so this takes one round trip.
     let before = SystemTime::now();
@@ -255,7 +258,7 @@ fn room(connections: u32, cores: u32, free: i64, limits: &str) -> Finding {
         left if left < i64::from(connections) => State::Warning,
         _ => State::Ok,
     };
-    let found = format!("{cores} × {connections} connections of cores, and room for {free} ({limits})");
+    let found = format!("{cores} cores × {connections} connections; the server has {free} left ({limits})");
     let next_step =
         "raise max_connections, or lower --database-connections; a rolling restart needs connections for one more core";
     finding("connections", state, found, next_step)

@@ -178,8 +178,8 @@ impl KeyArgs {
     pub(crate) fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;
-        describe_counter!(FAILURES, "Key sets that could not be loaded again.");
-        describe_gauge!(LOADED, "When the key sets in use were loaded, in seconds since 1970.");
+        describe_counter!(FAILURES, "Failed reloads of key sets.");
+        describe_gauge!(LOADED, "Time at which the current key sets were loaded, in seconds since 1970.");
         let (failures, loaded) = (counter!(FAILURES), gauge!(LOADED));
         let record = move || loaded.set(unix_now().unwrap_or_default() as f64);
         failures.increment(0);
@@ -200,7 +200,7 @@ impl KeyArgs {
                         Err(error) => {
                             failures.increment(1);
                             task.failed(format_args!(
-                                "the key set cannot be loaded, and the previous keys stay in use: {error}"
+                                "cannot load the key set; the previous keys stay in use: {error}"
                             ));
                             interval.min(RETRY_INTERVAL)
                         }

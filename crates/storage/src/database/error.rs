@@ -50,7 +50,7 @@ pub enum DatabaseError {
          its records with the program that created it (`compliance export`), and import them into a new database with this one"
     )]
     Modified { step: String },
-    #[error("cannot bring the database's schema up to date: {0}")]
+    #[error("cannot migrate the database's schema: {0}")]
     Migrate(#[from] MigrateError),
     #[error(
         "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"

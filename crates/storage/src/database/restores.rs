@@ -52,7 +52,7 @@ pub(super) async fn is_restored(executor: impl PgExecutor<'_>) -> Result<bool, s
 pub async fn start(pool: &PgPool) -> Result<(), sqlx::Error> {
     describe(
         RESTORES,
-        "How often the database was found to be restored, or taken over by a standby.",
+        "Number of detected database restores, and of standbys that took over.",
         "noticed",
         &["automatically"],
     );

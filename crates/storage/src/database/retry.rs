@@ -119,15 +119,12 @@ impl Connections {
         let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
         match StatementContext::of("IDs").run(advance).await {
             Ok(true) => {
-                tracing::warn!(
-                    table,
-                    "the sequence of IDs was behind the table and now continues after the greatest ID"
-                );
+                tracing::warn!(table, "the ID sequence was behind the table; it now continues after the highest ID");
             }
             Ok(false) => {}
             Err(error) => tracing::error!(
                 table,
-                "a new ID is taken and its sequence cannot be advanced: run `compliance doctor --counts --repair`: {error}"
+                "a new ID already exists, and the service cannot advance its sequence: run `compliance doctor --counts --repair`: {error}"
             ),
         }
     }

@@ -142,7 +142,7 @@ impl Inputs {
                 true
             }
             Err(changed) => {
-                tracing::error!("the database has changed while the service runs: {changed}");
+                tracing::error!("the database's schema has changed while the service is running: {changed}");
                 false
             }
         }
