@@ -46,18 +46,18 @@ pub(crate) struct TelemetryArgs {
     /// Unique name of this process in metrics, traces and the log [default: host name and process ID].
     #[arg(long, env = "COMPLIANCE_INSTANCE", value_name = "NAME")]
     instance: Option<String>,
-    /// Address of Prometheus metrics (`/metrics`) and of the log filter (`/log`). Without it, nothing is measured.
+    /// Address of Prometheus metrics (`/metrics`) and of the log filter (`/log`). Without it, the service collects no metrics.
     #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
     admin_addr: Option<SocketAddr>,
-    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without it,
-    /// nothing is traced.
+    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without it, the
+    /// service sends no traces.
     #[arg(long, env = "COMPLIANCE_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL",
           value_parser = collector_address)]
     otlp_endpoint: Option<PrivateUrl>,
     /// PEM file with the authorities of an https --otlp-endpoint [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_OTLP_CA", value_name = "FILE")]
     otlp_ca: Option<PathBuf>,
-    /// Fraction of requests without a trace context that are traced, from 0 to 1. A request with a context is traced if its sender
+    /// Fraction of requests without a trace context that are traced, from 0 to 1. A request with a trace context is traced if its sender
     /// traces it.
     #[arg(long, env = "COMPLIANCE_TRACE_RATIO", default_value_t = 1.0, value_name = "PART", value_parser = ratio)]
     trace_ratio: f64,

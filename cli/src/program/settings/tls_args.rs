@@ -22,7 +22,7 @@ use crate::program::failure::{InvalidSetting, named};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct TlsRefreshArgs {
-    /// Time after which certificates are read again from their files.
+    /// Time after which the service reads certificates again from their files.
     #[arg(long, env = "COMPLIANCE_TLS_REFRESH", default_value = "1m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     tls_refresh: Duration,
