@@ -65,7 +65,9 @@ pub enum Kind {
 }
 
 impl Message {
-    /// Returns a message by name, if a request contains it or partners receive it.
+    /// Returns the description of a message, by name.
+    ///
+    /// `None` unless a request contains the message or partners receive it.
     pub fn of(name: &str) -> Option<&'static Self> {
         ALL.iter().copied().find(|message| message.name == name)
     }

@@ -39,7 +39,9 @@ pub struct App<S, B> {
     pub http1: bool,
     /// Responds to requests.
     pub service: S,
-    /// Whether a path is for health checks, which a full server still serves.
+    /// Whether a path is for health checks.
+    ///
+    /// A full server still serves health checks.
     pub is_health_check: fn(&str) -> bool,
     /// The response to other requests of a full server.
     pub full: fn() -> Response<B>,

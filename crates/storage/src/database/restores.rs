@@ -34,7 +34,9 @@ pub struct Jump {
     pub after: i64,
 }
 
-/// Advances the positions of all companies and all IDs, whether or not the database was restored.
+/// Moves the positions of all companies and all IDs ahead.
+///
+/// It does not check whether the database was restored.
 ///
 /// # Errors
 ///

@@ -28,7 +28,9 @@ pub async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     retried(from, run).await
 }
 
-/// Runs a read on a replica or Citus node if one can serve it, and otherwise on the primary.
+/// Runs a read on a replica or Citus node, or the primary.
+///
+/// The primary serves it if no replica or node can.
 ///
 /// A read that fails on another server runs again on the primary. There it is retried once if its connection is dead. If it waits too long
 /// for a lock, such as that of a schema change, it returns its connection and is retried.
@@ -64,7 +66,9 @@ pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     }
 }
 
-/// Runs a read of a few rows by key, and retries it once if its connection is dead or hangs.
+/// Runs a short read by key, and retries it once.
+///
+/// It is retried if its connection is dead or hangs.
 pub async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
