@@ -1,7 +1,7 @@
 //! What each company uses, as metrics with a bounded number of labels.
 //!
-//! A label stays until the process ends, as counters must. So companies that call first have one, and the others count together.
-//! Companies with limits of their own have theirs from the start: those are the ones that an operator looks at.
+//! A label stays until the process ends, because counters must not disappear. Companies that call first have their own labels, and all
+//! others count together. Companies with their own limits have labels from the start, because an operator watches them.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 

@@ -84,7 +84,7 @@ impl<'s> Recorder<'s> {
         self.list(position, errors);
     }
 
-    /// Counts absent affiliates, and the ones that got the status.
+    /// Counts absent affiliates, and absent affiliates that got the status.
     pub(super) fn count_absent(&mut self, absent: u64, changed: u64) {
         *self.tally.absent.get_or_insert(0) += absent;
         if self.absent_status.is_some() {

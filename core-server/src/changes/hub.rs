@@ -1,5 +1,5 @@
-//! The shared part of watches: one statement reads the positions of all watched companies (on Citus, of a node's companies), and one page
-//! is read for all watchers of a company.
+//! The shared part of watches. One statement reads the positions of all watched companies (on Citus, of a node's companies). One page is
+//! read for all watchers of a company.
 //!
 //! Positions are polled. `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs its own session, which a pooler does not
 //! provide. Nothing runs while nobody watches.

@@ -45,13 +45,13 @@ const MAX_WEBHOOKS: i64 = 20;
 const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
 /// Maximum number of lookups of names for requests.
 const WEBHOOK_CHECKS: usize = 256;
-/// The same of one company.
+/// Maximum number of lookups of names for requests of one company.
 const WEBHOOK_COMPANY_CHECKS: usize = 4;
 /// Maximum number of previous secrets.
 const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
 /// Maximum number of test messages in flight.
 const WEBHOOK_TESTS: usize = 32;
-/// The same of one company.
+/// Maximum number of test messages of one company in flight.
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
 /// The reason of a webhook that a request has disabled.

@@ -31,7 +31,7 @@ struct SharedMemory {
     total: usize,
     /// The limit of one company while the others hold nothing.
     share: usize,
-    /// The same of companies that may hold more or less.
+    /// Individual limits of companies that may hold more or less.
     companies: HashMap<i64, usize>,
     held: Mutex<HeldBytes>,
     /// Notified when memory is released.
