@@ -72,7 +72,7 @@ export function history(resource, id, signal, page = null) {
       button.hidden = before === null;
       if (hadFocus && button.hidden) content.querySelector(".scroll")?.focus();
     }, (refusal) => content.replaceChildren(refusal.status === 403
-      ? element("p", {}, "You don't have permission to see the history. Ask your operator for the scope audit.") : refusalMessage(refusal, show)));
+      ? element("p", {}, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit.") : refusalMessage(refusal, show)));
     isReading = false;
   };
   const button = element("button", { type: "button", on: { click: show } }, "Show changes");
