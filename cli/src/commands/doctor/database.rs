@@ -98,7 +98,7 @@ fn no_response(next_step: &'static str) -> Finding {
 }
 
 /// The findings for a schema that is up to date.
-const CURRENT: &str = "it is the schema of this version";
+const CURRENT: &str = "the schema is up to date";
 
 /// Reports the schema, or how it differs.
 fn schema(found: anyhow::Result<&str>) -> Finding {
@@ -130,7 +130,7 @@ pub(super) async fn own(data_dir: &Path) -> Finding {
     let server = match Cluster::connect_or_start(ClusterOptions::new(data_dir)).await {
         Ok(server) => server,
         Err(error) => {
-            let next_step = "see postgres.log in the data folder; `compliance serve` cannot start it either";
+            let next_step = "read postgres.log in the data folder; `compliance serve` cannot start the database either";
             return problem("database", describe(&error.into()), next_step);
         }
     };
@@ -155,17 +155,18 @@ pub(super) async fn own(data_dir: &Path) -> Finding {
 /// Checks whether retention creates and drops months in time.
 fn months(Months { days, missing, overdue }: Months, retention: Option<i32>) -> Finding {
     if let Some(expected) = retention.filter(|expected| *expected > days) {
-        let found = format!("changes are kept for {days} days, and cores that keep them for {expected} do not start");
+        let found =
+            format!("the database keeps changes for {days} days; cores that require {expected} days do not start");
         let next_step = "run `compliance migrate --change-retention DAYS` as the owner, or lower --change-retention";
         return problem("retention", found, next_step);
     }
-    let next_step = "see whether a core runs; its log names, for the task `retention`, sessions that lock `changes`";
+    let next_step = "check that a core runs; for the task `retention`, its log names the sessions that lock `changes`";
     let listed = |what: &str, months: &[String]| {
         if months.is_empty() { String::new() } else { format!("; {what}: {}", months.join(", ")) }
     };
     let state = if missing.is_empty() && overdue.is_empty() { State::Ok } else { State::Problem };
     let (missing, overdue) = (listed("missing months", &missing), listed("overdue months", &overdue));
-    finding("retention", state, format!("changes are kept for {days} days{missing}{overdue}"), next_step)
+    finding("retention", state, format!("the database keeps changes for {days} days{missing}{overdue}"), next_step)
 }
 
 /// Reports problems of the Citus nodes.

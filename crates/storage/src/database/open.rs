@@ -96,7 +96,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
             pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
         }
         Sessions::Shared => {
-            tracing::info!(host = name(host), "a pooler shares sessions, so the settings of the role apply");
+            tracing::info!(host = name(host), "a pooler shares sessions: the settings of the database role apply");
             pool
         }
     };
