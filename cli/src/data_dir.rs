@@ -13,8 +13,8 @@ const SYSTEM: &str = "/var/lib/compliance";
 pub(crate) struct DataDirArgs {
     /// Folder of the service's own database and of the secret that signs tokens.
     ///
-    /// The default is `compliance-data` in the current folder. Root runs the database as another user. If that user cannot reach the
-    /// current folder, the default is /var/lib/compliance.
+    /// The default is `compliance-data` in the current folder. If root starts the service, the database runs as another user. If that user
+    /// cannot reach the current folder, the default is /var/lib/compliance.
     #[arg(long, env = "COMPLIANCE_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
 }

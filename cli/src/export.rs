@@ -47,7 +47,7 @@ pub(crate) struct ExportArgs {
     /// as `+49 30 1`.
     #[arg(long)]
     no_csv_escape: bool,
-    /// File to write [default: standard output]. It appears under its name when it is complete.
+    /// File to write [default: standard output]. The file appears under this name when it is complete.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Service")]

@@ -49,8 +49,8 @@ use crate::{
 /// Affiliates that are sent together.
 const BATCH: usize = 1000;
 
-/// Import records from a file. A report lists invalid rows; they do not stop the other rows. An import is idempotent. Exit status: 0 if
-/// all rows are valid, 2 if some are invalid, 1 if the import could not run.
+/// Import records from a file. Invalid rows do not stop the other rows: a report lists them. You can repeat an import safely. Exit status:
+/// 0 if all rows are valid, 2 if some are invalid, 1 if the import could not run.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run
@@ -76,8 +76,8 @@ enum What {
     /// Import URLs with their infractions, from NDJSON or CSV of `export urls`. A URL that the company already has gets the values of its
     /// row.
     Urls(Box<CommonArgs>),
-    /// Import cases with their incidents, from NDJSON or CSV of `export cases`. A case whose `request_id` the company already has is skipped
-    /// if it was opened with the same content, or has this content now.
+    /// Import cases with their incidents, from NDJSON or CSV of `export cases`. The import skips a case whose `request_id` the company
+    /// already has, if the case was opened with the same content or has it now.
     Cases(Box<CommonArgs>),
 }
 
@@ -91,12 +91,12 @@ struct AffiliateArgs {
     /// Importing the same file again changes nothing. With --dry-run, the service compares and writes nothing.
     #[arg(long, conflicts_with = "on_duplicate")]
     sync: bool,
-    /// What happens to affiliates that the file does not have: `report` lists them in the report, with the row 0; a status is also given to
-    /// them.
+    /// What happens to absent affiliates, which the file does not have. `report` lists them in the report, as row 0. A status, such as
+    /// `terminated`, also gives them this status.
     #[arg(long, requires = "sync", value_name = "report|STATUS", value_parser = sync::absent)]
     absent: Option<String>,
     /// Maximum number of affiliates that get the status of --absent [default: a tenth of the affiliates with another status, at least 10].
-    /// If more would get it, nothing is imported: a file that was cut off lacks most affiliates.
+    /// If more would get it, the command imports nothing: a truncated file lacks most affiliates.
     #[arg(long, requires = "absent", value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     max_absent: Option<i64>,
     /// Field of a column with another heading. An empty field ignores the column.

@@ -218,7 +218,7 @@ pub enum Broken {
     #[error("all changes were removed")]
     RemovedAll,
     /// The content, the time or the order of a row has changed.
-    #[error("changes {first} to {last} were altered or reordered, or are not of this record")]
+    #[error("changes {first} to {last} were altered or reordered, or belong to another record")]
     Altered {
         /// The first position of the row.
         first: i64,
@@ -226,19 +226,19 @@ pub enum Broken {
         last: i64,
     },
     /// The record has a different hash than the checkpoint.
-    #[error("the record up to change {position} is not the one of the checkpoint")]
+    #[error("the record up to change {position} differs from the checkpoint")]
     Rewritten {
         /// The position of the checkpoint.
         position: i64,
     },
     /// A restore skipped the position of a checkpoint.
-    #[error("change {position} is lost since a backup was restored, so the checkpoint cannot be compared")]
+    #[error("a restored backup lost change {position}, so the checkpoint cannot be compared")]
     Lost {
         /// The position of the checkpoint.
         position: i64,
     },
     /// The change that a checkpoint names was dropped.
-    #[error("change {position} was dropped, so the checkpoint cannot be compared")]
+    #[error("change {position} was removed after its retention time, so the checkpoint cannot be compared")]
     NotKept {
         /// The position of the checkpoint.
         position: i64,

@@ -43,7 +43,7 @@ impl FromStr for CompanyLimit {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (company, limit) = text.split_once(':').ok_or(EXPECTED)?;
         let (name, value) = limit.split_once('=').ok_or(EXPECTED)?;
-        let company = company.parse().map_err(|_| format!("{company:?} is not the ID of a company; it {EXPECTED}"))?;
+        let company = company.parse().map_err(|_| format!("{company:?} is not a company ID; a limit {EXPECTED}"))?;
         let number = || count(1..=MAX_COUNT)(value);
         let limit = match name {
             "rate-limit" => value.parse().map(Limit::Rate).map_err(str::to_owned),
@@ -51,7 +51,7 @@ impl FromStr for CompanyLimit {
             "streams" => number().map(Limit::Streams),
             "watches" => number().map(Limit::Watches),
             "memory" => size(1 << 10..=u64::MAX)(value).map(Limit::Memory),
-            _ => return Err(format!("{name:?} is not a limit; it {EXPECTED}")),
+            _ => return Err(format!("{name:?} is not a limit; a limit {EXPECTED}")),
         };
         limit.map(|limit| Self { company, limit }).map_err(|error| format!("{name}: {error}"))
     }
@@ -81,7 +81,7 @@ impl CompanyLimit {
     pub fn check(limits: &[Self]) -> Result<(), String> {
         let mut seen = HashSet::new();
         let repeated = limits.iter().find(|limit| !seen.insert(limit.to_string()));
-        repeated.map_or(Ok(()), |limit| Err(format!("{limit} is set twice: leave one out")))
+        repeated.map_or(Ok(()), |limit| Err(format!("{limit} is set twice: remove one of them")))
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
         for (text, cause) in [
             ("rate-limit=200/s", "must be COMPANY:LIMIT=VALUE"),
             ("17:200/s", "must be COMPANY:LIMIT=VALUE"),
-            ("x:in-flight=2", "\"x\" is not the ID of a company"),
+            ("x:in-flight=2", "\"x\" is not a company ID"),
             ("17:in flight=2", "\"in flight\" is not a limit"),
             ("17:rate-limit=200", "rate-limit: a rate limit is N/s, N/m or off"),
             ("17:in-flight=0", "in-flight: must be a whole number between 1 and"),
@@ -132,7 +132,7 @@ mod tests {
         };
         assert_eq!(check(&["17:streams=4", "18:streams=4", "17:watches=4"]), Ok(()));
         let repeated = check(&["18:streams=4", "17:streams=4", "17:streams=5"]);
-        assert_eq!(repeated, Err("17:streams is set twice: leave one out".to_owned()));
+        assert_eq!(repeated, Err("17:streams is set twice: remove one of them".to_owned()));
         assert_eq!(check(&[]), Ok(()));
     }
 }

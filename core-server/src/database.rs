@@ -77,7 +77,7 @@ pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError
     let set = "update change_retention set days = $1, set_at = now(), set_by = session_user where days <> $1";
     let set = sqlx::query(set).bind(days).execute(owner).await.map_err(DatabaseError::Retention)?;
     if set.rows_affected() > 0 {
-        tracing::info!(days, "changes are kept for so many days from now on");
+        tracing::info!(days, "the retention of changes was set, in days");
     }
     Ok(())
 }
@@ -90,8 +90,8 @@ pub async fn warn_if_owner(pool: &PgPool) {
     match sqlx::query_as::<_, (String, bool)>(rights).fetch_optional(pool).await {
         Ok(Some((role, true))) => tracing::warn!(
             role,
-            "this database role owns the tables, and could change their history: run `compliance migrate --service-role …` as \
-             the owner, and serve as the other role"
+            "this database role owns the tables, and could change the record of changes: run `compliance migrate --service-role …` as \
+             the owner, and run the service as that other role"
         ),
         Ok(Some((role, false))) => tracing::warn!(
             role,
@@ -99,6 +99,6 @@ pub async fn warn_if_owner(pool: &PgPool) {
              --service-role {role}` again as the owner of the tables"
         ),
         Ok(None) => {}
-        Err(error) => tracing::debug!("the rights of the database role are unknown: {error}"),
+        Err(error) => tracing::debug!("cannot read the rights of the database role: {error}"),
     }
 }

@@ -23,10 +23,10 @@ const REPAIRED_COUNTS: i64 = 5000;
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
     /// Another process is repairing.
-    #[error("another process checks this database: wait until it has ended")]
+    #[error("another process is checking this database: wait until it has ended")]
     Busy,
     /// A statement failed.
-    #[error("the counts cannot be checked: {0}")]
+    #[error("cannot check the counts: {0}")]
     Database(#[from] sqlx::Error),
 }
 

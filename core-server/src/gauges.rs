@@ -16,9 +16,9 @@ const REFUSALS: [&str; 6] =
 /// Reports the state of a core as gauges.
 pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     measure(connections);
-    let description = "Calls that were rejected before their work began, by the reason.";
+    let description = "Calls rejected before any work began, by reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
-    describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");
+    describe_gauge!("compliance_core_running", "Running work, by queue.");
 
     let Quotas { statements, heavy, large_pages, .. } = quotas;
     for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {
@@ -31,10 +31,10 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
         describe_gauge!(name, description);
         on_render(gauge!(name), move || Some(read(&quotas) as f64));
     };
-    let description = "Lists, exports and streams of observations that are open.";
-    report("compliance_core_calls_in_flight", "Calls of the core in flight.", |quotas| quotas.calls.open());
+    let description = "Open streams: lists, exports and observations.";
+    report("compliance_core_calls_in_flight", "Calls in flight in the core.", |quotas| quotas.calls.open());
     report("compliance_core_streams_open", description, |quotas| quotas.streams.open());
-    report("compliance_core_watchers", "Watches of changes that are open.", |quotas| quotas.watchers.open());
-    let description = "Memory that requests and their responses hold.";
+    report("compliance_core_watchers", "Open watches of changes.", |quotas| quotas.watchers.open());
+    let description = "Memory in use by requests and their responses, in bytes.";
     report("compliance_core_memory_held_bytes", description, |quotas| quotas.memory.held());
 }

@@ -181,9 +181,9 @@ impl Quotas {
     fn too_many_watches(&self, company_id: i64, full: Full) -> Error {
         let most = self.watchers.limit_of(company_id);
         let message = match full {
-            Full::Company => format!("The company already has as many watches open as it may: {most}."),
+            Full::Company => format!("The company has reached its limit for open watches: {most}."),
             Full::Process => {
-                format!("This instance of the service already has as many watches open as it may: {WATCHERS}.")
+                format!("This instance of the service has reached its limit for open watches: {WATCHERS}.")
             }
         };
         Error { message, ..full.into() }
@@ -201,7 +201,7 @@ impl Quotas {
                 Full::Company => ("This address", OPEN_STREAMS_OF_A_PEER),
                 Full::Process => ("This instance of the service", OPEN_STREAMS),
             };
-            let message = format!("{whose} has {most} streams of health and reflection open already.");
+            let message = format!("{whose} has reached its limit for open health and reflection streams: {most}.");
             Error { message, ..Full::Company.into() }
         })
     }
@@ -225,7 +225,7 @@ mod tests {
         assert!(quotas.open_stream(1).is_err());
         let _watches = [1, 1, 1].map(|company| (quotas.open_watch(company).unwrap(), quotas.watch(company).unwrap()));
         for error in [quotas.open_watch(1).unwrap_err(), quotas.watch(1).unwrap_err()] {
-            assert_eq!(error.message, "The company already has as many watches open as it may: 3.");
+            assert_eq!(error.message, "The company has reached its limit for open watches: 3.");
         }
         let mut memory = quotas.memory.reservation(Some(1));
         assert_eq!((memory.grow(4097), memory.grow(4096)), (Err(Full::Company), Ok(())));

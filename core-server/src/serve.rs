@@ -90,11 +90,11 @@ pub enum StartError {
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// The reflection service failed to start.
-    #[error("reflection cannot be offered: {0}")]
+    #[error("cannot start gRPC reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
     /// After a restore, positions could not jump ahead.
     #[error(
-        "cannot tell whether the database was restored, and let its positions jump ahead: run `compliance restored` as its owner: {0}"
+        "cannot check whether the database was restored: run `compliance restored` as the owner of the tables: {0}"
     )]
     Restored(sqlx::Error),
     /// The database keeps changes for a shorter time than this core requires.
@@ -109,10 +109,10 @@ pub enum StartError {
         kept: i32,
     },
     /// The retention of changes could not be read.
-    #[error("the retention of changes cannot be read: {0}")]
+    #[error("cannot read the retention of changes: {0}")]
     ReadRetention(sqlx::Error),
     /// The certificate file for webhooks cannot be used.
-    #[error("the file of --webhook-ca cannot be used: {0}")]
+    #[error("cannot use the file of --webhook-ca: {0}")]
     WebhookAuthorities(String),
 }
 
@@ -278,8 +278,8 @@ async fn check_retention(connections: &Connections, settings: &CoreSettings) -> 
         tracing::warn!(
             expected,
             kept,
-            "changes are kept for longer than --change-retention: `compliance migrate --change-retention …` shortens it, once no core \
-             needs more"
+            "the database keeps changes for longer than --change-retention requires: to save space, run \
+             `compliance migrate --change-retention …` when no core needs more"
         );
     }
     Ok(())

@@ -28,7 +28,7 @@ pub struct CoreSettings {
     /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off. The cores behind a gateway divide it among themselves.
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     pub rate_limit: RateLimit,
-    /// Limit of one company, instead of that of all companies: COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s. The limits are
+    /// Limit for one company, instead of the limit for all companies: COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s. The limits are
     /// rate-limit (N/s, N/m or off), in-flight, streams, watches and memory (a size). Separate several by commas, or repeat the flag.
     #[arg(
         id = "company-limit",
@@ -38,7 +38,7 @@ pub struct CoreSettings {
         value_delimiter = ','
     )]
     pub company_limits: Vec<CompanyLimit>,
-    /// Maximum number of companies with metrics of their own; the others count together as `other`. Companies with limits of their own
+    /// Maximum number of companies with their own metrics; all other companies count together as `other`. Companies with their own limits
     /// come first.
     #[arg(id = "company-metrics", long, env = "COMPLIANCE_COMPANY_METRICS", default_value_t = COMPANIES_WITH_METRICS, value_name = "N",
           value_parser = count(0..=MAX_COUNT))]
@@ -70,15 +70,16 @@ pub struct CoreSettings {
     #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub message_memory: usize,
-    /// Memory of all requests together, encoded and decoded. One company gets at most half of what the others leave free.
+    /// Memory of all requests together, encoded and decoded. A company can use at most half of the memory that other companies leave free.
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub request_memory: usize,
-    /// On Citus, connect to the coordinator alone, and not to the nodes themselves.
+    /// On Citus, connect only to the coordinator, not to the worker nodes.
     #[arg(long, env = "COMPLIANCE_COORDINATOR_ONLY")]
     pub coordinator_only: bool,
-    /// How many days changes must be kept: the core does not start if the database keeps them for a shorter time. `compliance migrate
-    /// --change-retention` sets how long it keeps them [default: 90], and so does `compliance serve` for its own database.
+    /// Minimum number of days for which the database must keep changes. If it keeps them for a shorter time, the core does not start.
+    /// `compliance migrate --change-retention` sets the retention in the database [default: 90]. `compliance serve` sets it in its own
+    /// database.
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     pub change_retention: Option<i32>,
     /// How often months of changes are made and dropped.
@@ -99,10 +100,10 @@ pub struct CoreSettings {
 /// Settings of webhook delivery.
 #[derive(Args, Clone, Debug)]
 pub struct WebhookSettings {
-    /// Leave the delivery to webhooks to other cores.
+    /// Do not deliver changes to webhooks: other cores do.
     #[arg(id = "no-webhook-delivery", long, env = "COMPLIANCE_NO_WEBHOOK_DELIVERY")]
     pub no_delivery: bool,
-    /// Networks in which webhooks may be, besides the internet, such as 10.1.0.0/16.
+    /// Private networks that may contain webhook endpoints, besides the internet, such as 10.1.0.0/16.
     #[arg(
         id = "webhook-networks",
         long,
@@ -111,7 +112,7 @@ pub struct WebhookSettings {
         value_delimiter = ','
     )]
     pub networks: Vec<IpNet>,
-    /// PEM file with authorities of webhooks, in addition to the system's.
+    /// PEM file with the certificate authorities of webhook endpoints, in addition to the system's.
     #[arg(id = "webhook-ca", long, env = "COMPLIANCE_WEBHOOK_CA", value_name = "FILE")]
     pub ca: Option<PathBuf>,
 }
@@ -127,12 +128,12 @@ pub struct GrpcConnections {
     #[arg(id = "grpc-idle-timeout", long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
-    /// Time after which a gRPC connection takes no new calls, give or take a tenth: clients connect again, so that a balancer of
-    /// connections also chooses new cores. Calls and streams continue to their own end. 0: never.
+    /// Time after which a gRPC connection takes no new calls, give or take a tenth. Clients then reconnect, so a load balancer can also
+    /// choose new cores. Running calls and streams continue. With 0, connections have no maximum age.
     #[arg(id = "grpc-max-connection-age", long, env = "COMPLIANCE_GRPC_MAX_CONNECTION_AGE", default_value = "30m", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
     pub max_connection_age: Duration,
-    /// Longest time that a gRPC client may read nothing of a response.
+    /// Longest time for which a gRPC client may stop reading a response.
     #[arg(id = "grpc-write-timeout", long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub write_timeout: Duration,
@@ -148,7 +149,7 @@ pub struct GrpcConnections {
     #[arg(id = "grpc-max-connections-per-peer", long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N",
           value_parser = count(1..=MAX_COUNT))]
     pub max_connections_per_peer: Option<usize>,
-    /// Let several processes serve the same gRPC address; the system distributes connections among them.
+    /// Allow several processes to serve the same gRPC address; the operating system distributes connections among them.
     #[arg(id = "grpc-reuse-port", long, env = "COMPLIANCE_GRPC_REUSE_PORT")]
     pub reuse_port: bool,
 }

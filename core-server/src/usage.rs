@@ -1,7 +1,7 @@
 //! What each company uses, as metrics with a bounded number of labels.
 //!
-//! A label stays until the process ends, as counters must. So companies that call first have one, and the others count together.
-//! Companies with limits of their own have theirs from the start: those are the ones that an operator looks at.
+//! A label stays until the process ends, because counters must not disappear. Companies that call first have their own labels, and all
+//! others count together. Companies with their own limits have labels from the start, because an operator watches them.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -41,14 +41,17 @@ impl Usage {
     pub(crate) fn new(settings: &CoreSettings) -> Self {
         describe_counter!(
             CALLS,
-            "Calls of a company, by their result: ok, rejected, limited by one of its limits, or failed."
+            "Calls of a company, by result: ok, rejected, limited (by one of the company's limits) or failed."
         );
         describe_histogram!(
             DURATION,
             Unit::Seconds,
-            "Time from the head of a company's call to the end of its response."
+            "Duration of a company's calls, from the request head to the end of the response."
         );
-        describe_counter!(WRITTEN, "Records, and parts of records, in a company's requests that wrote.");
+        describe_counter!(
+            WRITTEN,
+            "Items in a company's write requests: records, and parts of records such as infractions."
+        );
         let shared = SharedUsage {
             most: settings.company_metrics,
             companies: RwLock::default(),

@@ -48,7 +48,7 @@ async fn streams_without_a_token_are_bounded() {
         assert!(reflections.iter().all(Result::is_ok) && watches.iter().all(Result::is_ok));
         let refused = watch(&first).await.expect_err("a stream too many is refused");
         assert_eq!((refused.code(), &*reason_of(&refused)), (Code::ResourceExhausted, "RATE_LIMITED"), "{refused:?}");
-        let expected = format!("This address has {most} streams of health and reflection open already.");
+        let expected = format!("This address has reached its limit for open health and reflection streams: {most}.");
         assert_eq!(refused.message(), expected);
         assert_eq!(reflect(&second).await.err().map(|status| status.code()), Some(Code::ResourceExhausted));
 

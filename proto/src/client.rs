@@ -36,7 +36,7 @@ use tonic_health::{
     server::HealthService,
 };
 
-/// Header with the number of cores that a gateway spreads its calls over.
+/// Header with the number of cores that a gateway calls.
 ///
 /// Each core then counts the call as that many calls of its company.
 pub const CORES: HeaderName = HeaderName::from_static("x-compliance-cores");
@@ -52,7 +52,9 @@ impl<C> Channel for C where
 {
 }
 
-/// Wraps every call of a local service, as a tower layer does on a network.
+/// Wraps every call of a local service.
+///
+/// It corresponds to a tower layer on a network.
 pub trait Middleware: Send + Sync + 'static {
     /// Makes or rejects a call. `path` is `/package.Service/Operation`.
     fn call<M, R, F>(

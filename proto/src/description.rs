@@ -65,7 +65,9 @@ pub enum Kind {
 }
 
 impl Message {
-    /// Returns a message by name, if a request contains it or partners receive it.
+    /// Returns the description of a message, by name.
+    ///
+    /// `None` unless a request contains the message or partners receive it.
     pub fn of(name: &str) -> Option<&'static Self> {
         ALL.iter().copied().find(|message| message.name == name)
     }
@@ -107,7 +109,7 @@ mod tests {
         for number in 1..=Reason::RequestIdReused as i32 {
             assert!(!reason(Reason::try_from(number).unwrap()).is_empty(), "{number}");
         }
-        assert_eq!(result_code(ResultCode::Found), "Record(s) found.");
+        assert_eq!(result_code(ResultCode::Found), "The record or records were found.");
     }
 
     #[test]
@@ -115,7 +117,7 @@ mod tests {
         let input = Message::of("AffiliateInput").unwrap();
         let country = input.field("country").unwrap();
         assert_eq!((country.kind, country.exact_chars, country.may_be_absent), (Kind::Text, Some(2), true));
-        assert_eq!(country.doc, "ISO 3166-1 alpha-2 code, in either case.");
+        assert_eq!(country.doc, "The affiliate's country, as an ISO 3166-1 alpha-2 code such as `US` or `us`.");
         let url = Message::of("ComplianceUrl").unwrap();
         assert_eq!(
             url.field("infractions").map(|it| (it.kind, it.is_list)),

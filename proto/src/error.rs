@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::rules::Violations;
 pub use crate::v1::{Reason, ResultCode};
 
-/// How both layers report a reason.
+/// How REST and gRPC report a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
     /// The status of a gRPC call.
@@ -107,7 +107,9 @@ impl Error {
         Self { violations, ..Self::new(Reason::InvalidFields, summary) }
     }
 
-    /// The company has no affiliate with this ID, as the caller sent it.
+    /// The company has no affiliate with this ID.
+    ///
+    /// `id` is the text that the caller sent.
     pub fn affiliate_not_found(id: impl ToString) -> Self {
         let id = id.to_string();
         Self::new(Reason::AffiliateNotFound, affiliate_not_found_text(&id)).with("affiliate_id", id)
@@ -136,7 +138,7 @@ impl Error {
     /// Changes after the position are not available. Changes from `dropped` to `last` are.
     pub fn position_gone(position: i64, dropped: i64, last: i64) -> Self {
         let message = format!(
-            "Changes after position {position} are not available. Available changes follow position {dropped}, up to {last}."
+            "Changes after position {position} are not available. You can read changes after position {dropped}, up to {last}."
         );
         Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }

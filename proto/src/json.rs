@@ -17,7 +17,9 @@ pub(crate) fn datetime<S: Serializer>(value: &Option<Timestamp>, serializer: S) 
     value.as_ref().and_then(datetime_text).serialize(serializer)
 }
 
-/// Formats a timestamp of the years 0 to 9999 as `YYYY-MM-DD HH:MM:SS`, UTC.
+/// Formats a timestamp as `YYYY-MM-DD HH:MM:SS`, UTC.
+///
+/// Only for the years 0 to 9999.
 pub fn datetime_text(value: &Timestamp) -> Option<String> {
     let timestamp = OffsetDateTime::from_unix_timestamp(value.seconds).ok()?;
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");

@@ -41,7 +41,9 @@ pub fn check_element(name: &str, index: usize, element: &impl Check) -> Violatio
     checker.violations
 }
 
-/// A violation that fails only its list item, with the result codes of the rule.
+/// A violation that fails only its list item.
+///
+/// It has the result codes of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemFailure {
     /// The field that violates its rule.
@@ -139,7 +141,7 @@ impl Checker {
         }
     }
 
-    /// Checks the number of elements of a list whose items are checked separately.
+    /// Checks the length of a list with separately checked items.
     pub fn items_alone(&mut self, field: &Field, items: usize) {
         if items == 0 && self.checks(field) {
             return self.absent(field);
@@ -218,7 +220,7 @@ impl Checker {
         }
     }
 
-    /// Checks a message whose fields are reported at the path of its parent.
+    /// Checks a message, and reports its fields at the parent's path.
     pub fn flat<M: Check + Default>(&mut self, required: bool, value: Option<&M>) {
         match value {
             Some(value) => value.check(self),

@@ -40,11 +40,11 @@ pub struct Operation {
     pub path: &'static str,
     /// The request message.
     pub request: &'static Message,
-    /// Whether it takes a stream of requests.
+    /// Whether the operation takes a stream of requests.
     pub streams: bool,
-    /// Whether it only reads, so that it can be retried.
+    /// Whether the operation only reads, so callers can retry it.
     pub is_read: bool,
-    /// Who may call it.
+    /// Who can call the operation.
     pub authorization: Authorization,
     /// The kind of work that a call causes.
     pub work: Work,

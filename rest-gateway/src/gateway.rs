@@ -19,9 +19,9 @@ use crate::{
 
 /// Registers the gauges of the gateway.
 fn report(large_requests: &WorkQueue, memory: &Memory) {
-    describe_gauge!("compliance_gateway_queue_length", "Large requests, or single reads, that wait.");
+    describe_gauge!("compliance_gateway_queue_length", "Waiting work, by queue: large requests or single reads.");
     describe_gauge!("compliance_gateway_running", "Large requests in progress.");
-    describe_gauge!("compliance_gateway_memory_held_bytes", "Memory that requests and their responses hold.");
+    describe_gauge!("compliance_gateway_memory_held_bytes", "Memory in use by requests and their responses, in bytes.");
     let (waiting, running, memory) = (large_requests.clone(), large_requests.clone(), memory.clone());
     let queue = gauge!("compliance_gateway_queue_length", "queue" => "large requests");
     on_render(queue, move || Some(waiting.waiting() as f64));

@@ -23,7 +23,7 @@ const UNKNOWN_PATH: &str = "(unknown path)";
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyLock::new(|| {
-    let text = "Time from the head of a REST request to the end of its response, as the gateway made it.";
+    let text = "Duration of REST requests in the gateway, from the request head to the end of the response.";
     Durations::new("compliance_rest_request_duration_seconds", text, |(method, route, status)| {
         vec![Label::new("method", *method), Label::new("route", *route), Label::new("status", status.to_string())]
     })

@@ -26,7 +26,7 @@ pub struct Settings {
     #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     pub body_limit: usize,
-    /// Memory of all REST requests together, encoded and decoded. One company gets at most half of what the others leave
+    /// Memory of all REST requests together, encoded and decoded. A company can use at most half of the memory that other companies leave
     /// free. With the core in this process, --request-memory applies to both.
     #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
@@ -80,7 +80,7 @@ pub struct RestConnections {
     #[arg(id = "rest-shutdown-grace", long, env = "COMPLIANCE_REST_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub shutdown_grace: Duration,
-    /// Longest time that a client may read nothing of a response.
+    /// Longest time for which a client may stop reading a response.
     #[arg(id = "rest-write-timeout", long, env = "COMPLIANCE_REST_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub write_timeout: Duration,
@@ -93,7 +93,7 @@ pub struct RestConnections {
     #[arg(id = "rest-max-connections-per-peer", long, env = "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER", value_name = "N",
           value_parser = count(1..=MAX_COUNT))]
     pub max_connections_per_peer: Option<usize>,
-    /// Let several processes serve the same REST address; the system distributes connections among them.
+    /// Allow several processes to serve the same REST address; the operating system distributes connections among them.
     #[arg(id = "rest-reuse-port", long, env = "COMPLIANCE_REST_REUSE_PORT")]
     pub reuse_port: bool,
 }

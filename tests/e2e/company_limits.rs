@@ -60,7 +60,7 @@ async fn each_company_has_its_own_number_of_watches() {
     let _open = one.changes.watch_changes(WatchChangesRequest::default()).await.unwrap();
     let refused = one.changes.watch_changes(WatchChangesRequest::default()).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted);
-    assert_eq!(refused.message(), "The company already has as many watches open as it may: 1.");
+    assert_eq!(refused.message(), "The company has reached its limit for open watches: 1.");
     for rest in [service.rest(limited), service.rest_remote(limited)] {
         let request = rest.request("GET", "/changes").header("Accept", "text/event-stream");
         let refused = RestResponse::of(request).await;

@@ -197,8 +197,8 @@ async fn a_whole_list_has_no_pages() {
             let errors = &response.json()["errors"];
             let expected = serde_json::json!({
                 "distributor_id": ["The distributor id field must be between 1 and 9007199254740991."],
-                "per_page": ["The per page field is for pages: this format has the whole list, by ID."],
-                "page": ["The page field is for pages: this format has the whole list, by ID."],
+                "per_page": ["The per page field is only for pages: NDJSON and CSV return the whole list, sorted by ID."],
+                "page": ["The page field is only for pages: NDJSON and CSV return the whole list, sorted by ID."],
             });
             assert_eq!(*errors, expected);
             assert_eq!(accepting(&rest, &format!("{path}?distributor_id=x"), CSV).await.paths(), ["distributor_id"]);

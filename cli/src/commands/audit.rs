@@ -82,9 +82,7 @@ async fn verify(
     for &each in &companies {
         erased += audit::erased(&mut *connection, each).await?;
         for Restore { first, last, time } in audit::restores(&mut *connection, each).await? {
-            print(&format!(
-                "company {each}: positions {first} to {last} are lost by a restore that was noticed at {time}"
-            ))?;
+            print(&format!("company {each}: a restore lost positions {first} to {last}; it was detected at {time}"))?;
         }
         retention.add(audit::kept(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
         if let Some(found) = audit::verify(connection, each).await? {
@@ -103,8 +101,10 @@ async fn verify(
         return Ok(ExitCode::from(BROKEN));
     }
     let (verified, compared) = (companies.len(), checkpoints.len());
-    let erased = if erased > 0 { format!("; of their rows, {erased} are erased") } else { String::new() };
-    print(&format!("the records of {verified} companies are whole, and agree with {compared} checkpoints{erased}"))?;
+    let erased = if erased > 0 { format!("; they have {erased} erased rows") } else { String::new() };
+    print(&format!(
+        "the records of changes of {verified} companies are intact, and match {compared} checkpoints{erased}"
+    ))?;
     retention.print()?;
     retention.print_drops(company.is_some())?;
     Ok(ExitCode::SUCCESS)
@@ -188,7 +188,7 @@ impl Retention {
                     "dropped: {dropped} of {part}, on {when} by {dropped_by} ({program}): changes are kept for {days} days"
                 ),
                 _ => format!(
-                    "dropped: {dropped}, before drops were recorded: noticed on {when} by {dropped_by} ({program})"
+                    "dropped: {dropped}, by an earlier release that kept no record of it; detected on {when} by {dropped_by} ({program})"
                 ),
             })?;
         }

@@ -125,7 +125,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let listener = ports.remove(0).listen()?;
     let instance = args.telemetry.instance();
     tracing::info!(grpc = %listener.tcp.local_addr()?, instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
-    core.serve(listener, shutdown).await.context("gRPC cannot be served any longer")?;
+    core.serve(listener, shutdown).await.context("the gRPC server has failed")?;
     // The core's health check uses the pool.
     drop(core);
     close_pool(&database.pool).await;

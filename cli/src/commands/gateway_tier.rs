@@ -88,7 +88,7 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let instance = args.telemetry.instance();
     tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
     let router = rest_gateway::router(core, None, verifier, &settings);
-    rest_gateway::serve(listener, router, &settings, shutdown).await.context("REST cannot be served any longer")?;
+    rest_gateway::serve(listener, router, &settings, shutdown).await.context("the REST server has failed")?;
     tracing::info!("stopped");
     Ok(())
 }

@@ -77,7 +77,7 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
             sender.send_request(request.body(Empty::<Bytes>::new())?).await
         }
         Some(tls) => {
-            let stream = tls.connect(host, stream).await.context("the connection cannot be made secure")?;
+            let stream = tls.connect(host, stream).await.context("the TLS handshake failed")?;
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
             #[allow(clippy::disallowed_methods, reason = "it ends with the command")]
             tokio::spawn(connection);

@@ -19,10 +19,11 @@ pub(crate) struct MigrateArgs {
     database: DatabaseUrlArgs,
     #[command(flatten)]
     start: StartArgs,
-    /// Existing role that the service runs as, and that owns no tables. It is granted the rights that the service needs.
+    /// Existing role that the service uses, and that owns no tables. The command grants it the rights that the service needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
-    /// Minimum number of days that changes are kept; they are dropped by month. Without it, the earlier value stays [default: 90].
+    /// Minimum number of days for which the database keeps changes; it drops them by month. Without this flag, the earlier value stays
+    /// [default: 90].
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     change_retention: Option<i32>,
 }

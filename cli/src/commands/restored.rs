@@ -11,9 +11,9 @@ use crate::{
 };
 
 /// Move positions and IDs ahead after a backup was restored, or after a fail-over that lost changes. Readers of lost changes then get 410,
-/// and webhooks report the restore. No position, ID or etag is used twice. A service detects most restores when it starts. Run this
-/// command where it cannot, such as after a copy of the data folder or a snapshot. Running it again is safe: positions and IDs move ahead
-/// again.
+/// and webhooks report the restore. No position, ID or etag is used twice. A service detects most restores when it starts. Run this command
+/// after a restore that it cannot detect, such as from a copy of the data folder or a snapshot. Running it again is safe: positions and IDs
+/// move ahead again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance restored
@@ -29,11 +29,11 @@ pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<ExitCode> {
         if kind == "company" {
             print(&format!("company {name}: positions {} to {after} are lost", before + 1))?;
         } else {
-            print(&format!("{name}: IDs continue after {after}, and were at {before}"))?;
+            print(&format!("{name}: IDs continue after {after} (before: {before})"))?;
         }
     }
     let companies = jumps.iter().filter(|jump| jump.kind == "company").count();
     let sequences = jumps.len() - companies;
-    print(&format!("positions of {companies} companies and IDs of {sequences} kinds have jumped ahead"))?;
+    print(&format!("moved positions of {companies} companies and IDs of {sequences} kinds ahead"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -119,7 +119,7 @@ async fn serve_over(
     let connected = connected.with_replicas(args.core.replicas.replicas()?)?;
     core_server::database::warn_if_owner(&connected.pool).await;
     if args.demo && fixtures::fill_demo(&connected.pool).await? {
-        tracing::info!(company = DEMO_COMPANY, "the demo company was filled");
+        tracing::info!(company = DEMO_COMPANY, "created the demo records");
     }
     let mut settings = args.gateway.clone();
     let descriptors = Descriptors::raise();
@@ -163,7 +163,7 @@ async fn serve_tier<E: Error + Send + Sync + 'static>(
 ) -> anyhow::Result<()> {
     let served = tier.await;
     shutdown.cancel();
-    served.with_context(|| format!("{name} cannot be served any longer"))
+    served.with_context(|| format!("the {name} server has failed"))
 }
 
 /// Returns a token for the demo company.

@@ -125,7 +125,7 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
         if let Some(Target::Field(field)) = mapping.target(&key)
             && draft.affiliate.given.contains(field)
         {
-            let reason = format!("The line has the field {} twice, under another name.", field.name);
+            let reason = format!("The line has the field {} twice, under two names.", field.name);
             draft.errors.push(RowError::new(&key, "", reason));
             continue;
         }
@@ -138,7 +138,7 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
             }
             (Some(Target::Field(field)), other) => draft.errors.push(unexpected(field, &key, &other.to_string())),
             (None, other) => {
-                let reason = format!("The field is unknown; ignore it with --map \"{key}=\".");
+                let reason = format!("The field is unknown; to ignore it, use --map \"{key}=\".");
                 draft.errors.push(RowError::new(&key, &other.to_string(), reason));
             }
         }

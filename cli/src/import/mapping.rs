@@ -129,12 +129,15 @@ impl Mapping {
         let header: Vec<&str> = header.collect();
         for name in self.targets.keys() {
             if !header.iter().any(|column| self.given(column).is_some_and(|(given, _)| given == name)) {
-                bail!("--map names the column {name}, and the file has none; its columns are: {}", header.join(", "));
+                bail!(
+                    "--map names the column {name}, which the file does not have; its columns are: {}",
+                    header.join(", ")
+                );
             }
         }
         if header.iter().all(|name| self.target(name).is_none() || is_unnamed(name)) {
             bail!(
-                "the first row has to name the columns, and none of its cells is the name of a field: {}; the fields are {}",
+                "the first row must name the columns, but none of its cells is a field name: {}; the fields are {}",
                 header.join(", "),
                 fields()
             );
@@ -265,7 +268,7 @@ mod tests {
         ));
         let twice = columns(&["client_affiliate_id", "City", "affiliate_name", "city"]).unwrap_err().to_string();
         assert!(twice.ends_with("are the same field, city: remove one of them from the file"), "{twice}");
-        assert!(columns(&["A-1", "Ann"]).unwrap_err().to_string().contains("the first row has to name the columns"));
+        assert!(columns(&["A-1", "Ann"]).unwrap_err().to_string().contains("the first row must name the columns"));
         assert!(Mapping::new(&[pair("a=b").unwrap()]).unwrap_err().to_string().contains("no field b"));
         let absent = Mapping::new(&[pair("a=city").unwrap()]).unwrap();
         assert!(absent.columns(["affiliate_name", "client_affiliate_id"].into_iter()).is_err());

@@ -84,7 +84,7 @@ impl<'s> Recorder<'s> {
         self.list(position, errors);
     }
 
-    /// Counts absent affiliates, and the ones that got the status.
+    /// Counts absent affiliates, and absent affiliates that got the status.
     pub(super) fn count_absent(&mut self, absent: u64, changed: u64) {
         *self.tally.absent.get_or_insert(0) += absent;
         if self.absent_status.is_some() {
@@ -135,8 +135,8 @@ impl<'s> Recorder<'s> {
         } else {
             let Tally { rows, created, updated, skipped, absent, absent_changed, bad } = tally;
             let what = if dry_run {
-                let updated = if updated > 0 { format!(", {updated} to be updated") } else { String::new() };
-                format!("{rows} rows checked, nothing written: {created} good{updated}")
+                let updated = if updated > 0 { format!(", {updated} would be updated") } else { String::new() };
+                format!("{rows} rows checked, nothing written: {created} valid{updated}")
             } else {
                 format!("{rows} rows: {created} created, {updated} updated")
             };
@@ -157,7 +157,7 @@ impl<'s> Recorder<'s> {
             let report =
                 report.map(|report| format!("; the report {} lists {listed}", report.display())).unwrap_or_default();
             format!(
-                "{what}, {skipped} skipped, {bad} bad{unknown}{absent}, in {seconds:.1} s ({rows_per_second} rows/s){report}"
+                "{what}, {skipped} skipped, {bad} invalid{unknown}{absent}, in {seconds:.1} s ({rows_per_second} rows/s){report}"
             )
         };
         print(&line)?;

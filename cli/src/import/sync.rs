@@ -147,7 +147,7 @@ pub(super) async fn send(
     recorder.absent_status.clone_from(&absent.status);
     // An invalid row may be an affiliate that seems absent.
     if absent.status.is_some() && rows.len() as u64 != recorder.tally.rows {
-        tracing::warn!("affiliates that the file does not have keep their status, because some rows are invalid");
+        tracing::warn!("absent affiliates keep their status, because some rows of the file are invalid");
         absent.status = None;
     }
     // The roster is whole now.

@@ -82,8 +82,8 @@ impl Table {
             None => csv_text::records(source)?,
         };
         let mut records = records.filter(move |record| !matches!(record, Ok((_, cells)) if is_blank(cells)));
-        let Some(first) = records.next() else { bail!("the file is empty; its first row has to name the columns") };
-        let (_, first) = first.context("the row of column names cannot be read")?;
+        let Some(first) = records.next() else { bail!("the file is empty; its first row must name the columns") };
+        let (_, first) = first.context("cannot read the row of column names")?;
         let mut header: Vec<String> = first.iter().map(|name| name.trim().to_owned()).collect();
         header.truncate(header.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1));
         Ok(Self {

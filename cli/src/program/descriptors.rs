@@ -25,7 +25,7 @@ impl Descriptors {
         let (soft, hard) = match getrlimit(Resource::RLIMIT_NOFILE) {
             Ok(limits) => limits,
             Err(error) => {
-                tracing::warn!(%error, "the limit of file descriptors cannot be read");
+                tracing::warn!(%error, "cannot read the limit of file descriptors");
                 return Self(MOST as usize);
             }
         };
@@ -33,7 +33,7 @@ impl Descriptors {
         let limit = match setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) {
             Ok(()) => wanted,
             Err(error) => {
-                tracing::warn!(%error, "the limit of file descriptors cannot be raised");
+                tracing::warn!(%error, "cannot raise the limit of file descriptors");
                 soft
             }
         };

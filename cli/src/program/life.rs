@@ -38,7 +38,7 @@ where
         tokio::select! {
             result = &mut served => return result.map(|()| ExitCode::SUCCESS),
             signal = signals.next() => {
-                tracing::info!(signal, "stopping: accepted requests are finished first; a second signal cuts them off");
+                tracing::info!(signal, "stopping: finishing accepted requests; a second signal stops the process immediately");
                 shutdown.cancel();
             }
         }
@@ -55,7 +55,7 @@ where
 /// Closes the connections to the database. After 10 s, connections that are still in use are cut off.
 pub(crate) async fn close_pool(pool: &PgPool) {
     if timeout(POOL_CLOSE_TIMEOUT, pool.close()).await.is_err() {
-        tracing::warn!("connections to the database are still in use and are cut off");
+        tracing::warn!("closing connections to the database that are still in use");
     }
 }
 

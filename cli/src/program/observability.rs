@@ -46,18 +46,18 @@ pub(crate) struct TelemetryArgs {
     /// Unique name of this process in metrics, traces and the log [default: host name and process ID].
     #[arg(long, env = "COMPLIANCE_INSTANCE", value_name = "NAME")]
     instance: Option<String>,
-    /// Address of Prometheus metrics (`/metrics`) and of the log filter (`/log`). Without it, nothing is measured.
+    /// Address of Prometheus metrics (`/metrics`) and of the log filter (`/log`). Without it, the service collects no metrics.
     #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
     admin_addr: Option<SocketAddr>,
-    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without it,
-    /// nothing is traced.
+    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without it, the
+    /// service sends no traces.
     #[arg(long, env = "COMPLIANCE_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL",
           value_parser = collector_address)]
     otlp_endpoint: Option<PrivateUrl>,
     /// PEM file with the authorities of an https --otlp-endpoint [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_OTLP_CA", value_name = "FILE")]
     otlp_ca: Option<PathBuf>,
-    /// Fraction of requests without a trace context that are traced, from 0 to 1. A request with a context is traced if its sender
+    /// Fraction of requests without a trace context that are traced, from 0 to 1. A request with a trace context is traced if its sender
     /// traces it.
     #[arg(long, env = "COMPLIANCE_TRACE_RATIO", default_value_t = 1.0, value_name = "PART", value_parser = ratio)]
     trace_ratio: f64,
@@ -128,7 +128,7 @@ fn connect_collector(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsEr
 fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
     metrics::install(VERSION, commit, instance)?;
     let listener = port.listen()?;
-    tracing::info!(admin = %listener.local_addr()?, "metrics are served at /metrics");
+    tracing::info!(admin = %listener.local_addr()?, "serving metrics at /metrics");
     let app = App {
         name: "admin",
         http1: true,
@@ -143,7 +143,7 @@ fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Resu
     #[allow(clippy::disallowed_methods, reason = "each connection is a task of its own")]
     let served = tokio::spawn(async move {
         if let Err(error) = http_server::serve(listener, app, limits, CancellationToken::new()).await {
-            tracing::warn!(%error, "metrics cannot be served any longer");
+            tracing::warn!(%error, "the metrics server has failed");
         }
     });
     let upkeep = background::spawn("metrics upkeep", metrics::upkeep);

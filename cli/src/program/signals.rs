@@ -15,7 +15,7 @@ pub(crate) struct Signals {
 impl Signals {
     /// Starts to listen. From now on, the signals no longer end the process directly.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("signals cannot be received");
+        let listen = |kind| signal(kind).context("cannot receive signals");
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,

@@ -36,7 +36,7 @@ fn the_first_change_that_was_altered_is_named() {
     let mut printed = printed.lines();
     assert_eq!(
         (status, printed.next()),
-        (Some(0), Some("the records of 2 companies are whole, and agree with 2 checkpoints"))
+        (Some(0), Some("the records of changes of 2 companies are intact, and match 2 checkpoints"))
     );
     let today: String = programs.text("select to_char(now() at time zone 'UTC', 'YYYY-MM-DD')");
     assert_eq!((printed.next(), printed.next()), (Some(&*format!("kept: 6 changes, since {today}")), None));
@@ -53,7 +53,7 @@ fn the_first_change_that_was_altered_is_named() {
     assert!(log.contains("line 2 of") && log.contains("is not a checkpoint"), "{log}");
     fs::write(file, json!({"company_id": 8, "position": 2, "hash": "00"}).to_string()).unwrap();
     let (status, printed, _) = audit(&programs, &["verify", "--company", "8", "--checkpoint", file]);
-    let expected = "company 8: the record up to change 2 is not the one of the checkpoint";
+    let expected = "company 8: the record up to change 2 differs from the checkpoint";
     assert_eq!((status, printed.trim_end()), (Some(3), expected));
 
     let (status, _, log) = audit(&programs, &["checkpoint", "--company", "9"]);
@@ -136,8 +136,8 @@ fn what_restores_have_passed_over_was_neither_kept_nor_removed() {
     assert_eq!(status, Some(0), "{printed} {log}");
     let lines: Vec<&str> = printed.lines().collect();
     let at = programs.number("select first_position()");
-    assert!(lines[0].starts_with(&format!("company 7: positions 2 to {at} are lost by a restore")), "{printed}");
-    let whole = "the records of 2 companies are whole, and agree with 0 checkpoints";
+    assert!(lines[0].starts_with(&format!("company 7: a restore lost positions 2 to {at};")), "{printed}");
+    let whole = "the records of changes of 2 companies are intact, and match 0 checkpoints";
     assert_eq!(lines[1..], [whole, &format!("kept: 4 changes, since {today}")]);
 
     programs.run(
@@ -157,7 +157,8 @@ fn what_restores_have_passed_over_was_neither_kept_nor_removed() {
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines[1], format!("kept: 2 changes, since {today}"));
     assert!(lines[2].starts_with("dropped: 2 changes of changes_y2020m01, on "), "{printed}");
-    let before = format!("dropped: 1 changes, before drops were recorded: noticed on {today} by {by} (");
+    let before =
+        format!("dropped: 1 changes, by an earlier release that kept no record of it; detected on {today} by {by} (");
     assert!(lines[3].starts_with(&before), "{printed}");
 
     programs.run("delete from changes where company_id = 8; delete from change_positions where company_id = 8");

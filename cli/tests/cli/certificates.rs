@@ -165,7 +165,7 @@ fn certificates_are_replaced_while_they_are_used() {
 
     // What cannot be used changes nothing.
     fs::write(folder.join("rest.pem"), "no certificate").unwrap();
-    gateway.wait_for_log("the previous ones stay in use");
+    gateway.wait_for_log("the previous certificates stay in use");
     assert!(metric(failures) > 0);
     assert_eq!(status(&first.client()), Some(404));
 

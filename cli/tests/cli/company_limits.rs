@@ -71,13 +71,13 @@ fn wrong_limits_of_companies_are_named() {
     let programs = Programs::new();
     for (value, cause) in [
         ("8:rate-limit=4/h", "rate-limit: a rate limit is N/s, N/m or off"),
-        ("8:speed=4", "\"speed\" is not a limit; it must be COMPANY:LIMIT=VALUE"),
-        ("eight:streams=4", "\"eight\" is not the ID of a company"),
+        ("8:speed=4", "\"speed\" is not a limit; a limit must be COMPANY:LIMIT=VALUE"),
+        ("eight:streams=4", "\"eight\" is not a company ID"),
     ] {
         let (status, _, errors) = output(&mut programs.core(&["--company-limit", value]));
         assert!(status.code() == Some(2) && errors.contains("--company-limit") && errors.contains(cause), "{errors}");
     }
     let twice = ["--company-limit", "8:streams=4", "--company-limit", "8:streams=5"];
     let (status, _, errors) = output(&mut programs.core(&twice));
-    assert!(status.code() == Some(2) && errors.contains("8:streams is set twice: leave one out"), "{errors}");
+    assert!(status.code() == Some(2) && errors.contains("8:streams is set twice: remove one of them"), "{errors}");
 }

@@ -301,7 +301,7 @@ fn the_first_signal_finishes_requests_and_the_second_ends_the_program() {
 
     for service in [core, serve, gateway] {
         service.signal(Signal::SIGTERM);
-        service.wait_for_log("a second signal cuts them off");
+        service.wait_for_log("a second signal stops the process immediately");
         service.signal(Signal::SIGINT);
         assert_eq!(service.end().code(), Some(1));
     }

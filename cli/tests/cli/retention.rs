@@ -32,7 +32,7 @@ fn a_core_that_is_to_keep_changes_for_longer_than_the_database_does_not_start() 
         core.signal(Signal::SIGTERM);
         let (status, log) = core.end_with_log();
         assert_eq!(status.code(), Some(0));
-        assert_eq!(log.contains("changes are kept for longer than --change-retention"), is_shorter, "{log}");
+        assert_eq!(log.contains("the database keeps changes for longer than --change-retention"), is_shorter, "{log}");
     }
 }
 

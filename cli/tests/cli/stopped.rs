@@ -67,7 +67,7 @@ fn a_signal_ends_an_import_that_waits_for_a_pipe() {
         let reader = File::open(&pipe).unwrap();
         wait_until_blocked(&child, "pipe_write");
         let summary = stop(child, signal);
-        assert!(summary.contains(" rows checked, nothing written: 0 good"), "{summary}");
+        assert!(summary.contains(" rows checked, nothing written: 0 valid"), "{summary}");
         drop(reader);
     }
 }

@@ -147,7 +147,7 @@ def headings():
     case("an unknown heading", "a person", "client_affiliate_id,affiliate_name,shoe size\nA-1,Ann,44\n", error='"shoe size"',
          console=[{"client_affiliate_id": "A-1", "affiliate_name": "Ann"}],
          advice={"import": '--map "shoe size="', "sync": '--ignore "shoe size"'})
-    case("no header", "a person", "A-1,Ann\nA-2,Ben\n", error=["the first row has to name the columns", "A-1, Ann"],
+    case("no header", "a person", "A-1,Ann\nA-2,Ben\n", error=["the first row must name the columns", "A-1, Ann"],
          console=[{"client_affiliate_id": "A-1", "affiliate_name": "Ann"}, {"client_affiliate_id": "A-2", "affiliate_name": "Ben"}])
     case("no identifier", "a person", "affiliate_name,city\nAnn,Bern\n", error="no column is the field client_affiliate_id")
 

@@ -62,7 +62,9 @@ impl Builder {
         Self { tokens: Some(Tokens::new(source)), ..self }
     }
 
-    /// Trusts these certificate authorities (PEM) for an `https` endpoint, instead of the system's authorities.
+    /// Trusts these certificate authorities (PEM) instead of the system's.
+    ///
+    /// Only for an `https` endpoint.
     #[must_use]
     pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.tls.authorities = Some(pem.into());
@@ -79,7 +81,9 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum duration of a call with all its tries; 30 seconds by default.
+    /// Sets the maximum duration of a call, including retries.
+    ///
+    /// The default is 30 seconds.
     ///
     /// For a list, it is the maximum time without a message. [`Client::with_deadline`] sets it for single calls.
     #[must_use]
@@ -93,7 +97,9 @@ impl Builder {
         Self { connect_timeout, ..self }
     }
 
-    /// Sets the maximum message size in bytes; 64 MiB by default, as in the service.
+    /// Sets the maximum message size, in bytes.
+    ///
+    /// The default is 64 MiB, as in the service.
     #[must_use]
     pub fn message_limit(self, message_limit: usize) -> Self {
         Self { message_limit, ..self }

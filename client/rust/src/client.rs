@@ -84,7 +84,7 @@ impl Client {
         try_unfold(start, |mut reading| async move { Ok(reading.record().await?.map(|record| (record, reading))) })
     }
 
-    /// Sends a stream of observations, and returns a result for each, in order.
+    /// Streams observations, and returns a result for each, in order.
     ///
     /// Each call sends the observations that are ready, up to 1,000, with the retries of [`Client::call`]. Two calls run
     /// concurrently; more would wait for each other. The stream ends with the first error. The service may have saved later

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// A request of an operation that streams all records of a type, by ascending ID.
+/// A request for a stream of all records, by ascending ID.
 pub trait List: Request {
     /// A record.
     type Record: Send + 'static;

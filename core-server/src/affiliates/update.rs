@@ -131,7 +131,7 @@ pub(super) async fn update(
         }
         Batch::NotAnchored => Ok(None),
         Batch::Conflict => {
-            tracing::error!("a batch of updates lost a name to another writer {MAX_TRIES} times");
+            tracing::error!("a batch of updates failed {MAX_TRIES} times, because concurrent writes took a name");
             Err(Error::internal())
         }
     }

@@ -107,7 +107,7 @@ fn refusal(row: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
     // The time of the first kept change.
     let first: Option<i64> = row.try_get("first_second")?;
     let is_gone = dropped > 0 && first.is_none_or(|first| second < first);
-    let message = "The record cannot be read as it was then: later changes are no longer kept.";
+    let message = "The record cannot be read as of this time: the service has removed later changes.";
     let error = || Error::new(Reason::PositionGone, message).with("dropped_position", dropped);
     Ok(is_gone.then(|| error().with("last_position", last)))
 }

@@ -1,5 +1,5 @@
-//! The shared part of watches: one statement reads the positions of all watched companies (on Citus, of a node's companies), and one page
-//! is read for all watchers of a company.
+//! The shared part of watches. One statement reads the positions of all watched companies (on Citus, of a node's companies). One page is
+//! read for all watchers of a company.
 //!
 //! Positions are polled. `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs its own session, which a pooler does not
 //! provide. Nothing runs while nobody watches.
@@ -165,7 +165,9 @@ impl Hub {
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut has_failed, true) {
-                        tracing::warn!("watchers get no changes for now: positions cannot be read: {error}");
+                        tracing::warn!(
+                            "cannot read positions of changes; watches get no changes until this succeeds: {error}"
+                        );
                     }
                     sleep(LONGEST_WATCH_INTERVAL).await;
                 }

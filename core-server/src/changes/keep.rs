@@ -37,13 +37,13 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
                     let holders = sqlx::query_scalar::<_, String>(HOLDERS).fetch_one(&pool).await;
                     let holders = holders.unwrap_or_else(|error| format!("unknown ({error})"));
                     task.failed(format_args!(
-                        "the months of the record of changes cannot be made or dropped, since other sessions have it locked for long; \
-                         process IDs and programs of those that have a lock, or names of prepared transactions: {holders}"
+                        "cannot create or drop monthly partitions of the record of changes: other sessions have locked it for a long time; \
+                         process IDs and programs of these sessions, or names of prepared transactions: {holders}"
                     ));
                 }
             }
             Err(error) => {
-                task.failed(format_args!("the months of the record of changes cannot be made or dropped: {error}"));
+                task.failed(format_args!("cannot create or drop monthly partitions of the record of changes: {error}"));
             }
         }
     }
@@ -70,7 +70,7 @@ async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Opti
         tracing::warn!(
             expected,
             kept,
-            "changes are kept for a shorter time than --change-retention since the owner of the tables changed it: run \
+            "the database now keeps changes for a shorter time than --change-retention requires: run \
              `compliance migrate --change-retention {expected}`, or restart this core with a lower setting"
         );
     }

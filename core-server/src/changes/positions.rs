@@ -26,7 +26,7 @@ impl Positions {
         })
     }
 
-    /// Refuses a lost position, or one whose next changes are not kept.
+    /// Rejects a position that is lost, or whose next changes were removed.
     pub(super) fn check(self, position: i64) -> Result<(), Error> {
         let Self { dropped, last, lost, restored } = self;
         let is_whole = dropped == lost;

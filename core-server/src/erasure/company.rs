@@ -7,7 +7,7 @@ use super::{
     step::{COMMAND, ERASED_RECORDS, Entries, begin, delete, redact},
 };
 
-/// The same of the erasure of a company, in a statement.
+/// Number of changes that one statement erases with a company.
 const ERASED_CHANGES: i64 = 256;
 
 /// The tables with records, each before the tables that it refers to. The column is the one by which rows are deleted.

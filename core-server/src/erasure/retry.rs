@@ -15,14 +15,12 @@ const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 pub enum ErasureError {
     /// Other writers were in the way of every attempt.
     #[error(
-        "other writers of the company were in the way of {ERASURE_TRIES} attempts, the last time with: {0}. What was erased stays so. \
+        "concurrent writes of the company blocked {ERASURE_TRIES} attempts; the last error: {0}. Erased records stay erased. \
          Revoke the company's tokens, end its long transactions, and run the command again"
     )]
     InTheWay(sqlx::Error),
     /// Only the owner can erase the record of changes.
-    #[error(
-        "a company is erased as the owner of the tables, which this database role is not: use the URL of that role"
-    )]
+    #[error("only the owner of the tables can erase a company: connect with the URL of that role")]
     NotOwner,
     /// The database does not respond, or rejects a statement.
     #[error(transparent)]
@@ -44,7 +42,7 @@ pub(super) async fn retried<T>(
         if attempt >= ERASURE_TRIES {
             return Err(ErasureError::InTheWay(error));
         }
-        tracing::info!(attempt, "another writer is in the way, and the batch is erased again: {error}");
+        tracing::info!(attempt, "a concurrent write blocked the erasure of a batch, which is retried: {error}");
         sleep(ERASURE_PAUSE * attempt).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The shape of a request for a page, which decides how the page is found: by a seek, by a scan, or by a choice between a scan and a sort.
+//! The shape of a request for a page. It decides how the page is found: by a seek, by a scan, or by a choice between a scan and a sort.
 
 use super::description::{Filter, List, Part, midnight};
 

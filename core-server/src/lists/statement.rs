@@ -1,9 +1,9 @@
 //! The statement that counts the matches, finds a page and reads its records, on one snapshot.
 //!
 //! Its strategy depends on the request: a scan in sort order, a seek by counts, a sort of all matches, or a choice between a scan and a
-//! sort: PostgreSQL executes only one of these. `docs/architecture/lists.md` has the reasons. The files in `sql` are the parts of statements,
-//! and this file chooses them. Bounds and limits are subqueries, so the planner does not see their values, and uses the same defaults whatever
-//! it knows about the table.
+//! sort. PostgreSQL executes only one of these. `docs/architecture/lists.md` has the reasons. The files in `sql` are the parts of
+//! statements, and this file chooses them. Bounds and limits are subqueries, so the planner does not see their values, and uses the same
+//! defaults whatever it knows about the table.
 
 use storage::template::fill;
 

@@ -39,7 +39,7 @@ pub(crate) struct Statements<Q: 'static> {
     compared: Vec<Compared>,
     /// A record by company and ID.
     pub(crate) by_key: &'static str,
-    /// Records by company and ID, for many reads at once.
+    /// Records by company and ID, for many concurrent reads.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
     pub(crate) by_ids: &'static str,

@@ -112,7 +112,7 @@ pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option
         missing.into_iter().zip(written).for_each(|(index, row)| rows[index] = row);
     }
     rows.into_iter().collect::<Option<_>>().ok_or_else(|| {
-        tracing::error!("records could not be written in {MAX_TRIES} tries");
+        tracing::error!("cannot write records: {MAX_TRIES} attempts failed");
         Error::internal()
     })
 }

@@ -112,7 +112,7 @@ impl CompanyNames {
     ) -> InfractionIds {
         let path = format!("{prefix}infraction_type");
         if kind.is_none_or(str::is_empty) && name.is_some_and(|name| !name.is_empty()) {
-            violations.report(path, |label| format!("The {label} field is required with a name."));
+            violations.report(path, |label| format!("The {label} field is required with an infraction name."));
             return InfractionIds::default();
         }
         let type_id = self.resolve(violations, &path, Vocabulary::InfractionType, None, kind);

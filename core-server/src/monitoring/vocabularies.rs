@@ -86,7 +86,8 @@ fn outcome(added: Added, reported: &mut HashSet<i32>) -> Outcome {
         // If two items have the same name, the first one reports that it was added.
         Some(id) => return saved(id, added.created && reported.insert(id)),
         None if !added.type_found => {
-            let message = "The selected infraction type is invalid; add it first, or before the name.";
+            let message =
+                "The selected infraction type is unknown. Add the type first, or before the name in the same request.";
             ("infraction_type", message.to_owned())
         }
         None => ("name", format!("A company can add at most {MAX_OWN_NAMES} names.")),
@@ -104,7 +105,7 @@ impl NewName {
         let parent_name = entry.infraction_type.filter(|name| !name.is_empty());
         if vocabulary == Vocabulary::IncidentType {
             violations
-                .report("vocabulary", |label| format!("Names cannot be added to the vocabulary in the {label} field."));
+                .report("vocabulary", |label| format!("You cannot add names to the vocabulary in the {label} field."));
         }
         match (vocabulary == Vocabulary::InfractionName, &parent_name) {
             (true, None) => violations.required("infraction_type"),

@@ -166,7 +166,7 @@ impl Batch {
                 }
             };
             if as_of.is_some() {
-                let violation = Violations::one("as_of", "The as of field is not for reads in batches.");
+                let violation = Violations::one("as_of", "The as of field is not allowed in batch reads.");
                 refused.push(refusal(index, Error::invalid(violation)));
                 continue;
             }

@@ -33,7 +33,7 @@ use storage::statement::{StatementContext, shown};
 const REQUEST_ID: &str = "x-request-id";
 
 static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
-    let text = "Time from the head of a gRPC call to the end of its response, as the core made it.";
+    let text = "Duration of gRPC calls in the core, from the request head to the end of the response.";
     Durations::new("compliance_grpc_call_duration_seconds", text, |(operation, code)| {
         let (service, method) = operation.split_once('/').unwrap_or((operation, ""));
         vec![Label::new("service", service), Label::new("method", method), Label::new("code", name(*code))]

@@ -73,12 +73,12 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     let is_standard = matches!(called, Called::Standard(_));
     let error = match code {
         Code::OutOfRange | Code::ResourceExhausted if is_standard => {
-            Error::new(Reason::BodyTooLarge, "The request's message is too large.")
+            Error::new(Reason::BodyTooLarge, "The request message is too large.")
         }
         // The pipeline has measured the request, so the response is too large.
         Code::OutOfRange | Code::ResourceExhausted => Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE),
         Code::NotFound if is_standard => {
-            Error::new(Reason::ReferenceNotFound, "What the request names does not exist.")
+            Error::new(Reason::ReferenceNotFound, "The service or symbol that the request names does not exist.")
         }
         // The library decodes health and reflection, which have no other reason to fail.
         Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
@@ -102,7 +102,7 @@ pub(super) fn code(headers: &HeaderMap) -> Option<Code> {
 }
 
 /// The message for a response that is too large.
-pub(super) const RESPONSE_TOO_LARGE: &str = "The response's message is too large. Please request less.";
+pub(super) const RESPONSE_TOO_LARGE: &str = "The response message is too large. Please request fewer records.";
 const MALFORMED: &str = "The body must be a valid message of the operation.";
 
 /// The error for a malformed body.

@@ -56,7 +56,7 @@ where
         return Ok((Body::new(body), Measure::default(), memory));
     }
     let Some((message, measure)) = messages.next().await? else {
-        return Err(malformed("The request has no message.").into());
+        return Err(malformed("The request has no message body.").into());
     };
     messages.end().await?;
     Ok((Body::new(Full::new(message)), measure, messages.memory))

@@ -22,7 +22,7 @@ use crate::backend::Backend;
 /// A request with more URLs has its own statement.
 pub const FEW_URLS: usize = 8;
 
-/// The digest of a URL's normalised form, which identifies the URL, and its host. `None` for an invalid URL.
+/// The digest of a URL's normalized form, which identifies the URL, and its host. `None` for an invalid URL.
 pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {
     let normalised = normalised_url(url)?;
     Some((Sha256::digest(normalised.as_str()).into(), normalised.host_str().map(str::to_owned)))

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 /// Reasons why a name has no address, for the owner of the endpoint.
 const UNKNOWN: &str = "the host has no address";
-const UNANSWERED: &str = "the name servers of the host have not responded";
+const UNANSWERED: &str = "the host's name servers did not respond";
 
 /// Looks up the addresses of a name.
 ///

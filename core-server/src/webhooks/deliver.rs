@@ -199,10 +199,15 @@ impl Delivery {
 fn too_large(changes: &[Change], bytes: usize) -> String {
     match changes {
         [Change { position, resource, id, .. }] => {
-            format!("the endpoint responded 413 to change {position} alone ({resource} {id}), a body of {bytes} bytes")
+            format!(
+                "the endpoint responded 413 to a message with only change {position} ({resource} {id}): {bytes} bytes"
+            )
         }
         changes => {
-            format!("the endpoint responded 413 to {} changes, a body of {bytes} bytes: fewer follow", changes.len())
+            format!(
+                "the endpoint responded 413 to {} changes ({bytes} bytes): the next message has fewer",
+                changes.len()
+            )
         }
     }
 }
@@ -214,7 +219,7 @@ fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now
         return Some("The endpoint responded 410 Gone.".to_owned());
     }
     let is_given_up = failing_since.is_some_and(|since| now - since >= WEBHOOK_GIVE_UP);
-    is_given_up.then(|| format!("No attempt succeeded for three days. The last one: {error}."))
+    is_given_up.then(|| format!("No attempt succeeded for three days. Error of the last attempt: {error}."))
 }
 
 /// The wait after a failed attempt, and `attempts` before it.

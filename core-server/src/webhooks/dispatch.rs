@@ -35,7 +35,7 @@ const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 /// Starts the deliveries.
 pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
     describe(DELIVERIES, "Attempts to deliver changes to webhooks.", "outcome", &["delivered", "failed", "disabled"]);
-    describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last attempt failed.");
+    describe_gauge!(FAILING_WEBHOOKS, "Webhooks whose last delivery attempt failed, of all companies.");
     let permits = Arc::new(Permits::new());
     for are_slow in [false, true] {
         let (backend, sender, permits) = (Arc::clone(backend), sender.clone(), Arc::clone(&permits));
@@ -87,7 +87,7 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: 
     let known = timeout(WEBHOOK_DUE, known).await;
     match &known {
         Ok(Ok(_)) => task.succeeded(),
-        Ok(Err(error)) => task.failed(format_args!("the companies with webhooks cannot be read: {error}")),
+        Ok(Err(error)) => task.failed(format_args!("cannot read the companies with webhooks: {error}")),
         Err(_) => task.failed("reading the companies with webhooks takes too long"),
     }
     if let Ok(Ok(known)) = known {

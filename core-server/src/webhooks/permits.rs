@@ -24,7 +24,7 @@ const SLOW_PERMITS: usize = 256;
 const COMPANY_SLOW_PERMITS: usize = 8;
 
 /// The error of a slow attempt without a slow permit.
-const NO_SLOW_PERMIT: &str = "no response within 0.5 s, and too many endpoints take longer";
+const NO_SLOW_PERMIT: &str = "no response within 0.5 s, and too many other endpoints are slow at the moment";
 
 /// The permits of this core.
 pub(super) struct Permits {

@@ -92,7 +92,7 @@ impl Sender {
     pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
         let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("must have no user and no password");
+            return Err("must not contain a user or a password");
         }
         let is_allowed = match url.host() {
             Some(Host::Domain(name)) => match timeout(WEBHOOK_RESOLVE_TIMEOUT, look_up(name)).await {
@@ -158,7 +158,7 @@ impl Sender {
             .dns_resolver(Resolver { networks: self.networks.clone() })
             .build()
             .map_err(|error| {
-                tracing::error!(%error, "no client for webhooks can be made");
+                tracing::error!(%error, "cannot create the HTTP client for webhooks");
                 "an internal error".to_owned()
             })?;
         Ok(self.client.get_or_init(|| client))

@@ -45,17 +45,17 @@ const MAX_WEBHOOKS: i64 = 20;
 const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
 /// Maximum number of lookups of names for requests.
 const WEBHOOK_CHECKS: usize = 256;
-/// The same of one company.
+/// Maximum number of lookups of names for requests of one company.
 const WEBHOOK_COMPANY_CHECKS: usize = 4;
 /// Maximum number of previous secrets.
 const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
 /// Maximum number of test messages in flight.
 const WEBHOOK_TESTS: usize = 32;
-/// The same of one company.
+/// Maximum number of test messages of one company in flight.
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
 /// The reason of a webhook that a request has disabled.
-const DISABLED: &str = "A request disabled it.";
+const DISABLED: &str = "A request disabled the webhook.";
 
 pub(crate) struct Webhooks {
     backend: Arc<Backend>,
@@ -148,7 +148,9 @@ impl WebhookService for Webhooks {
         let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
         if !created.is_of_request {
             let id = created.endpoint.id;
-            let exists = format!("The webhook {id} has this URL and these types. Update it, or rotate its secret.");
+            let exists = format!(
+                "Webhook {id} already has this URL and these types. Update that webhook, or rotate its secret."
+            );
             return Err(Error::new(Reason::FailedPrecondition, exists).with("webhook_id", id).into());
         }
         let (webhook, secret) = created.endpoint.with_secret();

@@ -193,7 +193,7 @@ async fn too_many_watches_are_refused() {
     let watches: Vec<_> = read.collect().await;
     let refused = watch(&company, 0, &[]).await.unwrap_err();
     assert_eq!((refused.code(), &*reason_of(&refused)), (Code::ResourceExhausted, "RATE_LIMITED"), "{refused:?}");
-    assert_eq!(refused.message(), format!("The company already has as many watches open as it may: {most}."));
+    assert_eq!(refused.message(), format!("The company has reached its limit for open watches: {most}."));
     watch(&other, 0, &[]).await.unwrap();
     watches[0].abort();
     let start = Instant::now();

@@ -188,7 +188,7 @@ async fn items_of_a_batch_with_other_content_fail_alone() {
     let message = "The case.case_worker field differs from the field that the case was opened with. Change the case with \
                    UpdateCase, or use another request ID.";
     assert_eq!(violations(&results[1].violations), [("case.case_worker", message)]);
-    assert_eq!(results[1].msg, "The request ID has opened a case with other content.");
+    assert_eq!(results[1].msg, "This request_id has already opened a case with other content.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -65,7 +65,7 @@ async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_con
         ("https://[::ffff:10.0.0.1]/", "must have a host with a public address"),
         ("https://169.254.169.254/latest/meta-data", "must have a host with a public address"),
         ("http://partner.example/", "must begin with https://"),
-        ("https://user:password@partner.example/", "must have no user and no password"),
+        ("https://user:password@partner.example/", "must not contain a user or a password"),
     ] {
         let webhook = WebhookInput { url: Some(url.to_owned()), ..WebhookInput::default() };
         let request = CreateWebhookRequest { webhook: Some(webhook) };

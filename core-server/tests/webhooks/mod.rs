@@ -220,7 +220,7 @@ async fn an_endpoint_that_fails_for_three_days_is_disabled() {
     run(&fixture.core.pool, "update webhooks set failing_since = now() - interval '72 hours'").await;
     fixture.try_again().await;
     let webhook = fixture.wait_until(|webhook| webhook.status == "disabled").await;
-    let reason = "No attempt succeeded for three days. The last one: the endpoint responded 500.";
+    let reason = "No attempt succeeded for three days. Error of the last attempt: the endpoint responded 500.";
     assert_eq!((webhook.disabled_reason.as_deref(), webhook.position), (Some(reason), 0));
     fixture.receiver.react(Reaction::OK);
     let enabled = WebhookInput { status: Some("enabled".to_owned()), ..WebhookInput::default() };

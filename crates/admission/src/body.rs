@@ -9,7 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::off_thread::off_thread;
 
-/// A body that holds resources until it was sent, such as its memory.
+/// A body that holds resources, such as memory, until it is sent.
 #[derive(Debug)]
 pub struct HoldingBody<B, H> {
     body: B,

@@ -49,12 +49,14 @@ impl Counts {
         Self::with_companies(total, share, HashMap::new())
     }
 
-    /// The same, where each of these companies may have another number.
+    /// Allows `total` open things, with individual limits for some companies.
+    ///
+    /// All other companies can have `share` each.
     pub fn with_companies(total: usize, share: usize, companies: HashMap<i64, usize>) -> Self {
         Self(Arc::new(SharedCounts { total, share, companies, open: Mutex::default() }))
     }
 
-    /// How many a company may have.
+    /// Maximum number of open things of a company.
     pub fn limit_of(&self, company: i64) -> usize {
         self.0.companies.get(&company).copied().unwrap_or(self.0.share)
     }

@@ -11,7 +11,9 @@ use tokio::{sync::Notify, time::timeout};
 
 use crate::counts::{Full, subtract};
 
-/// Messages, rows and responses up to this size are not counted, in bytes. Limits on calls or connections bound their number.
+/// Maximum size of messages and responses that limits ignore, in bytes.
+///
+/// The memory limits do not count smaller messages, rows and responses. Limits on calls or connections bound their number.
 pub const SMALL: usize = 16 << 10;
 /// How long a request waits for memory that other requests hold.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(5);
@@ -29,7 +31,7 @@ struct SharedMemory {
     total: usize,
     /// The limit of one company while the others hold nothing.
     share: usize,
-    /// The same of companies that may hold more or less.
+    /// Individual limits of companies that may hold more or less.
     companies: HashMap<i64, usize>,
     held: Mutex<HeldBytes>,
     /// Notified when memory is released.
@@ -56,7 +58,9 @@ impl Memory {
         Self::with_companies(total, share, HashMap::new())
     }
 
-    /// The same, where each of these companies may hold another number of bytes alone.
+    /// Allows `total` bytes, with individual limits for some companies.
+    ///
+    /// `companies` has the bytes that such a company may hold while no other company holds any.
     pub fn with_companies(total: usize, share: usize, companies: HashMap<i64, usize>) -> Self {
         let (held, freed) = (Mutex::default(), Notify::new());
         Self(Arc::new(SharedMemory { total, share: share.min(total), companies, held, freed }))
@@ -222,7 +226,7 @@ impl HeldBytes {
     }
 }
 
-/// The memory of a response until it was sent, in the extensions of the response.
+/// The memory of a response, in its extensions, until it is sent.
 pub type ResponseMemory = Arc<Reservation>;
 
 impl Drop for Reservation {

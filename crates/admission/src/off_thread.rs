@@ -8,7 +8,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-/// A computation on more bytes than this takes about a millisecond or more. During that time, its thread serves nobody else.
+/// Number of bytes from which a computation takes about a millisecond. During that time, its thread serves nobody else.
 pub const LONG_COMPUTATION: usize = 64 << 10;
 /// Maximum number of concurrent computations on other threads. Each occupies a thread.
 const MAX_OFF_THREAD: usize = 64;
@@ -16,7 +16,9 @@ const MAX_OFF_THREAD: usize = 64;
 /// Permits for computations on other threads.
 static OTHERS: Semaphore = Semaphore::const_new(MAX_OFF_THREAD);
 
-/// Runs a long computation, while the other tasks of this thread continue on another thread.
+/// Runs a long computation without blocking the thread's other tasks.
+///
+/// The other tasks continue on another thread.
 ///
 /// If the runtime has one thread, or too many computations run, the other tasks wait.
 pub fn off_thread<T>(compute: impl FnOnce() -> T) -> T {

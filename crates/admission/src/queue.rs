@@ -31,17 +31,19 @@ const REMEMBERED_COMPANIES: usize = 256;
 /// The limits of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Maximum number of running work.
+    /// Maximum number of running tasks.
     pub running: usize,
-    /// Maximum number of running work of one company.
+    /// Maximum number of running tasks of one company.
     pub running_per_company: usize,
-    /// The same while several companies call.
+    /// Maximum number of running tasks of one company while others call.
     pub running_with_others: usize,
-    /// Work that takes longer than this no longer counts in `running`, because it probably waits for something.
+    /// Duration after which work no longer counts in `running`.
+    ///
+    /// Such work probably waits for something.
     pub slow_after: Duration,
-    /// Maximum number of waiting work. As much can be slow.
+    /// Maximum number of waiting tasks, and of slow tasks.
     pub waiting: usize,
-    /// Maximum number of waiting work of one company.
+    /// Maximum number of waiting tasks of one company.
     pub waiting_per_company: usize,
 }
 

@@ -36,7 +36,7 @@ pub trait RunBatch: Send + Sync + 'static {
 /// A request that waits for its response. Dropped, it reports [`BatchError::Closed`] to its caller.
 #[derive(Debug)]
 pub struct Pending<Q, R> {
-    /// What the caller asks for.
+    /// The request of the caller.
     pub request: Q,
     reply: Reply<R>,
 }
@@ -70,7 +70,9 @@ pub const MAX_BATCH: usize = 256;
 pub struct BatchLimits {
     /// Maximum number of batches in flight. More would only make each one smaller.
     pub max_in_flight: usize,
-    /// The same, including slow batches, which do not count towards `max_in_flight`.
+    /// Maximum number of batches in flight, including slow batches.
+    ///
+    /// Slow batches do not count towards `max_in_flight`.
     pub max_in_flight_when_slow: usize,
     /// A batch that runs longer is slow.
     pub slow_after: Duration,

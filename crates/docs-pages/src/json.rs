@@ -92,7 +92,7 @@ impl Json {
 
 /// Reads documents of any form.
 impl Json {
-    /// Returns the value of a key, if this is an object that has it.
+    /// Returns the value of a key, if an object has it.
     pub fn get(&self, key: &str) -> Option<&Self> {
         if let Self::Object(entries) = self { entries.get(key) } else { None }
     }

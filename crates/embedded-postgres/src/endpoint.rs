@@ -61,7 +61,9 @@ impl Endpoint {
             .application_name("compliance")
     }
 
-    /// Returns the `postgres://` URL of `database` and a role, for programs such as `psql`.
+    /// Returns the `postgres://` URL of `database` for a role.
+    ///
+    /// The URL is for programs such as `psql`.
     pub fn url(&self, role: &str, database: &str) -> String {
         let escaped = |bytes| percent_encode(bytes, NON_ALPHANUMERIC);
         let (host, database) = (escaped(self.socket_dir.as_os_str().as_bytes()), escaped(database.as_bytes()));

@@ -2,7 +2,9 @@
 
 use std::{io, path::PathBuf};
 
-/// Reason why the database could not be found, created, started, reached or stopped.
+/// Reason why an operation on the database failed.
+///
+/// The database could not be found, created, started, reached or stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

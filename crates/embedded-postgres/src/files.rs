@@ -24,7 +24,7 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions, owner: u32) -> io::Re
     let reason = if !meta.is_file() {
         "it is not a regular file"
     } else if meta.nlink() > 1 {
-        "it has a second name"
+        "it has a second hard link"
     } else if meta.uid() != geteuid().as_raw() && meta.uid() != owner {
         "it belongs to another user"
     } else {

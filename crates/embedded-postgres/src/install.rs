@@ -33,7 +33,9 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Returns the path of a program such as `pg_dump`, which may be missing.
+    /// Returns the path of a program such as `pg_dump`.
+    ///
+    /// The program may be missing.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }

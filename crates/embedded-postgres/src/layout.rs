@@ -152,7 +152,9 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     }
 }
 
-/// Returns whether a folder contains a cluster, as far as the caller can see.
+/// Returns whether a folder visibly contains a PostgreSQL cluster.
+///
+/// A folder that the caller cannot read may contain one.
 pub fn has_cluster(data_dir: impl AsRef<Path>) -> bool {
     // A folder that the caller cannot look into may contain one. The code that uses it reports the error.
     let version = data_dir.as_ref().join(CLUSTER).join("PG_VERSION");

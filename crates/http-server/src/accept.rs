@@ -104,7 +104,7 @@ where
             Some(Err(error)) if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) => {}
             Some(Err(error)) => {
                 if let Some(times) = accept_failed.due() {
-                    tracing::warn!(port = name, %error, times, "connections cannot be accepted");
+                    tracing::warn!(port = name, %error, times, "cannot accept connections");
                 }
                 sleep(ACCEPT_PAUSE).await;
             }

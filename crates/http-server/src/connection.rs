@@ -39,7 +39,9 @@ pub struct App<S, B> {
     pub http1: bool,
     /// Responds to requests.
     pub service: S,
-    /// Whether a path is for health checks, which a full server still serves.
+    /// Whether a path is for health checks.
+    ///
+    /// A full server still serves health checks.
     pub is_health_check: fn(&str) -> bool,
     /// The response to other requests of a full server.
     pub full: fn() -> Response<B>,
@@ -185,9 +187,9 @@ where
         self.traffic.count_insecure(failure);
         // A public port gets all kinds of traffic. The core's port is only for configured programs.
         if failure.is_ordinary() || self.app.http1 {
-            tracing::debug!(port, %peer, reason, %error, "a connection could not be made secure");
+            tracing::debug!(port, %peer, reason, %error, "a TLS handshake failed");
         } else {
-            tracing::warn!(port, %peer, reason, %error, "a connection could not be made secure");
+            tracing::warn!(port, %peer, reason, %error, "a TLS handshake failed");
         }
     }
 

@@ -43,7 +43,9 @@ const ERROR_RESETS: usize = 1024;
 pub struct ConnectionLimits {
     /// Maximum number of open connections. Further connections wait, except a few for health checks.
     pub max_connections: usize,
-    /// Maximum number of connections of one address, or of an IPv6 network of 64 bits. `None`: half of all.
+    /// Maximum number of connections of one peer; `None`: half of all.
+    ///
+    /// A peer is an IPv4 address, or an IPv6 network of 64 bits.
     pub max_connections_per_peer: Option<usize>,
     /// Maximum number of concurrent requests of one HTTP/2 connection.
     pub max_streams: u32,

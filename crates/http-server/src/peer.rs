@@ -13,7 +13,9 @@ pub fn peer() -> Option<SocketAddr> {
     ORIGIN.try_with(|(peer, _)| *peer).ok()
 }
 
-/// Returns a token that is cancelled when the port's shutdown begins, for responses without an end.
+/// Returns a token that is cancelled when the port's shutdown begins.
+///
+/// Responses without an end stop when it is cancelled.
 pub fn shutdown() -> Arc<CancellationToken> {
     ORIGIN.try_with(|(_, shutdown)| Arc::clone(shutdown)).unwrap_or_default()
 }

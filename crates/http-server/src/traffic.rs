@@ -21,13 +21,13 @@ pub(crate) struct Open(Gauge);
 
 impl Traffic {
     pub(crate) fn of(port: &'static str) -> Self {
-        describe_gauge!("compliance_connections_open", "Connections of clients that are open.");
+        describe_gauge!("compliance_connections_open", "Open client connections, by port.");
         describe_counter!(
             "compliance_connections_refused_total",
-            "Connections that were closed immediately, because their peer had too many."
+            "Connections closed immediately because their peer had too many open, by port."
         );
-        describe_counter!("compliance_received_bytes_total", "Bytes that were received from clients.");
-        describe_counter!("compliance_sent_bytes_total", "Bytes that were sent to clients.");
+        describe_counter!("compliance_received_bytes_total", "Bytes received from clients, by port.");
+        describe_counter!("compliance_sent_bytes_total", "Bytes sent to clients, by port.");
         Self {
             open: gauge!("compliance_connections_open", "port" => port),
             refused: counter!("compliance_connections_refused_total", "port" => port),
@@ -39,7 +39,7 @@ impl Traffic {
 
     /// Starts the counters of all reasons of this port at 0.
     pub(crate) fn describe_insecure(&self, has_certificate: bool) {
-        describe_counter!(INSECURE, "Connections that could not be made secure, by the reason.");
+        describe_counter!(INSECURE, "Failed TLS handshakes, by reason.");
         for failure in Failure::ALL.iter().filter(|failure| (**failure != Failure::PeerSpeaksTls) == has_certificate) {
             counter!(INSECURE, "port" => self.port, "reason" => failure.label()).increment(0);
         }

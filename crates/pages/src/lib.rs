@@ -30,7 +30,7 @@ impl Page {
         self.respond_with(&self.html, request)
     }
 
-    /// Responds with a file, or with a page below this one, of this name. `None` if there is none.
+    /// Responds with a file or a subpage of this name, if any.
     pub fn file(&self, name: &str, request: &HeaderMap) -> Option<Response> {
         let file = self.files.iter().find(|file| file.name == name)?;
         Some(if file.is_page() { self.respond_with(file, request) } else { file.respond(request) })

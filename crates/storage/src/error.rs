@@ -141,14 +141,18 @@ pub fn is_lock_timeout(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03"])
 }
 
-/// The same for a write, which can wait for several locks.
+/// Returns whether a write did not get a lock in time.
+///
+/// A write can wait for several locks.
 ///
 /// If the time ends when one lock is granted and the statement waits for the next, PostgreSQL reports `query_canceled`.
 pub fn is_lock_timeout_of_write(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03", "57014"])
 }
 
-/// Returns whether another Citus node was unreachable, which says nothing about this connection.
+/// Returns whether another Citus node was unreachable.
+///
+/// Such an error says nothing about this connection.
 ///
 /// These are the `connection_exception`s that a server reports itself.
 pub fn is_of_other_node(error: &sqlx::Error) -> bool {
@@ -162,7 +166,9 @@ pub fn is_missing_object(error: &sqlx::Error) -> bool {
     has_code(error, &["42P01", "42883", "42704", "3F000"])
 }
 
-/// Returns whether a connection knows objects that are gone, as after a restore. The statement changed nothing outside of a transaction.
+/// Returns whether a connection knows objects that no longer exist.
+///
+/// This happens after a restore. The statement changed nothing outside of a transaction.
 ///
 /// PostgreSQL has no code for a missing type (it reports `internal_error`, which also has other causes), nor for a plan with other columns
 /// (`feature_not_supported`).

@@ -8,7 +8,7 @@ pub(crate) const MAX_QUEUED_COALESCED: usize = 8192;
 pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
 /// Size of a part of a `COPY`, in bytes. The server processes a part while the next one is encoded.
 pub const COPY_PART: usize = 64 << 10;
-/// Values of a batch from which the size of the others is estimated.
+/// Number of values from which a batch's size is estimated.
 pub const SAMPLE: usize = 64;
 /// Attempts of a write that conflicts with others.
 pub const MAX_TRIES: u32 = 5;
@@ -20,9 +20,11 @@ pub const STATEMENT_CACHE: usize = 256;
 pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a read waits for a lock. It then returns its connection and is retried.
 pub(crate) const LOCK_TIMEOUT: &str = "1s";
-/// The same for a statement that writes for several companies: longer than most statements take, and hardly noticeable.
+/// How long a shared write waits for a lock.
+///
+/// A shared write is a statement for several companies. Most statements take less time, and callers hardly notice the wait.
 pub const SHARED_LOCK_TIMEOUT: &str = "50ms";
-/// The same for the first attempt of a company's write. Later attempts need a permit to wait.
+/// How long the first attempt of a company's write waits for a lock. Later attempts need a permit to wait.
 pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
 /// How long a statement that finds a lock is retried.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);

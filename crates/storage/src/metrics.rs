@@ -68,13 +68,18 @@ pub fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Sen
 /// Describes the counters.
 pub(crate) fn describe_counts(on_citus: bool, has_replicas: bool) {
     let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
-    describe(RETRIES, "Statements that were sent again, by the reason.", "reason", &reasons);
+    describe(RETRIES, "Retried statements, by reason.", "reason", &reasons);
     let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
     let description = "Statements that the database could not run for lack of disk space, memory or connections, or for a similar reason.";
     describe(EXHAUSTED, description, "reason", &reasons);
     if on_citus {
-        describe(READS, "Reads by the nodes of Citus, or by its coordinator.", "server", &[BY_NODE, BY_PRIMARY]);
+        describe(
+            READS,
+            "Reads, by whether a Citus worker or the coordinator ran them.",
+            "server",
+            &[BY_NODE, BY_PRIMARY],
+        );
     } else if has_replicas {
-        describe(READS, "Reads of a service with replicas, by what served them.", "server", &[BY_REPLICA, BY_PRIMARY]);
+        describe(READS, "Reads, by whether a replica or the primary served them.", "server", &[BY_REPLICA, BY_PRIMARY]);
     }
 }

@@ -53,7 +53,9 @@ pub struct ReadByKey<T: Record> {
     pub resource: i16,
     /// Connections to the database.
     pub pool: Connections,
-    /// SQL that takes a company and an ID, and returns the record's row if there is one.
+    /// SQL that returns the row of a company's record, if any.
+    ///
+    /// Its parameters are the company and the ID.
     pub one: &'static str,
     /// SQL that takes companies and IDs as two arrays.
     ///
@@ -121,7 +123,7 @@ impl<T: Record> Reads<T> {
         Self { statement, coalesced, in_flight: Arc::default() }
     }
 
-    /// Returns a company's record, with the memory for it if it is large.
+    /// Returns a company's record, with its memory if it is large.
     pub async fn get(&self, company_id: i64, id: i64) -> Result<(T, Option<Reservation>), Error> {
         let key = (company_id, id);
         let in_flight = InFlight::new(&self.in_flight);
@@ -148,7 +150,9 @@ impl<T: Record> Reads<T> {
         self.large(key, bytes).await
     }
 
-    /// Reads a large record with a statement of its own, once there is memory for it.
+    /// Reads a large record with its own statement.
+    ///
+    /// It first waits until there is memory for the record.
     pub async fn large(&self, key: Key, bytes: usize) -> Result<(T, Option<Reservation>), Error> {
         let mut memory = self.statement.memory.reservation(Some(key.0));
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
@@ -175,7 +179,9 @@ impl<T: Record> Reads<T> {
         Reader::new(row).and_then(|reader| (self.statement.decode)(&reader, row)).map_err(from_database)
     }
 
-    /// Returns the records of these keys in order, read by one statement for these requests.
+    /// Returns the records of these keys, in order.
+    ///
+    /// One statement reads them.
     pub async fn get_all<'r>(
         &self,
         keys: &[Key],

@@ -7,9 +7,13 @@ use sqlx::migrate::Migrator;
 pub struct Schema {
     /// Migrations that create the tables.
     pub migrations: Migrator,
-    /// Statements of one company, each with the types of its parameters, separated by commas.
+    /// Statements of one company, with their parameter types.
+    ///
+    /// Commas separate the types.
     pub statements: fn() -> Vec<(&'static str, &'static str)>,
-    /// Tables that Citus distributes by company, each after the tables that it refers to.
+    /// Tables that Citus distributes by company.
+    ///
+    /// Each comes after the tables that it refers to.
     pub distributed: &'static [&'static str],
     /// Tables that each Citus node has a copy of.
     pub copied: &'static [&'static str],

@@ -127,7 +127,7 @@ impl RequestContext {
     }
 }
 
-/// Returns who changes records with the current request, for the record of changes.
+/// Returns who makes the current request, for the record of changes.
 ///
 /// A JSON array of the request ID and the subject of the token.
 pub fn writer() -> String {
@@ -141,7 +141,7 @@ fn encode_writer(request_id: Option<&str>, token: Option<&VerifiedToken>) -> Str
     serde_json::json!([request_id, subject]).to_string()
 }
 
-/// Begins the span of a batch, linked with the spans of its requests.
+/// Begins a batch's span, linked with the spans of its requests.
 pub fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r RequestContext> + Clone) -> Span {
     let span = Span::shared(name, requests.clone().map(|request| &request.span));
     for request in requests {
@@ -173,7 +173,9 @@ impl Spent {
     }
 }
 
-/// Measures a statement with all its attempts, and logs it when this is dropped if it was slow.
+/// Measures a statement with all its attempts.
+///
+/// When dropped, it logs the statement if it was slow.
 pub struct Watch(Instant);
 
 impl Watch {

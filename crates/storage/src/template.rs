@@ -1,6 +1,8 @@
 //! SQL files with named placeholders, filled once before their first use.
 
-/// Replaces each placeholder `:name` by the part of this name, and drops comment lines.
+/// Replaces each placeholder `:name` by the part of this name.
+///
+/// It removes comment lines.
 ///
 /// `psql` can run the same file with a variable for each part.
 pub fn fill(statement: &str, parts: &[(&str, &str)]) -> String {

@@ -13,7 +13,9 @@ pub fn own_name(vocabulary: Vocabulary, company: &str, id: &str) -> String {
     )
 }
 
-/// Returns the name of an ID, given the own name that was read with it.
+/// Returns the name of an ID.
+///
+/// `own` is the company's own name, which was read with the ID.
 pub fn name(vocabulary: Vocabulary, id: Option<i32>, own: Option<String>) -> Option<String> {
     own.or_else(|| vocabulary.default_name(id?).map(str::to_owned))
 }

@@ -43,9 +43,9 @@ struct Failure {
 impl Task {
     /// Creates a task without failures.
     pub fn new(name: &'static str) -> Arc<Self> {
-        describe_counter!(RESTARTS, "Background tasks that were started again after a panic.");
-        describe_gauge!(FAILING, "Whether the last attempt of a background task failed.");
-        describe_gauge!(LAST_SUCCESS, "When a background task succeeded last, in seconds since 1970.");
+        describe_counter!(RESTARTS, "Background tasks restarted after a panic.");
+        describe_gauge!(FAILING, "Whether a background task's last attempt failed: 1 if it did.");
+        describe_gauge!(LAST_SUCCESS, "Time of a background task's last success, in seconds since 1970.");
         counter!(RESTARTS, "task" => name).increment(0);
         gauge!(FAILING, "task" => name).set(0.0);
         Arc::new(Self { name, failure: Mutex::default() })
@@ -73,7 +73,7 @@ impl Task {
         let logged = logged.filter(|logged| now - *logged < LOG_INTERVAL);
         if logged.is_none() {
             let seconds = (now - since).as_secs();
-            tracing::warn!(task = self.name, seconds, reason, "a background task fails, and tries again");
+            tracing::warn!(task = self.name, seconds, reason, "a background task failed and will try again");
         }
         *failure = Some(Failure { reason, since, logged: logged.unwrap_or(now) });
         gauge!(FAILING, "task" => self.name).set(1.0);
@@ -105,11 +105,7 @@ pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(
         counter!(RESTARTS, "task" => name).increment(1);
         // The panic hook logs the panic.
         task.failed("it panicked");
-        tracing::error!(
-            task = name,
-            pause_seconds = pause.as_secs(),
-            "a background task panicked, and is started again"
-        );
+        tracing::error!(task = name, pause_seconds = pause.as_secs(), "a background task panicked and is restarted");
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

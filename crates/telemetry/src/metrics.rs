@@ -65,7 +65,9 @@ pub fn render() -> String {
     recorder.render()
 }
 
-/// Adds recorded values to their buckets at intervals, so that they do not accumulate between two renderings.
+/// Adds recorded values to their buckets at intervals.
+///
+/// Otherwise, values would accumulate between two renderings.
 pub async fn upkeep(task: Arc<Task>) {
     while let Some(recorder) = RECORDER.get() {
         tokio::time::sleep(UPKEEP_INTERVAL).await;

@@ -144,7 +144,7 @@ impl Span {
         }
     }
 
-    /// Returns the trace ID in hexadecimal digits, if the collector gets the trace.
+    /// Returns the trace ID in hexadecimal digits, if it is exported.
     pub fn trace_id(&self) -> Option<String> {
         let context = self.0.as_ref()?.span().span_context().clone();
         context.is_sampled().then(|| context.trace_id().to_string())

@@ -30,7 +30,7 @@ const HTTP2: &str = "h2";
 pub struct IdentityFiles {
     /// The certificate and its chain.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// The private key of the certificate.
     pub key: PathBuf,
 }
 
@@ -59,7 +59,9 @@ impl ServerTls {
 }
 
 impl ClientTls {
-    /// Reads the authorities of servers, and the client's own certificate for servers that ask for one.
+    /// Reads the trusted authorities and the client's own certificate.
+    ///
+    /// The client sends the certificate to servers that ask for one.
     ///
     /// Without `authority`, the client trusts the authorities of the system.
     pub fn load(authority: Option<PathBuf>, identity: Option<IdentityFiles>) -> Result<Self, TlsError> {

@@ -34,7 +34,7 @@ impl Failure {
     /// All reasons.
     pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    /// Returns the reason of a connection error, or `None` if TLS is not the cause.
+    /// Returns the TLS failure that caused a connection error, if any.
     pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         successors(Some(error), |error| (*error).source()).find_map(|error| {
             let error: &(dyn Error + 'static) = match error.downcast_ref::<io::Error>() {

@@ -18,7 +18,7 @@ pub struct Inspected {
     pub not_before: i64,
     /// When the first certificate of the chain expires.
     pub not_after: i64,
-    /// Its names and addresses.
+    /// Names and addresses in the certificate.
     pub names: Vec<String>,
     own: CertificateDer<'static>,
 }

@@ -51,7 +51,9 @@ impl<C> Reloaded<C> {
         Arc::clone(&self.0.current.read().0)
     }
 
-    /// Earliest expiry of the certificate or one of its issuers, in seconds since 1970. `None` without a certificate.
+    /// Returns the certificate chain's earliest expiry, in seconds since 1970.
+    ///
+    /// `None` without a certificate.
     pub fn expires(&self) -> Option<i64> {
         self.0.current.read().1.expires
     }

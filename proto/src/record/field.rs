@@ -45,7 +45,9 @@ pub struct RecordField<R: 'static> {
 /// Where and how a field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The table; empty if the statement that reads the record computes the value.
+    /// Name of the table; empty for a computed value.
+    ///
+    /// The statement that reads the record computes such a value.
     pub table: &'static str,
     /// The column's name.
     pub name: &'static str,

@@ -44,7 +44,9 @@ fn is_email(text: &str) -> bool {
     EmailAddress::parse_with_options(text, options).is_ok()
 }
 
-/// Parses and normalises a complete `http://` or `https://` URL with a host (WHATWG).
+/// Parses and normalizes a complete `http://` or `https://` URL (WHATWG).
+///
+/// The URL must have a host.
 ///
 /// The result has its scheme and host in lower case, and its default port and empty path resolved.
 pub fn normalised_url(text: &str) -> Option<Url> {

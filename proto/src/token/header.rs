@@ -42,7 +42,9 @@ impl Header {
         // Encrypted tokens have five parts.
         let parts: Vec<&str> = token.split('.').collect();
         let [header, claims, _signature] = parts[..] else {
-            return Err(Rejection::invalid("it is not a signed JSON Web Token: three parts, separated by dots"));
+            return Err(Rejection::invalid(
+                "it is not a signed JSON Web Token, which has three parts separated by dots",
+            ));
         };
         // The JSON parser skips members that nobody reads, so it does not find text there that is not UTF-8.
         text(claims).and_then(|_| Self::parse(&text(header)?)).ok_or_else(|| {

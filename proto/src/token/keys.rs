@@ -20,7 +20,9 @@ const MIN_RSA_BITS: usize = 2048;
 /// Maximum length of an RSA key, in bits.
 const MAX_RSA_BITS: usize = 8192;
 
-/// A shared secret for HS256, of at least 32 bytes (RFC 7518, 3.2). `Debug` omits it.
+/// A shared secret for HS256, of at least 32 bytes.
+///
+/// RFC 7518, 3.2 requires this length. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct Secret(pub(super) Vec<u8>);
 
@@ -52,13 +54,15 @@ pub struct KeySource {
     pub second_secret: Option<Secret>,
     /// A file with a JSON Web Key Set (RS256, ES256, EdDSA).
     pub jwks_file: Option<PathBuf>,
-    /// The URL of a JSON Web Key Set, and the function that fetches it.
+    /// URL of a JSON Web Key Set, and how to fetch it.
     pub jwks_url: Option<(PrivateUrl, Fetch)>,
     /// A PEM file with certificate authorities for the URL. By default, the system's authorities.
     pub jwks_ca: Option<PathBuf>,
 }
 
-/// Fetches the text at a URL, with an optional file of certificate authorities. Fails with an explanation.
+/// Fetches the text at a URL, or explains why it failed.
+///
+/// The path is an optional file of certificate authorities.
 pub type Fetch = fn(PrivateUrl, Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 
 /// Why no keys could be loaded.

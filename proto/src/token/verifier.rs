@@ -120,19 +120,23 @@ impl Verifier {
         self.reloads.requested().await;
     }
 
-    /// Ends the wait of tokens that requested a reload, whether it succeeded or failed.
+    /// Ends the wait of tokens that requested a reload.
+    ///
+    /// It ends whether the reload succeeded or failed.
     pub fn answered(&self) {
         self.reloads.finished();
     }
 
-    /// Waits for a reload if the token in an `Authorization` header has an unknown key.
+    /// Waits for a reload if the token's key is unknown.
+    ///
+    /// The token is in an `Authorization` header.
     ///
     /// Returns whether the key can be known now. Tokens request a reload at most every 10 s, and wait for up to 5 s.
     pub async fn learn_key(&self, header: Option<&[u8]>) -> bool {
         self.has_unknown_key(header) && self.reloads.request().await
     }
 
-    /// Whether the issuer may have added the token's key after the last load.
+    /// Whether the token's key may be newer than the last load.
     pub fn has_unknown_key(&self, header: Option<&[u8]>) -> bool {
         let Ok(token) = presented(header) else { return false };
         if !self.can_refresh() || token.len() > MAX_BYTES || self.current_keys().valid.get(&digest(token)).is_some() {
@@ -148,12 +152,16 @@ impl Verifier {
         !is_named && signed(token, &keys.keys).is_err()
     }
 
-    /// Returns the claims of the token in an `Authorization` header at `now` (seconds since 1970).
+    /// Verifies an `Authorization` header, and returns the token's claims.
+    ///
+    /// `now` is in seconds since 1970.
     pub fn authorize(&self, header: Option<&[u8]>, now: i64) -> Result<VerifiedToken, TokenError> {
         self.verify(presented(header)?, now)
     }
 
-    /// The same, from the cache. `None` if the signature must be verified.
+    /// Returns the claims of a cached token in an `Authorization` header.
+    ///
+    /// `None` if the signature must be verified.
     pub fn authorize_cached(&self, header: Option<&[u8]>, now: i64) -> Option<Result<VerifiedToken, TokenError>> {
         let cached = |token| self.cached(token, now).map_err(|rejection| rejection.error);
         presented(header).and_then(cached).transpose()
@@ -236,18 +244,22 @@ fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
 fn signed(token: &str, keys: &[Key]) -> Result<UniqueObject, Rejection> {
     let header = Header::of(token)?;
     if !keys.iter().any(|key| key.algorithm == header.alg) {
-        return Err(Rejection::invalid(format!("alg: no key is for {:?}", header.alg)));
+        return Err(Rejection::invalid(format!("alg: the service has no key for {:?}", header.alg)));
     }
     let candidates: Vec<&Key> = candidates(&header, keys).collect();
     if candidates.is_empty() {
         let known: Vec<&str> = keys.iter().filter_map(|key| key.id.as_deref()).collect();
         let kid = header.kid.unwrap_or_default();
-        let explanation = format!("kid: no key for {:?} has the ID {kid:?}; known: {}", header.alg, known.join(", "));
+        let explanation = format!(
+            "kid: the service has no key for {:?} with the ID {kid:?}; it has: {}",
+            header.alg,
+            known.join(", ")
+        );
         return Err(Rejection::invalid(explanation));
     }
     signed_by(token, &candidates).ok_or_else(|| {
         Rejection::invalid(format!(
-            "signature: none of {} possible keys signed it, or its claims are not JSON without repeated names",
+            "signature: none of the {} possible keys signed it, or its claims are invalid JSON or repeat a name",
             candidates.len()
         ))
     })

@@ -54,7 +54,7 @@ impl<'de> Value<'de> {
 
 /// The values of a message's fields.
 ///
-/// A message with an update mask changes a record. Its keys are the fields of the record, and its mask lists those that were sent.
+/// A message with an update mask changes a record. Its keys are the fields of the record, and its mask lists the fields that were sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object<'de> {
     message: &'static Description,

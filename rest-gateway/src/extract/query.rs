@@ -52,14 +52,17 @@ impl Query {
 
     /// Returns the request for a page of a list.
     pub(crate) fn page<M: Check + Message + Default>(&self) -> Result<M, Error> {
-        let message =
-            |label: &str| format!("The {label} field is for whole lists: request application/x-ndjson or text/csv.");
+        let message = |label: &str| {
+            format!("The {label} field is only for whole lists: send Accept: application/x-ndjson or text/csv.")
+        };
         self.draft::<M>(&["changed_after"], message).message()
     }
 
     /// Returns the request for a whole list, which has no pages.
     pub(crate) fn whole_list<M: Check + Message + Default>(&self) -> Result<M, Error> {
-        let message = |label: &str| format!("The {label} field is for pages: this format has the whole list, by ID.");
+        let message = |label: &str| {
+            format!("The {label} field is only for pages: NDJSON and CSV return the whole list, sorted by ID.")
+        };
         self.draft::<M>(PAGING, message).message()
     }
 
@@ -136,7 +139,7 @@ fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q,
     }
     let Some(last) = texts.pop().filter(|last| !last.is_empty()) else { return Ok(None) };
     if !is_paging && texts.iter().any(|other| *other != last) {
-        return Err(format!("The {} field must have one value, and was sent with several.", label(field.name)));
+        return Err(format!("The {} field must have only one value. The request has several.", label(field.name)));
     }
     Ok(Some(last))
 }
@@ -250,7 +253,7 @@ mod tests {
         let expected =
             ListComplianceUrlsRequest { disabled: Some(true), distributor_id: Some(7), ..Default::default() };
         assert_eq!(request.unwrap(), expected);
-        let several = |label: &str| format!("The {label} field must have one value, and was sent with several.");
+        let several = |label: &str| format!("The {label} field must have only one value. The request has several.");
         assert_eq!(
             violations("disabled=yes&distributor_id=7&disabled=no&distributor_id=x&page=2&page=3"),
             [("distributor_id", "distributor id"), ("disabled", "disabled")]

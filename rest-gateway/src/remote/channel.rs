@@ -40,7 +40,7 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
     let cores = Arc::new(Cores::new(&addresses, settings));
     let reasons = [Failure::NotConnected, Failure::NotProcessed, Failure::Broken].map(Failure::reason);
     unreachable::describe_failures();
-    describe(RETRIES, "Calls that were sent to a core again, by the reason.", "reason", &reasons);
+    describe(RETRIES, "Retried calls to cores, by reason.", "reason", &reasons);
     let weak = Arc::downgrade(&cores);
     discovery::report(&weak, &addresses);
     let keep = move |task| discovery::keep_up_to_date(Weak::clone(&weak), addresses.clone(), task);
@@ -72,8 +72,8 @@ impl Service<http::Request<Body>> for CoreChannel {
 
 /// Sends a call until it has a response, cannot be sent again, or has no attempt left.
 ///
-/// There are attempts for every core and every connection of one core: the cause that closes one connection of a core often closes
-/// the others, and a closed connection is noticed when it is used.
+/// There are attempts for every core and every connection of one core. What closes one connection of a core often closes the others, and a
+/// closed connection is noticed when it is used.
 async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
     // All attempts together have the caller's time.
     let deadline = grpc_timeout(request.headers()).map(|timeout| Instant::now() + timeout);
@@ -104,7 +104,7 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
                     return Err(error);
                 }
                 count(RETRIES, "reason", failure.reason());
-                tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "a call is sent again");
+                tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "a call is retried");
                 if failure == Failure::NotConnected {
                     unreachable.push(core);
                 }
@@ -117,8 +117,8 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
 
 /// Why a call has no response.
 ///
-/// A call that no core has processed is sent again. A call that a core may have processed is sent again only if it is a read: a second
-/// write could change records twice, or report the first success as a duplicate.
+/// A call that no core has processed is retried. A call that a core may have processed is retried only if it is a read. A second write
+/// could change records twice, or report the first success as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// There is no connection to the core.

@@ -89,7 +89,7 @@ impl Cores {
         self.failure.notify_one();
     }
 
-    /// Returns the least busy core, preferably one that serves, and none of `unreachable`.
+    /// Returns the least busy core outside of `unreachable`, preferably a serving core.
     pub(super) fn pick(&self, unreachable: &[Arc<RemoteCore>]) -> Option<Arc<RemoteCore>> {
         let cores = self.all();
         let start = self.next.fetch_add(1, Ordering::Relaxed);

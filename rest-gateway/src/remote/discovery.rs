@@ -42,7 +42,7 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
 /// Reports how many addresses of each core serve.
 pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     let name = "compliance_gateway_core_addresses";
-    describe_gauge!(name, "Addresses of a core, as --core-url names it, that serve or do not.");
+    describe_gauge!(name, "Addresses of each core in --core-url, by whether they serve.");
     for url in addresses.iter().map(Address::name) {
         for (state, serving) in [("serving", true), ("not_serving", false)] {
             let (cores, url) = (Weak::clone(cores), url.clone());

@@ -13,13 +13,13 @@ pub(super) const NOT_RESOLVED: &str = "name_not_resolved";
 pub(super) fn describe_failures() {
     let mut reasons: Vec<_> = Failure::ALL.iter().map(|failure| failure.label()).collect();
     reasons.extend(REASONS);
-    describe(FAILURES, "Connections to cores that could not be made, by the reason.", "reason", &reasons);
+    describe(FAILURES, "Failed connections to cores, by reason.", "reason", &reasons);
 }
 
 /// Counts and logs a connection that could not be made, or that its core ended.
 pub(super) fn report(core: &str, reason: &'static str, error: &dyn Error) {
     count(FAILURES, "reason", reason);
-    tracing::warn!(core, reason, error = text(error), "a core cannot be connected to");
+    tracing::warn!(core, reason, error = text(error), "cannot connect to a core");
 }
 
 /// The name of a core has no address.

@@ -33,7 +33,7 @@ const PAGE: &str = concat!(
 
 /// What this service is
 ///
-/// Name, version and paths of this service. JSON; a browser gets a page.
+/// Returns the name, the version and the paths of this service, as JSON. A browser gets an HTML page.
 ///
 /// - Operation: `getDescription`
 /// - 200: `Description`, `text/html`. Name, version and paths.

@@ -33,9 +33,11 @@ const FOUND: &str = "Affiliates found";
 
 /// List all affiliates
 ///
-/// Every affiliate of the company, by ID ascending, in one response without pages. The response is a stream: read it while it arrives. If
-/// the connection ends early, the list is incomplete. With `Accept: application/x-ndjson`, the response has one record per line. With
-/// `Accept: text/csv`, it has a row of names and a row for each record.
+/// Returns every affiliate of the company, by ascending ID, in one response without pages. The response is a stream: read it while it
+/// arrives. If the connection ends early, the list is incomplete.
+///
+/// With `Accept: application/x-ndjson`, the response has one record per line. With `Accept: text/csv`, it has a header row and one
+/// row per record.
 ///
 /// - Operation: `listAffiliates`
 /// - Query: `ListAffiliatesRequest`
@@ -51,14 +53,14 @@ pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result
 
 /// Read an affiliate
 ///
-/// One affiliate by its ID, as it is now or as it was at the end of a second.
+/// Returns one affiliate by its ID, as it is now or, with `as_of`, as it was at the end of a second.
 ///
 /// - Operation: `getAffiliate`
 /// - Path: of the affiliate
 /// - Query: `GetAffiliateRequest`
 /// - Header: `If-None-Match`
 /// - 200: `AffiliateFound`, `ETag`. The affiliate.
-/// - 304: `ETag`. It has not changed.
+/// - 304: `ETag`. The affiliate has not changed.
 /// - Refused: `AffiliateNotFound`, `PositionGone`, `BodyTooLarge`
 pub(crate) async fn get(
     caller: Caller,
@@ -76,8 +78,8 @@ pub(crate) async fn get(
 
 /// Search affiliates
 ///
-/// The affiliates whose name or client identifier contains a text, by ID ascending. The records of the company are read until
-/// enough are found.
+/// Returns the affiliates that match `q`, by ascending ID. The service reads the company's records until it has found `limit`
+/// affiliates.
 ///
 /// - Operation: `searchAffiliates`
 /// - Query: `SearchAffiliatesRequest`
@@ -90,13 +92,15 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 
 /// Create affiliates
 ///
-/// One affiliate, or many as `affiliates`. In a batch, a name that exists (1023) or an unknown country code (1024)
-/// fails its item alone, and the status is 207. Any other violation rejects the whole request with 422, and nothing
-/// is saved. With `validate_only`, the response to a batch is the same, without IDs, and nothing is written.
+/// Creates one affiliate, or many in the list `affiliates` (a batch). If an item of a batch has a name that exists (1023) or an
+/// unknown country code (1024), only this item fails, and the status is 207. On any other violation, the service rejects the whole
+/// request with 422 and saves nothing.
+///
+/// With `validate_only`, a batch gets the same response, without IDs, and the service saves nothing.
 ///
 /// - Operation: `createAffiliates`
 /// - Body: `AffiliateCreate | AffiliateCreateBatch`
-/// - 201: `AffiliateCreated | [AffiliateCreated | AffiliateValid]`, `Location`. Created. For a batch: every item was created; one
+/// - 201: `AffiliateCreated | [AffiliateCreated | AffiliateValid]`, `Location`. The affiliate was created. For a batch: every item was created; one
 ///   result per item, in the order sent.
 /// - 207: `[AffiliateCreated | AffiliateValid | AffiliateDuplicate | AffiliateInvalidCountry]`. Some or all items of a batch failed;
 ///   one result per item, in the order sent.
@@ -129,18 +133,21 @@ async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<
 
 /// Update affiliates
 ///
-/// Changes the fields that are sent, of one affiliate or of many as `affiliates`. One: `id` in the body equals the
-/// ID in the URL. Many: the ID in the URL is any affiliate of the company. The changes are applied in the order
-/// sent. An unknown ID (1025), a name that is taken or an unknown country code (1021) fails its item alone, and the
-/// status is 207. With `If-Match`, one affiliate is changed only if it has one of these tags. A batch is refused.
-/// With `validate_only`, the response to a batch is the same, and nothing is written.
+/// Changes one affiliate, or many in the list `affiliates` (a batch). Only the fields that you send change. For one affiliate, `id`
+/// in the body equals the ID in the URL. For a batch, the ID in the URL is the ID of any affiliate of the company.
+///
+/// The service applies the changes of a batch in the order sent. If an item has an unknown ID (1025), a name that is taken or an
+/// unknown country code (1021), only this item fails, and the status is 207.
+///
+/// With `If-Match`, the service changes one affiliate only if it still has one of these etags. A batch with `If-Match` gets 422. With
+/// `validate_only`, a batch gets the same response, and the service saves nothing.
 ///
 /// - Operation: `updateAffiliates`
 /// - Path: of the affiliate
 /// - Header: `If-Match`
 /// - Body: `AffiliateUpdate | AffiliateUpdateBatch`
-/// - 200: `AffiliateUpdated | [AffiliateUpdated]`, `ETagOfOne`. Updated. For a batch: every item was updated; one result per
-///   item, in the order sent.
+/// - 200: `AffiliateUpdated | [AffiliateUpdated]`, `ETagOfOne`. The affiliate was updated. For a batch: every item was updated;
+///   one result per item, in the order sent.
 /// - 207: `[AffiliateUpdated | AffiliateUpdateFailed | AffiliateUnknown]`. Some or all items of a batch failed; one
 ///   result per item, in the order sent.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`
@@ -171,19 +178,21 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 
 /// Sync affiliates
 ///
-/// Brings the company's affiliates up to date with a list. `client_affiliate_id` identifies an affiliate, so its name can change.
-/// Missing affiliates are created. For existing affiliates, the fields that are sent and differ are changed: null and `""` clear an
-/// optional field. An invalid item is refused alone, and the status is 207. All names change together, so two affiliates can
-/// swap their names. An identifier of several affiliates or of several items is refused. The same list again changes nothing.
+/// Updates the company's affiliates from a list. `client_affiliate_id` identifies an affiliate, so its name can change. The service
+/// creates missing affiliates. For existing affiliates, it changes the fields that you send and that differ: null and `""` clear an
+/// optional field. If you send the same list again, nothing changes.
 ///
-/// Affiliates that are not in the list do not change. `report_absent` reports them, and `absent_status` gives them a status.
-/// If more than `max_absent` affiliates would get it, the whole request is refused with 409: a truncated list lacks most affiliates.
-/// With `validate_only`, the response is the same, and nothing is written.
+/// All names change together, so two affiliates can swap their names. The service refuses an invalid item, and an identifier that
+/// several affiliates or several items have. It saves all other items, and the status is 207.
+///
+/// Absent affiliates, which the company has and the list does not, stay unchanged. `report_absent` reports them, and `absent_status`
+/// gives them a status. If more than `max_absent` affiliates would get the status, the whole request fails with 409: a truncated list
+/// lacks most affiliates. With `validate_only`, the response is the same, and the service saves nothing.
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
 /// - 200: `AffiliatesSynced`. Every affiliate of the list is up to date; one result per item, in the order sent.
-/// - 207: `AffiliatesPartlySynced`. Some or all items were refused.
+/// - 207: `AffiliatesPartlySynced`. The service refused some or all items.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(sync_affiliates).await?;
@@ -212,14 +221,16 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
 
 /// Erase an affiliate
 ///
-/// Removes an affiliate permanently, with its URLs, its cases, and their infractions and incidents. Its changes lose all personal data, and
-/// keep IDs, dates and statuses. Only the operator of the service can erase an affiliate with too many records or changes. With
-/// `If-Match`, it is erased only if it has one of these tags.
+/// Removes an affiliate permanently, with its URLs, its cases, and their infractions and incidents. Its entries in the record of
+/// changes lose all personal data, and keep IDs, dates and statuses. If the affiliate has too many records or changes, you get 409:
+/// ask the operator of the service to erase it.
+///
+/// With `If-Match`, the service erases the affiliate only if it still has one of these etags.
 ///
 /// - Operation: `eraseAffiliate`
 /// - Path: of the affiliate
 /// - Header: `If-Match`
-/// - 200: `AffiliateErased`. How many records were erased with it.
+/// - 200: `AffiliateErased`. How many records were erased with the affiliate.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`, `FailedPrecondition`
 pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Result<Response, Refusal> {
     let draft = Draft::empty::<EraseAffiliateRequest>().if_match(&if_match);

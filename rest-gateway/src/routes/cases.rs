@@ -25,12 +25,12 @@ const FOUND: &str = "Cases found";
 
 /// List compliance cases
 ///
-/// One page of the cases that match every filter, each with its affiliate's current data and its incidents. Ties
-/// are sorted by ID in the same direction. A page past the end is empty.
+/// Returns one page of the cases that match all filters, each with its incidents and the current data of its affiliate. Ties are
+/// sorted by ID in the same direction. A page past the end is empty.
 ///
-/// With `Accept: application/x-ndjson` or `text/csv`, the response is a stream of all cases that match, by ID ascending. These formats
-/// refuse `sort_by`, `sort_dir`, `per_page` and `page`; a page refuses `changed_after`. If the connection ends early, the list is
-/// incomplete.
+/// With `Accept: application/x-ndjson` or `text/csv`, the response is a stream of all cases that match, by ascending ID. These
+/// formats do not accept `sort_by`, `sort_dir`, `per_page` and `page`; only they accept `changed_after`. If the connection ends
+/// early, the list is incomplete.
 ///
 /// - Operation: `listCases`
 /// - Query: `ListComplianceCasesRequest`, `ListAllComplianceCasesRequest.changed_after`
@@ -61,14 +61,14 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
 
 /// Read a compliance case
 ///
-/// One case by its ID, as it is now or as it was at the end of a second.
+/// Returns one case by its ID, as it is now or, with `as_of`, as it was at the end of a second.
 ///
 /// - Operation: `getCase`
 /// - Path: of the case
 /// - Query: `GetComplianceCaseRequest`
 /// - Header: `If-None-Match`
 /// - 200: `CaseFound`, `ETag`. The case.
-/// - 304: `ETag`. It has not changed.
+/// - 304: `ETag`. The case has not changed.
 /// - Refused: `CaseNotFound`, `PositionGone`, `BodyTooLarge`
 pub(crate) async fn get(
     caller: Caller,
@@ -87,9 +87,9 @@ pub(crate) async fn get(
 
 /// Open a case
 ///
-/// Opens a case for an affiliate, with incidents if there are any. `request_id` is your key: a repeated request opens no other case and gets
-/// the same response with the status 200. Names of statuses and infractions are those of `GET /api/vocabularies`. The service sets the
-/// dates that follow from the opening, unless you send them.
+/// Opens a case for an affiliate, optionally with incidents. `request_id` is your own key for the case: if you repeat the request, no
+/// other case is opened, and you get the same `case_id` with the status 200. `GET /api/vocabularies` lists the names of statuses and
+/// infractions. The service sets the dates that follow from opening a case, such as `created_date`, unless you send them.
 ///
 /// - Operation: `openCase`
 /// - Body: `CaseOpen`
@@ -113,14 +113,15 @@ pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Refusal> {
 
 /// Update a case
 ///
-/// Changes the fields that are sent. Null and `""` clear an optional field; `tags` replaces all tags. The service sets the dates that follow
-/// from the change, such as `closed_date`, unless you send them. With `If-Match`, the case is changed only if it has one of these tags.
+/// Changes the fields that you send. Null and `""` clear an optional field. `tags` replaces all tags. The service sets the dates that
+/// follow from the change, such as `closed_date`, unless you send them. With `If-Match`, the service changes the case only if it
+/// still has one of these etags.
 ///
 /// - Operation: `updateCase`
 /// - Path: of the case
 /// - Header: `If-Match`
 /// - Body: `CaseUpdate`
-/// - 200: `CaseUpdated`, `ETag`. The case has these values.
+/// - 200: `CaseUpdated`, `ETag`. The case has the values that you sent.
 /// - Refused: `CaseNotFound`, `ReferenceNotFound`, `EtagMismatch`
 pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
@@ -132,7 +133,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
 
 /// Resolve a case
 ///
-/// Sets the case status Resolved. A resolved case does not change. The body may be empty.
+/// Sets the case status to Resolved. A case that is already resolved does not change. The body can be empty.
 ///
 /// - Operation: `resolveCase`
 /// - Path: of the case
@@ -154,7 +155,8 @@ pub(crate) async fn resolve(
 
 /// Close a case
 ///
-/// Sets the case status Closed, or another that ends a case. A closed case does not change. The body may be empty.
+/// Sets the case status to Closed, or to another status that ends a case: Rejected, Invalid or Duplicate. Without `case_status`, a
+/// case that already has one of these statuses does not change. The body can be empty.
 ///
 /// - Operation: `closeCase`
 /// - Path: of the case
@@ -176,7 +178,8 @@ pub(crate) async fn close(
 
 /// Reopen a case
 ///
-/// Sets the case status Open, or another that does not end a case. A case that has not ended does not change. The body may be empty.
+/// Sets the case status to Open, or to another status that does not end a case. A case that is open does not change. The body can be
+/// empty.
 ///
 /// - Operation: `reopenCase`
 /// - Path: of the case
@@ -198,8 +201,9 @@ pub(crate) async fn reopen(
 
 /// Attach incidents to a case
 ///
-/// Adds incidents, up to 10,000 for a case. An incident that the case already has gets the infraction that is sent. Each item has its own
-/// result: an invalid one (1021) or a URL that the company does not have (1025) fails alone, and the status is 207.
+/// Adds incidents to a case, which can have at most 10,000. If the case already has an incident, the incident takes the infraction
+/// that you send. Each item has its own result. If an item is invalid (1021), or the company does not have its URL (1025), only this
+/// item fails, and the status is 207.
 ///
 /// - Operation: `attachIncidents`
 /// - Path: of the case
@@ -215,12 +219,12 @@ pub(crate) async fn attach(ParentId(path): ParentId, mut body: RequestBody) -> R
 
 /// Detach incidents from a case
 ///
-/// Removes incidents, each by its ID or by its type and content. An incident that the case does not have counts as detached.
+/// Removes incidents, each by its ID or by its type and content. An incident that the case does not have counts as removed.
 ///
 /// - Operation: `detachIncidents`
 /// - Path: of the case
 /// - Body: `IncidentsDetach`
-/// - 200: `[IncidentDetached]`. No such incident is attached; one result per item, in the order sent.
+/// - 200: `[IncidentDetached]`. The case has none of these incidents; one result per item, in the order sent.
 /// - 207: `[IncidentDetached | IncidentInvalid]`. Some or all items failed; one result per item, in the order sent.
 /// - Refused: `CaseNotFound`
 pub(crate) async fn detach(ParentId(path): ParentId, mut body: RequestBody) -> Result<Response, Refusal> {

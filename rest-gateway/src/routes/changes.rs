@@ -17,16 +17,19 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 
 /// List changes
 ///
-/// Every change of the company's records, in the order in which the changes were made. Without `after`, the response has the last position
-/// and no changes. To keep a copy of all records up to date, read that position, then the records, and then again and
-/// again the changes after the position. A reader who has seen a position never finds a smaller position later. Old changes are deleted:
-/// `dropped_position` is the position of the last deleted change.
+/// Returns the changes of the company's records after the position `after`, in the order in which they were made. Without `after`,
+/// the response has no changes, but the last position. A new change never gets a position below a position that you have read. The
+/// service deletes old changes: `dropped_position` is the position of the last deleted change.
 ///
-/// With `Accept: text/event-stream`, the response is a stream of server-sent events: the changes after `after`, and then every later change
-/// when it is committed. Without `after`, the stream begins now. An event `changes` has a page of changes as `data`, and its `position` as
-/// `id`. To continue after the stream has ended, send the last `id` as `Last-Event-ID`, which replaces `after`. A client that cannot set
-/// headers sends it as the parameter `lastEventId`. The stream ends with its token, when the service stops, and when it is not read.
-/// `limit` has no effect.
+/// To keep a copy of all records up to date, read the last position first, then all records. After that, repeatedly read the changes
+/// after the position.
+///
+/// With `Accept: text/event-stream`, the response is a stream of server-sent events: the changes after `after`, then each new change
+/// when it is committed. Without `after`, the stream begins with the next change. Each event `changes` has a page of changes as
+/// `data`, and its `position` as `id`. `limit` has no effect.
+///
+/// The stream ends when its token expires, when the service stops, and when you do not read it. To continue, send the last `id` as
+/// the header `Last-Event-ID`, which replaces `after`. If your client cannot set headers, send it as the parameter `lastEventId`.
 ///
 /// - Operation: `listChanges`
 /// - Query: `ListChangesRequest`
@@ -54,8 +57,8 @@ async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Respon
 
 /// Search the audit trail
 ///
-/// Who has changed what, newest first: by the record, by who changed it, and by time. Old changes are deleted: `dropped_position` is the
-/// position of the last deleted change.
+/// Returns who changed what, newest first. Filter by the record, by who changed it, and by time. The service deletes old changes:
+/// `dropped_position` is the position of the last deleted change.
 ///
 /// - Operation: `searchChanges`
 /// - Query: `SearchChangesRequest`

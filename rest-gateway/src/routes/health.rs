@@ -19,20 +19,20 @@ const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
 
 /// Whether the process runs
 ///
-/// For supervisors of the process.
+/// Answers whether the process runs. For process supervisors.
 ///
 /// - Operation: `getLiveness`
-/// - 200: `Healthy`. It runs.
+/// - 200: `Healthy`. The process runs.
 pub(crate) async fn live() -> Response {
     respond_with(StatusCode::OK, RateLimit::default(), Body::from(OK))
 }
 
 /// Whether the service can serve
 ///
-/// For load balancers: whether the database responds, and is neither a standby nor read-only.
+/// Answers whether the service can serve: the database responds, and is neither a standby nor read-only. For load balancers.
 ///
 /// - Operation: `getReadiness`
-/// - 200: `Healthy`. It can.
+/// - 200: `Healthy`. The service can serve.
 /// - 503: `Unhealthy`. The service cannot serve now, or has too many connections.
 pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
     if core_serves(&gateway).await {
@@ -52,7 +52,7 @@ async fn core_serves(gateway: &Gateway) -> bool {
     match tokio::time::timeout(READINESS_TIMEOUT, gateway.clients.health.check_health(request)).await {
         Ok(Ok(response)) => response.into_inner().status == i32::from(ServingStatus::Serving),
         Ok(Err(status)) => {
-            tracing::debug!(code = ?status.code(), error = status.message(), "the core did not report its health");
+            tracing::debug!(code = ?status.code(), error = status.message(), "cannot read the core's health");
             false
         }
         Err(_) => false,

@@ -7,8 +7,8 @@ use crate::{caller::Caller, error::Refusal};
 
 /// Read the overview
 ///
-/// Figures of all records of the company, from one snapshot: open cases by risk level and by age, overdue follow-ups, new records, and the
-/// last twelve weeks.
+/// Returns figures of the company's records, all from one database snapshot: open cases by risk level and by age, overdue follow-ups,
+/// new records, and the last twelve weeks.
 ///
 /// - Operation: `getOverview`
 /// - 200: `OverviewFound`. The figures.

@@ -13,7 +13,7 @@ use crate::{error::Refusal, gateway::Gateway};
 
 /// This document
 ///
-/// The description of this interface, OpenAPI 3.1.
+/// Returns the OpenAPI 3.1 description of this interface.
 ///
 /// - Operation: `getOpenapi`
 /// - Content: `Document`
@@ -23,7 +23,7 @@ pub(crate) async fn openapi(headers: HeaderMap) -> Response {
 
 /// The documentation
 ///
-/// The first page of the documentation of this interface: what it is, and first steps.
+/// Returns the first page of this interface's documentation: what the interface is, and the first steps.
 ///
 /// - Operation: `getPage`
 /// - Content: `text/html`
@@ -33,8 +33,7 @@ pub(crate) async fn docs(headers: HeaderMap) -> Response {
 
 /// A page of the documentation
 ///
-/// The guide, the reference with forms to try the operations, results and errors, clients, the changelog, compatibility; or a
-/// style sheet, a script or a picture of these pages.
+/// Returns one page of the documentation, or a style sheet, a script or a picture of these pages.
 ///
 /// - Operation: `getPageFile`
 /// - Files: `docs`
@@ -44,8 +43,8 @@ pub(crate) async fn docs_file(Path(name): Path<String>, headers: HeaderMap) -> R
 
 /// The console
 ///
-/// A page to read records, to edit affiliates and to work on cases. Sign in with an account of your company, or with a token. The
-/// console uses the operations under `/api`.
+/// Returns the console: a web page to read records, to edit affiliates and to work on cases. Sign in with an account of your company,
+/// or with a token. The console uses the operations under `/api`.
 ///
 /// - Operation: `getConsole`
 /// - Content: `text/html`
@@ -55,7 +54,7 @@ pub(crate) async fn console(State(gateway): State<Arc<Gateway>>, headers: Header
 
 /// How users sign in to the console
 ///
-/// The settings of the console: the claim of tokens with the company, and the company's OpenID Connect provider, if it has one.
+/// Returns the console's settings: which token claim names the company, and the company's OpenID Connect provider, if there is one.
 ///
 /// - Operation: `getConsoleSignIn`
 /// - Content: `ConsoleSignIn`
@@ -68,7 +67,7 @@ pub(crate) async fn console_sign_in(
 
 /// A file of the console
 ///
-/// A style sheet, a script or a picture of the console.
+/// Returns a style sheet, a script or a picture of the console.
 ///
 /// - Operation: `getConsoleFile`
 /// - Files: `console`

@@ -28,12 +28,12 @@ const FOUND: &str = "URLs found";
 
 /// List compliance URLs
 ///
-/// One page of the URLs that match every filter. Ties are sorted by ID in the same direction; absent dates come
-/// last in both. A page past the end is empty.
+/// Returns one page of the URLs that match all filters. Ties are sorted by ID in the same direction; URLs without the date come last
+/// in both directions. A page past the end is empty.
 ///
-/// With `Accept: application/x-ndjson` or `text/csv`, the response is a stream of all URLs that match, by ID ascending. These formats
-/// refuse `sort_by`, `sort_dir`, `per_page` and `page`; a page refuses `changed_after`. If the connection ends early, the list is
-/// incomplete.
+/// With `Accept: application/x-ndjson` or `text/csv`, the response is a stream of all URLs that match, by ascending ID. These formats
+/// do not accept `sort_by`, `sort_dir`, `per_page` and `page`; only they accept `changed_after`. If the connection ends early, the
+/// list is incomplete.
 ///
 /// - Operation: `listUrls`
 /// - Query: `ListComplianceUrlsRequest`, `ListAllComplianceUrlsRequest.changed_after`
@@ -80,7 +80,7 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
 
 /// Read a compliance URL
 ///
-/// One URL by its ID, as it is now or as it was at the end of a second.
+/// Returns one URL by its ID, as it is now or, with `as_of`, as it was at the end of a second.
 ///
 /// - Operation: `getUrl`
 /// - Path: of the URL
@@ -97,13 +97,13 @@ pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Re
 
 /// Review a URL
 ///
-/// Writes the verdict: changes the fields that are sent, and sets `last_review_date` to now. Null and `""` clear an optional field;
-/// `infractions` replaces all infractions of the URL.
+/// Saves the result of a review: changes the fields that you send, and sets `last_review_date` to now. Null and `""` clear an
+/// optional field. `infractions` replaces all infractions of the URL.
 ///
 /// - Operation: `reviewUrl`
 /// - Path: of the URL
 /// - Body: `UrlReview`
-/// - 200: `UrlReviewed`. The URL has these values.
+/// - 200: `UrlReviewed`. The URL has the values that you sent.
 /// - Refused: `UrlNotFound`
 pub(crate) async fn review(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| review_url(input, &path)).await?;
@@ -119,7 +119,7 @@ fn transcript(url: &ComplianceUrl) -> usize {
 
 /// Search compliance URLs
 ///
-/// The URLs that contain a text, newest first. The records of the company are read until enough are found.
+/// Returns the newest URLs that contain the text `q`. The service reads the company's records until it has found `limit` URLs.
 ///
 /// - Operation: `searchUrls`
 /// - Query: `SearchComplianceUrlsRequest`
@@ -135,14 +135,14 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 
 /// Add compliance URLs
 ///
-/// Adds URLs to be monitored. A URL that the company already has is skipped (1023). URLs are compared in their
-/// normalized form: scheme and host in lower case, default port and empty path resolved. With `validate_only`, the response is the same,
-/// without IDs, and nothing is written.
+/// Adds URLs to monitor. The service skips a URL that the company already has (1023). It compares URLs in their normalized form: the
+/// scheme and the host in lower case, without the default port, and with `/` for an empty path. With `validate_only`, the response is
+/// the same, without IDs, and the service saves nothing.
 ///
 /// - Operation: `addUrls`
 /// - Body: `UrlsAdd`
-/// - 201: `[UrlAdded | UrlValid | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if URLs
-///   were skipped.
+/// - 201: `[UrlAdded | UrlValid | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if the
+///   service skipped URLs.
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(add_urls).await?;
     let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;

@@ -7,8 +7,9 @@ use crate::{caller::Caller, error::Refusal};
 
 /// List the vocabularies
 ///
-/// The names that fields can have, with their IDs. The filter `case_status_id` takes IDs of `case_status`, and the filter
-/// `incident_status_id` takes IDs of `url_incident_status`. IDs below 1000 are the same for every company. Other IDs are your company's own.
+/// Returns the names that fields can have, with their IDs. Filters take the IDs: `case_status_id` takes IDs of `case_status`, and
+/// `incident_status_id` takes IDs of `url_incident_status`. IDs below 1000 are the same for every company. Other IDs belong to names
+/// that your company added.
 ///
 /// - Operation: `getVocabularies`
 /// - 200: `VocabulariesFound`. Every vocabulary.

@@ -23,7 +23,7 @@ use crate::{
 
 /// List webhooks
 ///
-/// All webhooks of the company by ID.
+/// Returns all webhooks of the company, by ascending ID.
 ///
 /// - Operation: `listWebhooks`
 /// - 200: `WebhooksFound`. The webhooks; an empty list if there are none.
@@ -34,12 +34,13 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 
 /// Create a webhook
 ///
-/// Adds an endpoint that receives the company's changes in the order of their positions. Each message has the changes after the previous
-/// message, and is sent until the endpoint accepts it with a status of 2xx. Messages are signed by
-/// [Standard Webhooks](https://www.standardwebhooks.com). Only this response contains their secret. A company can have 20 webhooks.
+/// Adds an endpoint that receives the company's changes in the order of their positions. Each message has the changes after the
+/// previous message. The service sends a message until the endpoint accepts it with a 2xx status. It signs messages according to
+/// [Standard Webhooks](https://www.standardwebhooks.com). Only this response contains the signing secret. A company can have 20
+/// webhooks.
 ///
-/// A repeated request does not create another webhook: for an hour, it gets the same response with the same secret. Any other
-/// request with the URL and the types of a webhook is a 409, which names its ID.
+/// If you repeat the request within an hour, you get the same response with the same secret. Otherwise, a request with the URL and
+/// the types of an existing webhook gets 409, which names the ID of that webhook.
 ///
 /// - Operation: `createWebhook`
 /// - Body: `WebhookCreate`
@@ -57,7 +58,7 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
 
 /// Read a webhook
 ///
-/// One webhook by its ID, with its position and its failures.
+/// Returns one webhook by its ID, with its position and its failures.
 ///
 /// - Operation: `getWebhook`
 /// - Path: of the webhook
@@ -71,13 +72,13 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
 
 /// Update a webhook
 ///
-/// Changes the fields that are sent. `status` enables or disables the webhook. With `position`, it continues with the changes after that
-/// position. The next attempt follows immediately, with a new message.
+/// Changes the fields that you send. `status` enables or disables the webhook. With `position`, the webhook continues with the
+/// changes after that position. The service then attempts the next delivery immediately, with a new message.
 ///
 /// - Operation: `updateWebhook`
 /// - Path: of the webhook
 /// - Body: `WebhookUpdate`
-/// - 200: `WebhookUpdated`. The webhook as it is now.
+/// - 200: `WebhookUpdated`. The webhook after the change.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| update_webhook(input, &path)).await?;
@@ -89,11 +90,11 @@ pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Respon
 
 /// Delete a webhook
 ///
-/// Deletes a webhook with its log. A message that is being sent may still arrive.
+/// Deletes a webhook and its delivery log. A message that is already being sent can still arrive.
 ///
 /// - Operation: `deleteWebhook`
 /// - Path: of the webhook
-/// - 200: `WebhookDeleted`. It is deleted.
+/// - 200: `WebhookDeleted`. The webhook is deleted.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
@@ -104,11 +105,12 @@ pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Ref
 
 /// Rotate the secret of a webhook
 ///
-/// Makes a new secret, which only this response contains. For a day, messages have two signatures: by the new and by the previous secret.
+/// Creates a new secret, which only this response contains. For a day, messages have two signatures: one with the new secret, and one
+/// with the previous secret.
 ///
 /// - Operation: `rotateWebhookSecret`
 /// - Path: of the webhook
-/// - 200: `WebhookSecretRotated`. The webhook and its secret.
+/// - 200: `WebhookSecretRotated`. The webhook and its new secret.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
@@ -120,11 +122,11 @@ pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> R
 
 /// Test a webhook
 ///
-/// Sends a message of the type `test` now, even to a disabled webhook, and waits for the endpoint's response.
+/// Sends a message of the type `test` immediately, even to a disabled webhook, and waits for the endpoint's response.
 ///
 /// - Operation: `testWebhook`
 /// - Path: of the webhook
-/// - 200: `WebhookTested`. The result. Without `error`, the endpoint has accepted the message.
+/// - 200: `WebhookTested`. The result. If `error` is absent, the endpoint accepted the message.
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
@@ -134,7 +136,8 @@ pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Res
 
 /// List deliveries
 ///
-/// The last attempts to deliver changes to a webhook, newest first, without the messages. A webhook has its last 1,000 attempts.
+/// Returns the last attempts to deliver changes to a webhook, newest first, without the messages. The service keeps the last 1,000
+/// attempts of each webhook.
 ///
 /// - Operation: `listWebhookDeliveries`
 /// - Path: of the webhook

@@ -90,7 +90,7 @@ async fn malformed() {
         assert_eq!(status.message(), "The body must be a valid message of the operation.");
     }
     for (body, message) in [
-        (vec![], "The request has no message."),
+        (vec![], "The request has no message body."),
         (vec![0, 0, 0, 0, 9, 1], "The request's message is incomplete."),
         (vec![1, 0, 0, 0, 1, 0], "The request's message must not be compressed."),
     ] {

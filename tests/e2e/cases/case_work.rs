@@ -269,7 +269,7 @@ async fn wrong_case_work() {
                     Code::AlreadyExists,
                     "REQUEST_ID_REUSED",
                     "1023",
-                    "The request ID has opened a case with other content.",
+                    "This request_id has already opened a case with other content.",
                 ),
                 r#""case_id":<3>,"fields":["case.case_worker","incidents"]"#,
             ),

@@ -193,14 +193,14 @@ pub(super) fn affiliate_unknown(id: &str) -> Expect {
 
 /// 410 of a record at a time whose changes are deleted.
 pub(super) fn gone() -> Expect {
-    let msg = "The record cannot be read as it was then: later changes are no longer kept.";
+    let msg = "The record cannot be read as of this time: the service has removed later changes.";
     refused(410, Code::OutOfRange, "POSITION_GONE", "410", msg)
 }
 
 /// 410 of changes.
 pub(super) fn position_gone(position: i64, dropped: i64, last: i64) -> Expect {
     let msg = format!(
-        "Changes after position {position} are not available. Available changes follow position {dropped}, up to {last}."
+        "Changes after position {position} are not available. You can read changes after position {dropped}, up to {last}."
     );
     refused(410, Code::OutOfRange, "POSITION_GONE", "410", &msg)
 }

@@ -88,7 +88,7 @@ async fn wrong_parameters() {
             add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", SORT_DIR), true);
         }
     }
-    let several = |label: &str| format!("The {label} field must have one value, and was sent with several.");
+    let several = |label: &str| format!("The {label} field must have only one value. The request has several.");
     add("/urls", "disabled=yes&disabled=no&disabled=yes", invalid_one("disabled", &several("disabled")), true);
     add(
         "/cases",

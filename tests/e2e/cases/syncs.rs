@@ -174,10 +174,10 @@ async fn what_is_wrong_refuses_its_item() {
                 json!({"outcome": "refused", "msg": "The client affiliate id field is required."}),
                 json!({"outcome": "refused", "msg": "The affiliate name field is required."}),
                 json!({"code": "1023", "outcome": "refused", "conflicting_ids": [102],
-                   "msg": "An affiliate with this name already exists. It is that of the affiliate 102."}),
+                   "msg": "An affiliate with this name already exists. Its ID is 102."}),
                 json!({"outcome": "created"}),
                 json!({"code": "1023", "outcome": "refused", "conflicting_positions": [5, 6],
-                   "msg": "The items at the positions 5 and 6 have the same affiliate name."}),
+                   "msg": "The items at positions 5 and 6 have the same affiliate name."}),
                 json!({"outcome": "refused", "msg": "The affiliate name field is required."}),
             ],
         );
@@ -200,7 +200,7 @@ async fn identifiers_that_are_not_unique() {
             {"client_affiliate_id": "B", "city": "y"},
         ]});
         let data = sync(&service, company, layer, &body).await;
-        let msg = "Several items have this identifier: those at the positions 0, 2.";
+        let msg = "Several items have this identifier, at positions 0, 2.";
         expect(
             &data["results"],
             &[

@@ -62,7 +62,7 @@ async fn webhooks() {
     let none = || found("Webhooks found", "[]");
     let deleted = || saved(200, "Webhook deleted successfully.", None);
     let described = Webhook { types: r#"["url","case"]"#, description: r#""Ours""#, ..NEW };
-    let disabled = Webhook { disabled_reason: r#""A request disabled it.""#, ..NEW };
+    let disabled = Webhook { disabled_reason: r#""A request disabled the webhook.""#, ..NEW };
     let rotated = Webhook { previous_secret_until: r#""<tomorrow>""#, ..NEW };
     let list = format!("[{},{}]", NEW.json(), Webhook { id: "<2>", ..described }.json());
     let with_all = format!(r#"{{"url":"{URL}","types":["url","case"],"description":"Ours","position":0,"x":1}}"#);
@@ -248,7 +248,7 @@ async fn a_webhook_that_exists() {
         tonic::Code::FailedPrecondition,
         "FAILED_PRECONDITION",
         "1021",
-        "The webhook <1> has this URL and these types. Update it, or rotate its secret.",
+        "Webhook <1> already has this URL and these types. Update that webhook, or rotate its secret.",
     );
     let typed = format!(r#"{{"url":"{URL}","types":["url","case"]}}"#);
     // It begins after the creation of the first webhook.

@@ -150,7 +150,7 @@ fn sample(reason: Reason) -> Error {
         Reason::PositionGone => Error::position_gone(7, 12, 345),
         Reason::PositionRestored => Error::position_restored(7, 5, 1_099_511_627_781),
         Reason::ReferenceNotFound => Error::new(reason, "URL not found.").with("field", "incidents.0.url_id"),
-        Reason::RequestIdReused => Error::new(reason, "The request ID has opened a case with other content.")
+        Reason::RequestIdReused => Error::new(reason, "This request_id has already opened a case with other content.")
             .with("case_id", 7)
             .with("fields", "case.risk_level,incidents"),
         Reason::EtagMismatch => Error::etag_mismatch("affiliate_id", 7, "2"),

@@ -48,8 +48,8 @@ pub(crate) fn all() -> Vec<(String, Json)> {
             "AffiliateRosterItem",
             item(message("AffiliateInput")).with(
                 "description",
-                "An affiliate in a list, identified by its `client_affiliate_id`. The fields have the same rules as for a creation. \
-                 An item that violates a rule fails alone. Null and `\"\"` clear an optional field.",
+                "An affiliate in a list. `client_affiliate_id` identifies it. The fields have the same rules as when you create an \
+                 affiliate. If an item violates a rule, only this item fails. Null and `\"\"` clear an optional field.",
             ),
         ),
         ("UrlsAdd", list_body("AddComplianceUrlsRequest", "urls", "UrlInput")),
@@ -62,7 +62,7 @@ pub(crate) fn all() -> Vec<(String, Json)> {
         ("IncidentsAttach", "AttachIncidentsRequest", "IncidentItem", "IncidentInput"),
         ("IncidentsDetach", "DetachIncidentsRequest", "IncidentKey", "IncidentKey"),
     ] {
-        let description = format!("{} An item that violates a rule fails alone.", message(fields).doc);
+        let description = format!("{} If an item violates a rule, only this item fails.", message(fields).doc);
         schemas.push((name, incidents(request, item_name)));
         schemas.push((item_name, item(message(fields)).with("description", description)));
     }
@@ -182,7 +182,7 @@ fn affiliate(purpose: For, is_item: bool) -> Json {
 }
 
 /// Whether a field must be sent. The rule of a list of texts applies to its elements.
-fn is_required(field: &Field) -> bool {
+pub(crate) fn is_required(field: &Field) -> bool {
     field.required && !field.is_list
 }
 

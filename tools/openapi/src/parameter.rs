@@ -18,7 +18,7 @@ pub(crate) fn path_id(of: &str) -> Json {
         "name": "id",
         "in": "path",
         "required": true,
-        "description": format!("ID {of}, assigned by the service. Any other value is an unknown ID: 404."),
+        "description": format!("ID {of}, assigned by the service. Any other value gets 404."),
         "schema": object! { "type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID },
         "example": 1,
     }

@@ -12,6 +12,7 @@ use heck::ToShoutySnakeCase as _;
 
 use crate::{
     errors::reasons,
+    input::is_required,
     parameter::choices,
     record::column,
     schema::{message, range},
@@ -49,11 +50,13 @@ fn part(name: &str) -> String {
 
 fn input(name: &str) -> String {
     let mut table = "| Field | Required | Characters | What it holds |\n|---|---|---|---|\n".to_owned();
-    for rules in message(name).fields {
+    // The path has the ID, and a header the etag.
+    for rules in message(name).fields.iter().filter(|field| !["id", "etag"].contains(&field.name)) {
         let doc = rules.doc;
-        let required = if rules.required || rules.entry { "yes" } else { "" };
+        let required = if is_required(rules) || rules.entry { "yes" } else { "" };
         let characters = match (rules.exact_chars, rules.max_chars) {
             (Some(exact), _) => format!("exactly {exact}"),
+            (None, Some(most)) if rules.is_list => format!("at most {most} each"),
             (None, Some(most)) => format!("at most {most}"),
             (None, None) => String::new(),
         };
@@ -63,6 +66,7 @@ fn input(name: &str) -> String {
                 format!(" An integer from {least} to {most}.")
             }
             (Kind::Flag, _) => " `true`, `false`, `\"yes\"` or `\"no\"`.".to_owned(),
+            (Kind::Message(inner), _) if inner.name == "Timestamp" => " `YYYY-MM-DD HH:MM:SS`, UTC.".to_owned(),
             _ if !rules.one_of.is_empty() => format!(" One of `{}`.", rules.one_of.join("`, `")),
             (_, Format::Email) if !doc.contains("ddress") => " A valid e-mail address.".to_owned(),
             (_, Format::Url) => " It begins with `http://` or `https://`.".to_owned(),

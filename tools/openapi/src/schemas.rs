@@ -119,7 +119,7 @@ fn envelope(result: ResultCode, detail: &str, data: Option<Json>, has_meta: bool
 fn detail(keys: &[&'static str]) -> Json {
     let of_key = |key: &&'static str| {
         let schema = if *key == "client_affiliate_id" {
-            object! { "type": "string", "description": "The client's own identifier, as sent." }
+            object! { "type": "string", "description": "The company's own identifier, as sent." }
         } else {
             // For an update, it is the ID that was sent, whatever that was.
             let doc = "ID of the record, assigned by the service.";

@@ -38,7 +38,7 @@ pub(super) async fn check(cores: &[PrivateUrl], tls: &CoreTlsArgs, token: Option
         let name = url.to_string();
         let uri = url.reveal().trim().parse::<Uri>().unwrap_or_default();
         let Some(host) = uri.host().map(|host| host.trim_matches(['[', ']']).to_owned()) else {
-            findings.push(problem(CHECK, format!("{name} has no host"), "see --core-url"));
+            findings.push(problem(CHECK, format!("{name} has no host"), "check --core-url"));
             continue;
         };
         let is_secure = uri.scheme_str() == Some("https");
@@ -51,7 +51,7 @@ pub(super) async fn check(cores: &[PrivateUrl], tls: &CoreTlsArgs, token: Option
                 findings.push(problem(
                     CHECK,
                     found,
-                    "correct the name in --core-url, or see the name servers of this machine",
+                    "correct the name in --core-url, or check this machine's name servers",
                 ));
                 continue;
             }
@@ -82,7 +82,7 @@ impl CheckedCore {
             Ok(health) if health.get_ref().status() == ServingStatus::Serving => {
                 ok(CHECK, format!("{} serves", self.name))
             }
-            Ok(_) => self.problem("it is not ready", "see its log: it is waiting for its database"),
+            Ok(_) => self.problem("it is not ready", "read its log: it is waiting for its database"),
             Err(status) => {
                 // The call fails without the reason that the core gives when it closes the connection.
                 let closed = timeout(STEP_TIME, self.close_reason(tls)).await.ok().flatten();
@@ -90,7 +90,7 @@ impl CheckedCore {
                     Some((failure, error)) => self.insecure(failure, &error),
                     None => self.problem(
                         &format!("it does not respond: {}", status.message()),
-                        "see whether it is a core; its log has the reason from its side",
+                        "check that a core listens at this address, and read its log",
                     ),
                 }
             }
@@ -108,11 +108,11 @@ impl CheckedCore {
         let stream = match timeout(STEP_TIME, TcpStream::connect(self.address)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
-                let next_step = "see whether the core runs and listens there (--grpc-addr), and firewalls";
+                let next_step = "check that the core runs and listens there (--grpc-addr), and check firewalls";
                 return Err(self.problem(&format!("cannot connect: {error}"), next_step));
             }
             Err(_) => {
-                let next_step = "see whether a firewall or a network policy drops connections silently";
+                let next_step = "check whether a firewall or a network policy drops connections";
                 return Err(self.problem("cannot connect: no response", next_step));
             }
         };
@@ -121,7 +121,9 @@ impl CheckedCore {
         }
         let tls = match tls.load().map(|tls| tls.map_or_else(|| ClientTls::load(None, None), Ok)) {
             Ok(Ok(tls)) => tls,
-            Ok(Err(error)) => return Err(self.problem(&error.to_string(), "see the certificates of this system")),
+            Ok(Err(error)) => {
+                return Err(self.problem(&error.to_string(), "check this system's certificate authorities"));
+            }
             Err(error) => return Err(self.problem(&error.to_string(), "correct these files")),
         };
         match timeout(STEP_TIME, tls.connect(&self.host, stream)).await {
@@ -150,17 +152,23 @@ impl CheckedCore {
     /// Returns why TLS has failed, and the next step.
     fn insecure(&self, failure: Failure, error: &str) -> Finding {
         let next_step = match failure {
-            Failure::PeerNeedsCertificate => "give a certificate of the core's --grpc-client-ca with --core-tls-cert",
+            Failure::PeerNeedsCertificate => "set --core-tls-cert to a certificate from the core's --grpc-client-ca",
             Failure::PeerRefusesCertificate => {
-                "give a certificate (--core-tls-cert) that an authority of the core's --grpc-client-ca has issued"
+                "set --core-tls-cert to a certificate that an authority in the core's --grpc-client-ca has issued"
             }
-            Failure::CertificateExpired => "replace the core's certificate: it takes changed files without a restart",
+            Failure::CertificateExpired => {
+                "replace the core's certificate: the core reads changed files without a restart"
+            }
             Failure::CertificateNotYetValid => "compare the clocks of both machines",
-            Failure::CertificateOfUnknownAuthority => "give the authority of the core's certificate with --core-ca",
-            Failure::CertificateOfOtherName => "connect to a name that the certificate has, or issue it for this one",
+            Failure::CertificateOfUnknownAuthority => {
+                "set --core-ca to the authority that issued the core's certificate"
+            }
+            Failure::CertificateOfOtherName => {
+                "connect to a name in the certificate, or issue a certificate for this name"
+            }
             Failure::PeerSpeaksTls => "the core has a certificate: use https:// in --core-url",
             Failure::NotTls => "the core has no certificate: use http:// in --core-url, or give it --grpc-tls-cert",
-            _ => "compare the settings of both sides; the core's log has the reason from its side",
+            _ => "compare the TLS settings of both sides, and read the core's log",
         };
         self.problem(&format!("TLS: {} ({error})", failure.label()), next_step)
     }
@@ -174,11 +182,11 @@ impl CheckedCore {
         match AccessServiceClient::new(channel).check_access(request).await {
             Ok(_) => ok(CHECK, format!("{} accepts the token", self.name)),
             Err(status) if status.code() == Code::Unauthenticated => {
-                let next_step = "give it the same keys; the check `token` names the claim that the keys do not accept";
+                let next_step = "give the core the same keys; the check `token` names the rejected claim";
                 self.problem(&format!("it does not accept the token: {}", status.message()), next_step)
             }
             Err(status) => {
-                self.problem(&format!("it cannot check the token: {}", status.message()), "see the core's log")
+                self.problem(&format!("it cannot check the token: {}", status.message()), "read the core's log")
             }
         }
     }

@@ -48,7 +48,7 @@ pub(super) async fn check(
     retention: Option<i32>,
 ) -> Vec<Finding> {
     let Ok(states) = timeout(TIMEOUT, target.states()).await else {
-        let next_step = "check that host and port of --database-url are reached from here: firewalls drop silently";
+        let next_step = "check that this machine can reach the host and port of --database-url; a firewall may drop connections without an error";
         return vec![no_response(next_step)];
     };
     let mut findings = Vec::from_iter(hosts(&states));
@@ -76,12 +76,12 @@ pub(super) async fn check(
     let (schema, missing, [version, limit, clock], nodes, months) = match asked.await {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => {
-            let next_step = "connect to PostgreSQL itself, or see its log";
+            let next_step = "connect to PostgreSQL directly and not through a pooler, or read its log";
             findings.push(problem("database", describe(&error), next_step));
             return findings;
         }
         Err(_) => {
-            findings.push(no_response("see whether the server is overloaded"));
+            findings.push(no_response("check whether the database server is overloaded"));
             return findings;
         }
     };
@@ -98,7 +98,7 @@ fn no_response(next_step: &'static str) -> Finding {
 }
 
 /// The findings for a schema that is up to date.
-const CURRENT: &str = "it is the schema of this version";
+const CURRENT: &str = "the schema is up to date";
 
 /// Reports the schema, or how it differs.
 fn schema(found: anyhow::Result<&str>) -> Finding {
@@ -130,7 +130,7 @@ pub(super) async fn own(data_dir: &Path) -> Finding {
     let server = match Cluster::connect_or_start(ClusterOptions::new(data_dir)).await {
         Ok(server) => server,
         Err(error) => {
-            let next_step = "see postgres.log in the data folder; `compliance serve` cannot start it either";
+            let next_step = "read postgres.log in the data folder; `compliance serve` cannot start the database either";
             return problem("database", describe(&error.into()), next_step);
         }
     };
@@ -155,17 +155,18 @@ pub(super) async fn own(data_dir: &Path) -> Finding {
 /// Checks whether retention creates and drops months in time.
 fn months(Months { days, missing, overdue }: Months, retention: Option<i32>) -> Finding {
     if let Some(expected) = retention.filter(|expected| *expected > days) {
-        let found = format!("changes are kept for {days} days, and cores that keep them for {expected} do not start");
+        let found =
+            format!("the database keeps changes for {days} days; cores that require {expected} days do not start");
         let next_step = "run `compliance migrate --change-retention DAYS` as the owner, or lower --change-retention";
         return problem("retention", found, next_step);
     }
-    let next_step = "see whether a core runs; its log names, for the task `retention`, sessions that lock `changes`";
+    let next_step = "check that a core runs; for the task `retention`, its log names the sessions that lock `changes`";
     let listed = |what: &str, months: &[String]| {
         if months.is_empty() { String::new() } else { format!("; {what}: {}", months.join(", ")) }
     };
     let state = if missing.is_empty() && overdue.is_empty() { State::Ok } else { State::Problem };
     let (missing, overdue) = (listed("missing months", &missing), listed("overdue months", &overdue));
-    finding("retention", state, format!("changes are kept for {days} days{missing}{overdue}"), next_step)
+    finding("retention", state, format!("the database keeps changes for {days} days{missing}{overdue}"), next_step)
 }
 
 /// Reports problems of the Citus nodes.
@@ -184,7 +185,7 @@ fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
         .iter()
         .map(|(name, state)| match state {
             HostState::TakesWrites => format!("{name} takes writes"),
-            HostState::TakesNoWrites => format!("{name} is a standby, or does not take writes for another reason"),
+            HostState::TakesNoWrites => format!("{name} takes no writes: it is a standby or read-only"),
             HostState::Unreachable(error) => format!("{name}: {error}"),
         })
         .collect();
@@ -200,24 +201,27 @@ fn hosts(states: &[(String, HostState)]) -> Option<Finding> {
         ),
         1 if states.len() == 1 => return None,
         1 if count(|state| matches!(state, HostState::Unreachable(_))) > 0 => {
-            ("hosts", State::Warning, "see why; if the primary fails, it cannot take over")
+            ("hosts", State::Warning, "find out why: this host cannot take over if the primary fails")
         }
         1 => ("hosts", State::Ok, ""),
-        _ => ("hosts", State::Problem, "only one may take writes: the others must follow it, or belong elsewhere"),
+        _ => (
+            "hosts",
+            State::Problem,
+            "only one host may take writes: make the others its standbys, or remove them from the URL",
+        ),
     };
     Some(finding(check, state, shown.join("; "), next_step))
 }
 
 /// Returns a finding for each replica.
 async fn replicas(primary: &Target, replicas: &ReadTarget) -> Vec<Finding> {
-    let next_step =
-        "see docs/operations/scale-out.md, Read from replicas; until it serves, the others and the primary do";
+    let next_step = "see docs/operations/scale-out.md, Read from replicas; until then, the other replicas and the primary serve reads";
     let problem = |found: String| problem("replica", found, next_step);
     match timeout(TIMEOUT, replica_states(primary, replicas)).await {
         Ok(Ok(states)) => states
             .into_iter()
             .map(|(name, reason)| match reason {
-                None => ok("replica", format!("{name} has what the primary has written")),
+                None => ok("replica", format!("{name} has all changes of the primary")),
                 Some(reason) => problem(format!("{name}: {reason}")),
             })
             .collect(),
@@ -236,7 +240,7 @@ async fn ask(connection: &mut PgConnection, connections: u32, cores: u32) -> Res
         sqlx::query_as::<_, (i64, i64, i64, Option<i64>, Option<i64>)>(CONNECTIONS).fetch_one(&mut *connection).await?;
     let others = others.max(0);
     let free = [Some(most - reserved - others), role, database].into_iter().flatten().min().unwrap_or_default();
-    let limits = format!("max_connections = {most}, {reserved} reserved, {others} of others");
+    let limits = format!("max_connections = {most}, {reserved} reserved, {others} used by others");
     let limit = room(connections, cores, free, &limits);
     // The connection exists already, so this takes one round trip.
     let before = SystemTime::now();
@@ -255,7 +259,7 @@ fn room(connections: u32, cores: u32, free: i64, limits: &str) -> Finding {
         left if left < i64::from(connections) => State::Warning,
         _ => State::Ok,
     };
-    let found = format!("{cores} × {connections} connections of cores, and room for {free} ({limits})");
+    let found = format!("{cores} cores × {connections} connections; the server has {free} left ({limits})");
     let next_step =
         "raise max_connections, or lower --database-connections; a rolling restart needs connections for one more core";
     finding("connections", state, found, next_step)

@@ -34,7 +34,7 @@ pub(super) fn descriptors() -> Finding {
     match Descriptors::most() {
         Some(most) if most >= ENOUGH_DESCRIPTORS => ok(check, format!("the process may open {most}")),
         Some(most) => warning(check, format!("the process may open {most}, and each connection needs one"), next_step),
-        None => warning(check, "the limit cannot be read", "see the limits of the system"),
+        None => warning(check, "cannot read the limit", "check the system's limits"),
     }
 }
 
@@ -43,8 +43,7 @@ pub(super) fn port(PortNeed { check, address, setting }: PortNeed) -> Finding {
     match Port::bind(address, false, setting) {
         Ok(_) => ok(check, format!("{address} is free")),
         Err(error) => {
-            let next_step =
-                "see whether the service already runs (compliance health); otherwise choose another address";
+            let next_step = "check whether the service already runs (compliance health), or choose another address";
             warning(check, describe(&error), next_step)
         }
     }
@@ -69,7 +68,7 @@ pub(super) fn certificate(need: CertificateNeed, hosts: &[String], now: i64) -> 
         problem(check, format!("it expired {} days ago", -days), replace)
     } else if let Some(host) = other_host {
         let found = format!("it is for {names}, and gateways connect to {host} (--core-url)");
-        problem(check, found, "issue it for that name, or connect to one of its names")
+        problem(check, found, "issue it for that host, or connect to one of its names")
     } else {
         let state = if days < CERTIFICATE_EXPIRES_SOON { State::Warning } else { State::Ok };
         finding(check, state, format!("it is valid for {days} days, for {names}"), replace)
@@ -131,14 +130,13 @@ pub(super) async fn keys(
             return (ok(check, "the data folder has a secret"), verifier);
         }
         (Err(error), _) if is_fetch(&error) => {
-            let next_step =
-                "see whether the server of --jwks-url is reached from here: name, firewalls, certificate (--jwks-ca)";
+            let next_step = "check that this machine can reach the server of --jwks-url: its name, firewalls and certificate (--jwks-ca)";
             problem(check, describe(&error), next_step)
         }
         (Err(error), _) | (Ok(None), Some(Err(error))) => problem(check, describe(&error), next_step),
-        (Ok(None), None) => problem(check, "none are given", next_step),
+        (Ok(None), None) => problem(check, "no keys are given", next_step),
         (Ok(None), Some(Ok(None))) => {
-            let found = "none are given, and the data folder has no secret: `compliance serve` creates one";
+            let found = "no keys are given, and the data folder has no secret: `compliance serve` creates one";
             warning(check, found, next_step)
         }
     };
@@ -150,7 +148,7 @@ pub(super) async fn issuer_clock(keys: &KeyArgs) -> Option<Finding> {
     let (there, took) = match keys.issuer_time().await? {
         Ok(found) => found,
         Err(reason) => {
-            let found = format!("the clock of --jwks-url is unknown: {reason}");
+            let found = format!("cannot read the clock of --jwks-url: {reason}");
             return Some(warning("clock", found, "compare the clocks of both machines"));
         }
     };

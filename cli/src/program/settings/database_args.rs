@@ -16,8 +16,8 @@ pub(crate) struct DatabaseUrlArgs {
     /// commands that work on a data folder use their own PostgreSQL.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: Option<Hidden>,
-    /// File with the database URL, instead of --database-url. The file is read again when a connection fails, which allows a new
-    /// password.
+    /// File with the database URL, instead of --database-url. When a connection fails, the service reads the file again, so you can change
+    /// the password.
     #[arg(long, env = "COMPLIANCE_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "database_url")]
     database_url_file: Option<PathBuf>,
 }
@@ -43,11 +43,11 @@ impl DatabaseUrlArgs {
 /// The replicas that reads may run on.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReplicaArgs {
-    /// Streaming replicas of the database, which serve reads: a URL like --database-url. All of its hosts are used. A read
-    /// sees everything that was acknowledged before; if no replica has it in time, the primary serves the read.
+    /// Streaming replicas of the database, which serve reads: a URL like --database-url. The service uses all of its hosts. A read sees all
+    /// acknowledged writes: if no replica has replayed them in time, the primary serves the read.
     #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL", hide_env_values = true, value_name = "URL")]
     read_database_url: Option<Hidden>,
-    /// File with the replica URL, instead of --read-database-url. The file is read again when a connection fails.
+    /// File with the replica URL, instead of --read-database-url. When a connection fails, the service reads the file again.
     #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "read_database_url")]
     read_database_url_file: Option<PathBuf>,
     /// How long a read waits for a replica that has not replayed enough. A slower replica is not used until it has caught up.

@@ -40,7 +40,8 @@ const LOADED: &str = "compliance_token_keys_loaded_timestamp_seconds";
 /// The shared secret and the issuer of tokens, for programs that sign or verify tokens.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SigningArgs {
-    /// Secret that signs tokens (HS256), at least 32 bytes. Prefer the environment variable or a file to the flag.
+    /// Secret that signs tokens (HS256), at least 32 bytes. Other users of the machine can see flags: prefer the environment variable or a
+    /// file.
     #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
     secret: Option<Hidden>,
     /// File with the secret, instead of --jwt-secret.
@@ -52,8 +53,8 @@ pub(crate) struct SigningArgs {
     /// Audience of tokens (`aud`).
     #[arg(long = "jwt-audience", env = "COMPLIANCE_JWT_AUDIENCE", default_value = AUDIENCE, value_name = "NAME")]
     audience: String,
-    /// Claim with the company, a number or a text of digits: a name, such as `https://example.com/company`, or the names of
-    /// nested claims with dots between them, such as `tenant.id`.
+    /// Claim that names the company, as a number or as digits. Give a name, such as `https://example.com/company`, or the names of nested
+    /// claims separated by dots, such as `tenant.id`.
     #[arg(long = "jwt-company-claim", env = "COMPLIANCE_JWT_COMPANY_CLAIM", default_value = COMPANY_CLAIM, value_name = "NAME")]
     company_claim: String,
 }
@@ -122,8 +123,8 @@ pub(crate) struct KeyArgs {
     /// PEM file with the authorities of an https --jwks-url [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_JWKS_CA", value_name = "FILE")]
     jwks_ca: Option<PathBuf>,
-    /// Time after which a key set is loaded again. Tokens of a revoked key are accepted until then. A token of an unknown key
-    /// loads it immediately, at most every 10 s.
+    /// Time after which the service reloads a key set. Until then, the service accepts tokens of a revoked key. A token with an unknown key
+    /// reloads the set immediately, at most every 10 s.
     #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     jwks_refresh: Duration,
@@ -178,8 +179,8 @@ impl KeyArgs {
     pub(crate) fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;
-        describe_counter!(FAILURES, "Key sets that could not be loaded again.");
-        describe_gauge!(LOADED, "When the key sets in use were loaded, in seconds since 1970.");
+        describe_counter!(FAILURES, "Failed reloads of key sets.");
+        describe_gauge!(LOADED, "Time at which the current key sets were loaded, in seconds since 1970.");
         let (failures, loaded) = (counter!(FAILURES), gauge!(LOADED));
         let record = move || loaded.set(unix_now().unwrap_or_default() as f64);
         failures.increment(0);
@@ -200,7 +201,7 @@ impl KeyArgs {
                         Err(error) => {
                             failures.increment(1);
                             task.failed(format_args!(
-                                "the key set cannot be loaded, and the previous keys stay in use: {error}"
+                                "cannot load the key set; the previous keys stay in use: {error}"
                             ));
                             interval.min(RETRY_INTERVAL)
                         }

@@ -22,7 +22,7 @@ use crate::program::failure::{InvalidSetting, named};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct TlsRefreshArgs {
-    /// Time after which certificates are read again from their files.
+    /// Time after which the service reads certificates again from their files.
     #[arg(long, env = "COMPLIANCE_TLS_REFRESH", default_value = "1m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     tls_refresh: Duration,
@@ -42,7 +42,7 @@ impl TlsRefreshArgs {
         }
         certificates.extend(client.cloned().map(|tls| (CLIENT, reload(CLIENT, tls))));
         let ports: Vec<&'static str> = certificates.iter().map(|(port, _)| *port).collect();
-        describe(FAILURES, "Certificates that could not be read again.", "port", &ports);
+        describe(FAILURES, "Failed reloads of certificates, by port.", "port", &ports);
         if certificates.is_empty() {
             return None;
         }
@@ -67,7 +67,7 @@ impl TlsRefreshArgs {
                     match failure {
                         None => task.succeeded(),
                         Some((port, error)) => task.failed(format_args!(
-                            "the certificates of the port {port} cannot be replaced, and the previous ones stay in use: {error}"
+                            "cannot load the certificates of the port {port}; the previous certificates stay in use: {error}"
                         )),
                     }
                 }
@@ -88,7 +88,7 @@ type Reload = Arc<dyn Fn() -> Result<bool, TlsError> + Send + Sync>;
 fn reload<C: Send + Sync + 'static>(port: &'static str, tls: Reloaded<C>) -> Reload {
     if tls.expires().is_some() {
         let name = "compliance_certificate_expiry_timestamp_seconds";
-        describe_gauge!(name, "When the certificate in use expires, in seconds since 1970.");
+        describe_gauge!(name, "Time at which the current certificate expires, in seconds since 1970.");
         let tls = tls.clone();
         on_render(gauge!(name, "port" => port), move || tls.expires().map(|expires| expires as f64));
     }

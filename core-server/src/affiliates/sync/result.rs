@@ -60,7 +60,7 @@ pub(super) fn ambiguous(input: &Input, ids: Vec<i64>) -> AffiliateSyncResult {
 
 /// Several items have the identifier.
 pub(super) fn repeated(input: &Input, positions: Vec<i64>) -> AffiliateSyncResult {
-    let msg = format!("Several items have this identifier: those at the positions {}.", listed(&positions));
+    let msg = format!("Several items have this identifier, at positions {}.", listed(&positions));
     AffiliateSyncResult { conflicting_positions: positions, ..refused(input, ResultCode::UpdateFailed, &msg) }
 }
 
@@ -70,9 +70,9 @@ fn listed(numbers: &[i64]) -> String {
 
 pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>, taken: Taken) -> AffiliateSyncResult {
     let (conflicting_ids, conflicting_positions, msg) = match taken {
-        Taken::ByAffiliate(id) => (vec![id], Vec::new(), format!("{NAME_EXISTS} It is that of the affiliate {id}.")),
+        Taken::ByAffiliate(id) => (vec![id], Vec::new(), format!("{NAME_EXISTS} Its ID is {id}.")),
         Taken::ByItem(first) => {
-            let msg = format!("The items at the positions {first} and {position} have the same affiliate name.");
+            let msg = format!("The items at positions {first} and {position} have the same affiliate name.");
             (Vec::new(), vec![first, *position], msg)
         }
     };

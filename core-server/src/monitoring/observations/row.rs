@@ -23,7 +23,7 @@ const URL: &str = "url";
 
 #[derive(Debug)]
 pub(in crate::monitoring) struct Row {
-    /// The hash of the normalised URL.
+    /// The hash of the normalized URL.
     pub(super) hash: [u8; 32],
     domain: Option<String>,
     pub(super) observation: FieldUpdates<UrlObservation>,

@@ -47,7 +47,7 @@ export async function affiliateBatchView({ signal }) {
     isSaving = true;
     button.textContent = "Adding…";
     const skipped = header !== null && element("p", {}, `Line ${header} is a header.`,
-      unknown.length > 0 && ` These columns cannot be set and were ignored: ${unknown.join(", ")}.`);
+      unknown.length > 0 && ` You cannot set these columns, so the console ignored them: ${unknown.join(", ")}.`);
     await attempt(signal, async () => {
       const { body } = await call("POST", "api/affiliates", { body: { affiliates: items.map(({ item }) => item) }, signal });
       forget();

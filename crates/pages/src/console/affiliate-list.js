@@ -106,7 +106,7 @@ export async function affiliatesView({ query: first, signal }) {
   let columns = chosenColumns("affiliates", names, INITIAL);
   const search = element("input", { type: "search", autocomplete: "off", spellcheck: "false" });
   const statuses = select([["", "any"], ...STATUSES]);
-  const searchField = field("search", "Search", search, { hint: "Searches IDs, names, companies, e-mail addresses and cities. An affiliate needs all the words." });
+  const searchField = field("search", "Search", search, { hint: "Searches IDs, names, companies, e-mail addresses and cities. It finds affiliates that contain all the words." });
   const statusField = field("status", "Status", statuses);
   const progress = element("p", { class: "progress" });
   const messages = element("div", {});

@@ -66,13 +66,13 @@ export function history(resource, id, signal, page = null) {
       rows.push(...changes.map(row));
       before = next;
       content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows)
-        : element("p", {}, before === null ? "No changes are recorded." : "The newest changes are to other records."));
+        : element("p", {}, before === null ? "No changes are recorded." : "None of the newest changes are to this record."));
       button.textContent = "Show older changes";
       const hadFocus = document.activeElement === button;
       button.hidden = before === null;
       if (hadFocus && button.hidden) content.querySelector(".scroll")?.focus();
     }, (refusal) => content.replaceChildren(refusal.status === 403
-      ? element("p", {}, "Your sign-in may not see the history. Ask your operator for the scope audit.") : refusalMessage(refusal, show)));
+      ? element("p", {}, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit.") : refusalMessage(refusal, show)));
     isReading = false;
   };
   const button = element("button", { type: "button", on: { click: show } }, "Show changes");

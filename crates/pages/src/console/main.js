@@ -101,7 +101,7 @@ async function route() {
   const { signal } = current.abort;
   const view = viewOf(path);
   if (view === null) {
-    show("Not found", element("p", {}, "The console has no such page."), element("p", {}, element("a", { href: "#/overview" }, "To the overview")));
+    show("Not found", element("p", {}, "The console has no page at this address."), element("p", {}, element("a", { href: "#/overview" }, "To the overview")));
     return;
   }
   const main = document.getElementById("content");

@@ -55,7 +55,7 @@ export async function overviewView({ signal }) {
   const now = Date.now();
   // The last week ends today, as does what is new.
   const week = weeks.at(-1);
-  const due = cases.overdue === 0 ? "none" : "the date has passed";
+  const due = cases.overdue === 0 ? "none" : "follow-up date has passed";
   const riskIds = new Map(names.get("risk_level").map(({ id, name }) => [name, id]));
   const ages = new Map(cases.by_age.map((age) => [ageName(age), ageAddress(age)]));
   const risks = cases.by_risk.map(({ risk_level: risk, open }) => [risk, open]);
@@ -63,8 +63,8 @@ export async function overviewView({ signal }) {
     element("ul", { class: "cards" },
       card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed"),
       card("Overdue follow-ups", cases.overdue, OVERDUE, due),
-      card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in 7 days, of ${count(urls.total)}`),
-      card("New infractions", infractions.new, null, ["in 7 days", week && [", ", infractionUrls(week)]])),
+      card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`),
+      card("New infractions", infractions.new, null, ["in the last 7 days", week && [", ", infractionUrls(week)]])),
     element("div", { class: "panels" },
       bars("Open cases by risk", "Open cases", risks, {
         shown: (risk) => (risk === null ? "not rated" : badge(risk)),

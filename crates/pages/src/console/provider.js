@@ -62,7 +62,7 @@ function refused(error, description, isFinal = true) {
 const endpoints = once(async () => {
   const { issuer } = await provider();
   const found = await ask(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
-  if (found.issuer !== issuer) throw new ProviderError(`The sign-in provider calls itself ${found.issuer}, and the service expects ${issuer}.`);
+  if (found.issuer !== issuer) throw new ProviderError(`The sign-in provider identifies itself as ${found.issuer}, but the service expects ${issuer}.`);
   return found;
 });
 

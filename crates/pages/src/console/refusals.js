@@ -10,7 +10,7 @@ function wait(refusal) {
 
 /** What a refusal means, in sentences. */
 export function sentence(refusal) {
-  const unsure = refusal.isWrite ? " The change may have been saved: look at the record before you repeat it." : "";
+  const unsure = refusal.isWrite ? " The change may have been saved: check the record before you try again." : "";
   switch (refusal.status) {
     case 0:
       if (refusal.cause === "timeout") return `The service did not respond in time.${unsure}`;
@@ -21,7 +21,7 @@ export function sentence(refusal) {
     case 403:
       return refusal.isWrite ? "Nothing was saved: you don't have permission to do this. Ask your operator." : "You don't have permission to see this. Ask your operator.";
     case 404:
-      return refusal.message ?? "There is no such record.";
+      return refusal.message ?? "This record does not exist.";
     case 409:
       return `Nothing was saved. ${refusal.message ?? ""}`.trim();
     case 412:

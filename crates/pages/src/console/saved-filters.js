@@ -68,7 +68,7 @@ export function savedFilters(section) {
     }
     const others = read(section).filter(([other]) => other !== name);
     const pairs = [...others, [name, current()]].sort(([one], [other]) => one.localeCompare(other, "en"));
-    announce(write(section, pairs) ? `${name}: saved` : "The browser does not keep filters.");
+    announce(write(section, pairs) ? `${name}: saved` : "This browser cannot save filters.");
     input.value = "";
     render();
   };

@@ -69,7 +69,7 @@ export function fileField(target) {
   const input = element("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv,text/plain,text/tab-separated-values" });
   const encodings = select(ENCODINGS);
   const encoding = field("encoding", "Encoding of the file", encodings);
-  const file = field("file", "From a file", input, { hint: "CSV or text. Its lines are put into the field above, where you can check them." });
+  const file = field("file", "From a file", input, { hint: "CSV or text. The console copies its lines to the field above, where you can check them." });
   encoding.node.hidden = true;
   const read = async () => {
     const [chosen] = input.files;

@@ -32,7 +32,7 @@ export function urlLines(pasted) {
 
 export async function addUrlsView({ signal }) {
   const input = element("textarea", { rows: 10, spellcheck: "false", autocomplete: "off" });
-  const lines = field("lines", "URLs", input, { hint: "One URL per line, each with http:// or https://. A header line and other columns are ignored." });
+  const lines = field("lines", "URLs", input, { hint: "One URL per line, each with http:// or https://. The console ignores a header line and other columns." });
   const button = element("button", { type: "submit", class: "primary" }, "Add");
   const messages = element("div", {});
   let isSaving = false;

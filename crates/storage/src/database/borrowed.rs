@@ -92,7 +92,9 @@ impl BorrowedConnection {
         Self { pool, borrowed: Some((connection, permit)), in_transaction: false, span }
     }
 
-    /// Returns the connection, and its epoch, which ends the wait for a statement if the connection hangs.
+    /// Returns the connection and its epoch.
+    ///
+    /// The epoch ends the wait for a statement if the connection hangs.
     pub fn connection(&mut self) -> Result<(&mut PgConnection, &Epoch), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         Ok((&mut connection.raw, &connection.epoch))

@@ -51,7 +51,9 @@ struct Citus {
 }
 
 impl Connections {
-    /// Checks the tables and input types of a database, and returns connections to it. The limit is the limit of its pool.
+    /// Checks a database's tables and types, and returns connections to it.
+    ///
+    /// The limit is the limit of its pool.
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(&database.pool, expected).await?;
         let calls = if database.on_citus { Calls::of_citus(schema) } else { Calls::default() };
@@ -129,7 +131,9 @@ impl Connections {
         Session::new(connection, &self.citus.calls, Scope { company_id, new_records, lock_timeout })
     }
 
-    /// Marks a session of a Citus node, whose new IDs come from these connections.
+    /// Marks a session of a Citus node.
+    ///
+    /// New IDs of its statements come from these connections.
     pub fn at_node<'c>(&'c self, session: Session<'c>) -> Session<'c> {
         session.at_node(&self.pool)
     }
@@ -144,7 +148,9 @@ impl Connections {
         self.pool.inputs.layouts()
     }
 
-    /// Runs work in a transaction, and records its changes with the current request.
+    /// Runs work in a transaction that records its changes.
+    ///
+    /// The changes are recorded with the current request.
     ///
     /// Rolls back if the work fails, or if `should_commit` returns false for its result.
     pub async fn in_transaction<T>(
@@ -212,7 +218,9 @@ impl Connections {
         self.citus.locations.forget(companies);
     }
 
-    /// Returns the connections to the company's node, if it is known and responds.
+    /// Returns the connections to the company's node, if it responds.
+    ///
+    /// `None` also if the node is unknown.
     pub fn node(&self) -> Option<Self> {
         let pool = self.citus.nodes.get(self.citus.locations.node(self.company_id)?)?;
         Some(Self { pool, ..self.clone() })

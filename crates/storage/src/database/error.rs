@@ -19,14 +19,14 @@ pub enum DatabaseError {
     Parameter { host: String, source: sqlx::Error },
     #[error(
         "at {host}, a pooler such as PgBouncer allows no transactions (`pool_mode = statement`), which the service needs: use \
-         `pool_mode = transaction` or `session`, or connect to PostgreSQL itself"
+         `pool_mode = transaction` or `session`, or connect to PostgreSQL directly"
     )]
     StatementPooler { host: String },
     #[error(
         "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`) \
          and does not keep prepared statements there, which the service needs: use PgBouncer 1.21 or newer with \
          `max_prepared_statements` above 0 (0 is its default before 1.24) and more than one server connection, \
-         `pool_mode = session`, or connect to PostgreSQL itself"
+         `pool_mode = session`, or connect to PostgreSQL directly"
     )]
     NotPrepared { host: String },
     #[error(
@@ -37,12 +37,12 @@ pub enum DatabaseError {
     SharedSettings { host: String, statements: String },
     #[error(
         "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
-         so the service cannot know what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL itself"
+         so the service cannot know what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL directly"
     )]
     SharedReplica { host: String },
     #[error(
-        "{command} needs a session of its own, and a pooler such as PgBouncer changes it between transactions \
-         (`pool_mode = transaction`): run it with the URL of PostgreSQL itself"
+        "{command} needs its own session, but a pooler such as PgBouncer changes sessions between transactions \
+         (`pool_mode = transaction`): run it with a URL that connects to PostgreSQL directly"
     )]
     SharedSession { command: &'static str },
     #[error(
@@ -50,7 +50,7 @@ pub enum DatabaseError {
          its records with the program that created it (`compliance export`), and import them into a new database with this one"
     )]
     Modified { step: String },
-    #[error("cannot bring the database's schema up to date: {0}")]
+    #[error("cannot migrate the database's schema: {0}")]
     Migrate(#[from] MigrateError),
     #[error(
         "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"

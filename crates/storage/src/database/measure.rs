@@ -11,12 +11,12 @@ pub fn measure(connections: &Connections) {
     let replicas = connections.measure_replicas();
     describe_counts(connections.is_divided(), replicas.is_some());
     describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
-    describe_gauge!("compliance_core_queue_length", "Reads, writes or batches that wait for a statement.");
+    describe_gauge!("compliance_core_queue_length", "Calls that wait for a statement, by queue.");
     let name = "compliance_database_connections_max";
     describe_gauge!(name, "Maximum number of connections to the database.");
     gauge!(name).set(f64::from(connections.most()));
     let name = "compliance_database_up";
-    describe_gauge!(name, "Whether the database responds.");
+    describe_gauge!(name, "Whether the database responds: 1 if it does.");
     on_render(gauge!(name), connections.measure(|pool| usize::from(pool.responds())));
     let name = "compliance_database_connections";
     on_render(gauge!(name, "state" => "in_use"), connections.measure(Pool::in_use));

@@ -60,7 +60,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
     Ok(())
 }
 
-/// Fails if the schema is not up to date, or not distributed on Citus.
+/// Fails if the schema is outdated, or not distributed on Citus.
 pub async fn check_migrated(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseError> {
     let silence = |_| Err(DatabaseError::History(sqlx::Error::PoolTimedOut));
     timeout(START_TIMEOUT, compare_history(pool, schema)).await.unwrap_or_else(silence)

@@ -23,11 +23,11 @@ const NO_LOCK_TIMEOUT: &str = "0";
 pub struct Database {
     /// Pool of the host that serves.
     pub pool: PgPool,
-    /// Hosts of its URL.
+    /// Hosts of the database URL.
     pub target: Target,
-    /// Whether connections have sessions of their own.
+    /// Whether connections have their own sessions.
     pub sessions: Sessions,
-    /// Whether its tables are distributed over Citus nodes.
+    /// Whether the tables are distributed over Citus nodes.
     pub on_citus: bool,
     /// Replicas that may serve reads.
     pub replicas: Option<ReadTarget>,
@@ -49,7 +49,9 @@ impl Database {
         servers * self.pool.options().get_max_connections() as usize
     }
 
-    /// Fails if a command needs a session of its own, but a pooler shares sessions.
+    /// Fails if a pooler shares sessions.
+    ///
+    /// Commands that need their own session call this.
     pub fn require_session(&self, command: &'static str) -> Result<(), DatabaseError> {
         match self.sessions {
             Sessions::Own => Ok(()),
@@ -77,7 +79,7 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
     Ok(open(options.into(), connections).await?.pool)
 }
 
-/// Opens a pool of connections to the first host that serves, and checks its sessions.
+/// Opens and checks connections to the first host that serves.
 ///
 /// Reads a URL that is in a file again first.
 pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
@@ -94,7 +96,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
             pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
         }
         Sessions::Shared => {
-            tracing::info!(host = name(host), "a pooler shares sessions, so the settings of the role apply");
+            tracing::info!(host = name(host), "a pooler shares sessions: the settings of the database role apply");
             pool
         }
     };

@@ -172,7 +172,9 @@ impl Pool {
     }
 }
 
-/// Connections that were opened in the same period, which ends when they are suspected to hang.
+/// Connections that were opened in the same period.
+///
+/// The period ends when they are suspected to hang.
 #[derive(Debug, Default)]
 pub struct Epoch {
     responses: AtomicU64,

@@ -21,7 +21,7 @@ const NOT_PREPARED: [&str; 2] = ["26000", "42P05"];
 /// Beginnings of its messages about a parameter.
 const PARAMETER: [&str; 2] = ["unsupported startup parameter", "unsupported options startup parameter"];
 
-/// Whether connections have sessions of their own.
+/// Whether connections have their own sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
     /// Each connection has its own.

@@ -89,7 +89,7 @@ impl Replicas {
     }
 }
 
-/// Returns each replica with the reason why it cannot serve reads now, if any.
+/// Returns each replica, with the reason if it cannot serve reads.
 ///
 /// Fails if the primary does not report its position.
 pub async fn replica_states(

@@ -54,7 +54,7 @@ impl Reserve {
         timeout(CANCEL_TIMEOUT, cancel).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Replaces the connection by one that responds, such as one to another host.
+    /// Replaces the connection by another that responds, for example to another host.
     pub(super) async fn keep(&self, connection: PgConnection) {
         *self.connection.lock().await = Some(connection);
     }

@@ -34,7 +34,9 @@ pub struct Jump {
     pub after: i64,
 }
 
-/// Advances the positions of all companies and all IDs, whether or not the database was restored.
+/// Moves the positions of all companies and all IDs ahead.
+///
+/// It does not check whether the database was restored.
 ///
 /// # Errors
 ///
@@ -52,7 +54,7 @@ pub(super) async fn is_restored(executor: impl PgExecutor<'_>) -> Result<bool, s
 pub async fn start(pool: &PgPool) -> Result<(), sqlx::Error> {
     describe(
         RESTORES,
-        "How often the database was found to be restored, or taken over by a standby.",
+        "Number of detected database restores, and of standbys that took over.",
         "noticed",
         &["automatically"],
     );

@@ -28,7 +28,9 @@ pub async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     retried(from, run).await
 }
 
-/// Runs a read on a replica or Citus node if one can serve it, and otherwise on the primary.
+/// Runs a read on a replica or Citus node, or the primary.
+///
+/// The primary serves it if no replica or node can.
 ///
 /// A read that fails on another server runs again on the primary. There it is retried once if its connection is dead. If it waits too long
 /// for a lock, such as that of a schema change, it returns its connection and is retried.
@@ -64,7 +66,9 @@ pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     }
 }
 
-/// Runs a read of a few rows by key, and retries it once if its connection is dead or hangs.
+/// Runs a short read by key, and retries it once.
+///
+/// It is retried if its connection is dead or hangs.
 pub async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
@@ -119,15 +123,12 @@ impl Connections {
         let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
         match StatementContext::of("IDs").run(advance).await {
             Ok(true) => {
-                tracing::warn!(
-                    table,
-                    "the sequence of IDs was behind the table and now continues after the greatest ID"
-                );
+                tracing::warn!(table, "the ID sequence was behind the table; it now continues after the highest ID");
             }
             Ok(false) => {}
             Err(error) => tracing::error!(
                 table,
-                "a new ID is taken and its sequence cannot be advanced: run `compliance doctor --counts --repair`: {error}"
+                "a new ID already exists, and the service cannot advance its sequence: run `compliance doctor --counts --repair`: {error}"
             ),
         }
     }

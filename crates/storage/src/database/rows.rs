@@ -37,7 +37,7 @@ pub enum End {
 }
 
 impl Connections {
-    /// Returns the rows of a statement that fit in `most` bytes, at least one.
+    /// Returns the rows that fit in `most` bytes, at least one.
     ///
     /// Reserves their memory for the company of `memory`. A statement with more rows is abandoned.
     pub async fn fetch_at_most<'q, E: 'q + Execute<'q, Postgres>>(

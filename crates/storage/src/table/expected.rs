@@ -100,7 +100,9 @@ impl Expected {
     }
 }
 
-/// Layouts of a database's input types, read at start and after a type has changed.
+/// Layouts of a database's input types.
+///
+/// They are read at start, and again after a type has changed.
 #[derive(Debug)]
 pub struct Inputs {
     pool: PgPool,
@@ -109,7 +111,9 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Checks the database's tables and input types, and reads the layouts of the types.
+    /// Checks the database's tables, and reads its input types' layouts.
+    ///
+    /// It also checks the input types.
     pub async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
         let layouts = expected.check(pool).await?;
         Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
@@ -142,7 +146,7 @@ impl Inputs {
                 true
             }
             Err(changed) => {
-                tracing::error!("the database has changed while the service runs: {changed}");
+                tracing::error!("the database's schema has changed while the service is running: {changed}");
                 false
             }
         }

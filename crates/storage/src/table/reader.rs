@@ -23,10 +23,14 @@ pub struct Reader<R: Record> {
     columns: Vec<ReadColumn<R>>,
 }
 
-/// Decodes a record from a row, with a [`Reader`] and what the statement adds.
+/// Function that decodes a record from a row with a [`Reader`].
+///
+/// It also reads what the statement adds to the record.
 pub type Read<R> = fn(&Reader<R>, &PgRow) -> Result<R, sqlx::Error>;
 
-/// Decodes all rows of a statement, whose columns are looked up by name once.
+/// Decodes all rows of a statement.
+///
+/// It looks up the columns by name only once.
 pub fn read_all<'r, R: Record, T>(
     rows: impl IntoIterator<Item = &'r PgRow>,
     read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
@@ -174,7 +178,9 @@ impl<'r> Decode<'r, Postgres> for Shown {
     }
 }
 
-/// Returns a date as PostgreSQL writes it, if it is in the years 1 to 9999.
+/// Returns a date as PostgreSQL writes it.
+///
+/// `None` outside of the years 1 to 9999.
 pub fn shown_date(text: String) -> Option<String> {
     Some(text).filter(|text| text.len() == "YYYY-MM-DD".len())
 }

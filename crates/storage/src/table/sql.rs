@@ -14,7 +14,9 @@ pub fn values<R: Record>(relation: &str) -> String {
     list(R::FIELDS.iter().map(|field| format!("{relation}.{}", field.column.name)))
 }
 
-/// Returns for each column the new value if its bit is in the mask, and otherwise the old value.
+/// Returns SQL that chooses each column's new or old value.
+///
+/// It chooses the new value if the mask has the column's bit.
 ///
 /// An old date outside of the years 1 to 9999 becomes null.
 pub fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
@@ -35,7 +37,9 @@ pub fn differs<R: Record>(mask: &str, new: &str, old: &str) -> String {
     format!("({})", differs.collect::<Vec<_>>().join(" or "))
 }
 
-/// Returns `column = excluded.column` for each column, for an insert of a record that exists.
+/// Returns `column = excluded.column` for each column.
+///
+/// An insert of a record that exists uses it.
 pub fn replacements<R: Record>() -> String {
     list(R::FIELDS.iter().map(|field| format!("{0} = excluded.{0}", field.column.name)))
 }

@@ -21,7 +21,9 @@ const FIRST_TIMEOUT: &str = "20ms";
 /// Companies whose semaphores are dropped only with others.
 const REMEMBERED_COMPANIES: usize = 1024;
 
-/// Receives the ID of a company whose work begins to wait, so that other companies can use its permits.
+/// Receives the ID of a company whose work begins to wait.
+///
+/// Other companies can then use its permits.
 pub type OnWait = Arc<dyn Fn(i64) + Send + Sync>;
 
 /// The permits of all companies. Each company's permits are handed out in the order of requests.

@@ -42,7 +42,7 @@ pub struct Queues {
     pub urls: CompanyQueue,
     /// Other writes of internal services.
     pub monitoring: CompanyQueue,
-    /// New webhooks, which are counted one after the other.
+    /// New webhooks, which are counted one after another.
     pub webhooks: CompanyQueue,
 }
 
@@ -80,7 +80,7 @@ struct LockTimeout {
     has_written: bool,
 }
 
-/// Allows one batch of a company, or all of its writes, until this is dropped.
+/// Allows one batch or all writes of a company, until dropped.
 pub struct WritePermit {
     queue: CompanyQueue,
     company: i64,
@@ -102,7 +102,9 @@ impl CompanyQueue {
         Ok(self.permit(company, self.permits.acquire(company, self.permits.most).await?))
     }
 
-    /// Takes all permits if no other write of the company runs, and it is not known to wait for a lock.
+    /// Takes all permits if no other write of the company runs.
+    ///
+    /// It takes none if the company is known to wait for a lock.
     pub fn try_all(&self, company: i64) -> Option<WritePermit> {
         let permit = self.permit(company, self.permits.try_all(company)?);
         (!permit.waits_for_lock()).then_some(permit)
@@ -119,7 +121,9 @@ impl WritePermit {
         self.queue.timeouts.lock().get(&self.company).is_some_and(|timeout| timeout.last.elapsed() < LOCK_REMEMBERED)
     }
 
-    /// Records that a statement did not get a lock in time, and whether it had a `LockPermit`.
+    /// Records that a statement did not get a lock in time.
+    ///
+    /// It also records whether the statement had a `LockPermit`.
     pub fn lock_timed_out(&self, had_permit: bool) {
         let mut timeouts = self.queue.timeouts.lock();
         if timeouts.len() >= MAX_LOCKS_REMEMBERED {
@@ -148,7 +152,9 @@ impl WritePermit {
         self.queue.lock_waits.permit(self.company, is_first).await
     }
 
-    /// Runs a write of a call that may send batches, and retries it after an error that `can_retry` accepts.
+    /// Runs a write, and retries it after errors that `can_retry` accepts.
+    ///
+    /// The write is of a call that may send batches.
     ///
     /// A write that finds a lock returns its connection soon. It is retried when it has a `LockPermit`.
     pub async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(

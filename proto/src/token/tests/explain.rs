@@ -39,10 +39,13 @@ async fn an_explanation_names_the_wrong_part() {
         (with("aud", json!("a".repeat(500))), "aud: it is \"aaaa"),
         (Signer::secret().token(HEADER, CLAIMS), "iss: it is null"),
         (Signer::Secret(vec![9; 32]).token(HEADER, CLAIMS), "signature: "),
-        (stranger.good_token(Some("other")), "kid: no key for ES256 has the ID \"other\"; known: known"),
+        (
+            stranger.good_token(Some("other")),
+            "kid: the service has no key for ES256 with the ID \"other\"; it has: known",
+        ),
         (stranger.good_token(Some("known")), "signature: "),
-        (Signer::ed25519().good_token(None), "alg: no key is for EdDSA"),
-        (Signer::secret().token(r#"{"alg":"HS384"}"#, CLAIMS), "alg: no key is for HS384"),
+        (Signer::ed25519().good_token(None), "alg: the service has no key for EdDSA"),
+        (Signer::secret().token(r#"{"alg":"HS384"}"#, CLAIMS), "alg: the service has no key for HS384"),
         ("a.b".to_owned(), "it is not a signed"),
     ] {
         let explained = verifier.explain(&token, NOW).unwrap();

@@ -164,7 +164,7 @@ async function creating(page) {
   await page.getByLabel("Affiliates", { exact: true }).fill('Name\tCity\tShoe size\tYour affiliate ID\n"Console\tFive"\tBern\t42\tNEW-5\nConsole Six\tBasel\t43\tNEW-6');
   await page.getByRole("button", { name: "Add" }).click();
   await message(page, "All 2 affiliates were created.");
-  await message(page, "Line 1 is a header. These columns cannot be set and were ignored: Shoe size.");
+  await message(page, "Line 1 is a header. You cannot set these columns, so the console ignored them: Shoe size.");
   await becomes(() => column(page, 1), ["Line 2", "Line 3"]);
   const made = (await api("GET", "affiliates")).data.filter(({ client_distributor_id: id }) => ["NEW-5", "NEW-6"].includes(id));
   assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);

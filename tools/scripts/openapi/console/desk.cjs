@@ -103,7 +103,7 @@ async function otherHistories(page) {
   await page.reload();
   await heading(page, `Case ${foreign}`);
   await page.getByRole("button", { name: "Show changes" }).click();
-  await page.getByText("Your sign-in may not see the history.").waitFor();
+  await page.getByText("You don't have permission to see the history.").waitFor();
   // A token without a subject has no own cases.
   assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);

@@ -32,7 +32,7 @@ async function overview(page) {
   await becomes(() => columnOf(page, "Trends", 3), data.weeks.map((week) => text(week.new_infractions)).reverse());
   await becomes(() => columnOf(page, "Trends", 4), data.weeks.map((week) => text(week.infraction_urls)).reverse());
   const at = text(data.infractions.urls);
-  await page.locator(".card").filter({ hasText: "New infractions" }).getByText(`in 7 days, at ${at} URL${at === "1" ? "" : "s"}`).waitFor();
+  await page.locator(".card").filter({ hasText: "New infractions" }).getByText(`in the last 7 days, at ${at} URL${at === "1" ? "" : "s"}`).waitFor();
   const figures = await page.locator(".card a, table.chart th a, table td .number a").evaluateAll((links) => links.map((link) => {
     const number = link.closest("tr.chart-row, table.chart tr")?.querySelector("td.number") ?? link;
     return [link.getAttribute("href"), number.textContent];

@@ -128,7 +128,7 @@ def checked_header(header: Sequence[str], ignored: Collection[str], path: str) -
             unknown.append(name)
     read_only = [name for name, is_left_out in zip(header, left_out) if letters(name) in READ_ONLY and not is_left_out]
     if unknown and not any(columns) and not read_only and not any(left_out):
-        raise NotReadable(f"{path}: the first row has to name the columns, and none of its cells is the name of a field: {', '.join(header)}")
+        raise NotReadable(f"{path}: the first row must name the columns, but none of its cells is a field name: {', '.join(header)}")
     for index, field in enumerate(columns):
         if field and (place := columns.index(field)) < index:
             one, other = header[place], header[index]

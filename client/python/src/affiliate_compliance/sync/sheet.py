@@ -70,7 +70,7 @@ def read(path: str, encoding: str | None = None) -> Sheet:
             rows = of_csv(path, encoding_of(file, head, encoding, path))
             sheet = Sheet([row for row in rows if any(cell.strip() for cell in row[1])], ends_in_line_end=ends_in_line_end(file))
     if not sheet.rows:
-        raise NotReadable(f"{path}: the file is empty; its first row has to name the columns")
+        raise NotReadable(f"{path}: the file is empty; its first row must name the columns")
     return sheet
 
 

@@ -7,9 +7,9 @@ const NODES: &str = include_str!("sql/nodes.sql");
 /// The nodes of Citus, as an operator sees them.
 #[derive(Debug)]
 pub struct Nodes {
-    /// Their number and version.
+    /// Number and version of the nodes.
     pub found: String,
-    /// What is wrong.
+    /// Problems of the nodes, in words.
     pub problems: Vec<String>,
 }
 
