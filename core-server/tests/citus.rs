@@ -156,7 +156,7 @@ async fn later_steps_change_distributed_tables() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
+async fn a_step_that_waits_for_a_lock_of_another_node_delays_no_reader() {
     let options = fresh_database().await.options;
     let pool = database::connect(options.clone(), 4).await.unwrap();
     run(&pool, &LAST_STEPS).await;
@@ -190,7 +190,7 @@ async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn the_doctor_names_what_a_node_lacks() {
+async fn the_doctor_names_missing_parts_of_a_node() {
     let database = fresh_database().await;
     let pool = database::connect(database.options.clone(), 2).await.unwrap();
     database::grant(&pool, SERVICE_ROLE).await.unwrap();

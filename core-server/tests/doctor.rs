@@ -89,7 +89,7 @@ async fn wrong_counts_are_found_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_go_on_during_a_repair() {
+async fn writers_continue_during_a_repair() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     fill(&mut clients).await;
@@ -156,7 +156,7 @@ async fn sequences_that_are_behind_are_found_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
+async fn a_creation_that_draws_a_used_id_advances_the_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -185,7 +185,7 @@ async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_id_near_the_end_is_named_and_followed_by_no_sequence() {
+async fn an_id_near_the_maximum_is_reported_and_advances_no_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -231,7 +231,7 @@ const DATES: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dates_that_no_text_shows_are_null_and_are_named() {
+async fn dates_that_cannot_be_shown_are_null_and_are_reported() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;
         let company = new_company();
@@ -361,7 +361,7 @@ async fn records_with_such_dates_are_written_like_others() {
 
 /// Also constraints of their tables, which may have no companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn constraints_of_operators_are_their_own() {
+async fn constraints_of_operators_are_ignored() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     fill_all(&core.pool, new_company()).await;
     run(

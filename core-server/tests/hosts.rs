@@ -6,7 +6,7 @@ use test_support::{Proxy, TestCore, fresh_database, verifier, wait_until};
 
 /// Without it, the process could move back to a former primary.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_timeline_that_is_served_is_asked_for_until_it_is_known() {
+async fn the_timeline_is_requested_until_it_is_known() {
     let created = fresh_database().await;
     let name = created.options.get_database().unwrap().to_owned();
     // Grants the rights of the role.

@@ -33,7 +33,7 @@ async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_without_a_token_are_bounded() {
+async fn streams_without_a_token_are_limited() {
     let TestCore { core, .. } =
         TestCore::with_settings(fresh_database().await.options, 4, CoreSettings::default()).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -13,7 +13,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watchers_of_the_health_learn_of_the_end() {
+async fn health_watchers_learn_of_the_shutdown() {
     // Longer than the end is waited for.
     let mut settings = CoreSettings::default();
     settings.connections.shutdown_grace = 10 * PATIENCE;

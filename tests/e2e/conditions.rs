@@ -94,7 +94,7 @@ async fn one_affiliate_is_changed_if_it_has_the_tag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_concurrent_changes_with_one_tag_one_wins() {
+async fn one_of_concurrent_changes_with_the_same_tag_wins() {
     let service = TestService::start().await;
     let company = new_company();
     let (local, remote) = (service.rest(company), service.rest_remote(company));
@@ -113,7 +113,7 @@ async fn of_concurrent_changes_with_one_tag_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_client_has_is_not_sent_again() {
+async fn unchanged_content_is_not_sent_again() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -160,7 +160,7 @@ async fn what_the_client_has_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn compressed_records_have_tags_of_their_own() {
+async fn compressed_records_have_their_own_tags() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);

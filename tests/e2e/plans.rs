@@ -229,7 +229,7 @@ async fn scans_read_one_company_along_its_keys() {
 
 /// The number of changes of other records does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_past_of_a_record_is_read_by_its_own_changes() {
+async fn earlier_states_are_read_by_their_own_changes() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let changes = "
         insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'a', 'a');
@@ -336,7 +336,7 @@ async fn expect_keys(
 ///
 /// The planner assumes that a batch has ten items.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_read_what_they_belong_to_once() {
+async fn batches_read_their_case_or_vocabulary_once() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     bring_to(&mut connection, "empty").await;
     sqlx::raw_sql("alter table vocabulary_entries set (autovacuum_enabled = false)")

@@ -15,7 +15,7 @@ fn audit(programs: &Programs, arguments: &[&str]) -> (Option<i32>, String, Strin
 }
 
 #[test]
-fn the_first_change_that_was_altered_is_named() {
+fn the_first_altered_change_is_reported() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A'), (8, 'B', 'B');
@@ -89,7 +89,7 @@ fn checkpoints_that_prove_nothing_are_errors() {
 
 /// What retention has dropped is told from what somebody has removed.
 #[test]
-fn what_is_kept_and_what_was_dropped_is_printed() {
+fn stored_and_dropped_changes_are_printed() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A');
@@ -124,7 +124,7 @@ fn what_is_kept_and_what_was_dropped_is_printed() {
 
 /// Positions that a restore has passed over are neither kept nor dropped, and a record without any changes is not whole.
 #[test]
-fn what_restores_have_passed_over_was_neither_kept_nor_removed() {
+fn positions_skipped_by_restores_are_neither_stored_nor_removed() {
     let programs = Programs::new();
     programs.run("insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A')");
     programs.run("select from jump_ahead()");

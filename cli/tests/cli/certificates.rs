@@ -80,7 +80,7 @@ fn gateway(programs: &Programs, core: SocketAddr) -> Command {
 }
 
 #[test]
-fn both_tiers_serve_with_certificates_and_know_each_other_by_them() {
+fn both_tiers_authenticate_each_other_with_certificates() {
     let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -138,7 +138,7 @@ fn both_tiers_serve_with_certificates_and_know_each_other_by_them() {
 }
 
 #[test]
-fn certificates_are_replaced_while_they_are_used() {
+fn certificates_are_replaced_while_in_use() {
     let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -185,7 +185,7 @@ fn certificates_are_replaced_while_they_are_used() {
 
 /// The port's own certificate and key stay as they are.
 #[test]
-fn the_authority_of_clients_is_replaced_alone() {
+fn the_client_authority_can_be_replaced_alone() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -212,7 +212,7 @@ fn the_authority_of_clients_is_replaced_alone() {
 }
 
 #[test]
-fn certificates_that_cannot_be_used_are_refused_at_start() {
+fn unusable_certificates_are_rejected_at_start() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -253,7 +253,7 @@ fn certificates_that_cannot_be_used_are_refused_at_start() {
 
 /// A certificate without its key, and the like: without an error, the port would serve in plain text.
 #[test]
-fn an_incomplete_certificate_is_refused_wherever_it_is_given() {
+fn an_incomplete_certificate_is_rejected_wherever_it_is_given() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();

@@ -67,7 +67,7 @@ fn each_company_is_limited_and_counted_alone() {
 }
 
 #[test]
-fn wrong_limits_of_companies_are_named() {
+fn wrong_company_limits_are_reported() {
     let programs = Programs::new();
     for (value, cause) in [
         ("8:rate-limit=4/h", "rate-limit: a rate limit is N/s, N/m or off"),

@@ -19,7 +19,7 @@ fn rows(row: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
-fn a_file_that_ends_within_a_quoted_cell_is_refused() {
+fn a_file_that_ends_within_a_quoted_cell_is_rejected() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -71,7 +71,7 @@ fn a_file_that_ends_within_a_quoted_cell_is_refused() {
 }
 
 #[test]
-fn a_json_list_that_is_cut_is_refused() {
+fn a_cut_json_list_is_rejected() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let objects = |object: fn(usize) -> Value| (0..1200).map(object).collect::<Value>().to_string();
@@ -89,7 +89,7 @@ fn a_json_list_that_is_cut_is_refused() {
 
 /// A roster that has only its header would make all affiliates absent.
 #[test]
-fn a_roster_without_rows_is_refused() {
+fn a_full_list_without_rows_is_rejected() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let header = "client_affiliate_id,affiliate_name\n";
@@ -126,7 +126,7 @@ fn a_roster_without_rows_is_refused() {
 }
 
 #[test]
-fn a_list_of_the_interface_is_refused_once() {
+fn a_list_of_the_interface_is_rejected_once() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["5", "20", "10"], "3");

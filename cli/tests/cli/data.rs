@@ -377,7 +377,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
 
 /// A file that was cut at a line would terminate all others. A dry run, the first run and a repetition say what becomes of them.
 #[test]
-fn a_cut_roster_is_refused_and_its_result_named() {
+fn a_cut_list_is_rejected_and_its_result_reported() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -425,7 +425,7 @@ fn a_cut_roster_is_refused_and_its_result_named() {
 
 /// A roster identifies affiliates by the client's own identifier, so their names can change. Sent once more, it changes nothing.
 #[test]
-fn a_roster_brings_affiliates_up_to_date() {
+fn a_full_list_updates_the_affiliates() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);

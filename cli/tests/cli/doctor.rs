@@ -58,7 +58,7 @@ fn a_machine_that_can_run_the_service_has_no_problem() {
 }
 
 #[test]
-fn a_given_database_is_asked() {
+fn a_given_database_is_checked() {
     let programs = Programs::new();
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &["--database-url", &programs.database()]);
@@ -138,7 +138,7 @@ fn a_database_that_was_changed_by_hand_is_found() {
 
 /// Whether it runs or not.
 #[test]
-fn an_own_database_that_cannot_be_served_is_found() {
+fn a_private_database_that_cannot_be_served_is_found() {
     let data = DataDir::new();
     let found = |expected: &str| {
         let (status, printed, log) = output(compliance(&data).args(["doctor", "--json"]));
@@ -206,7 +206,7 @@ fn a_gateway_is_checked_without_a_database() {
 }
 
 #[test]
-fn a_key_set_that_cannot_be_reached_has_a_next_step_of_its_own() {
+fn an_unreachable_key_set_has_its_own_next_step() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (status, findings) = doctor(&DataDir::new(), &["--jwks-url", &format!("http://{nobody}/keys")]);
     let keys = findings.iter().find(|finding| finding["check"] == "keys").unwrap();
@@ -299,7 +299,7 @@ fn the_clock_of_an_issuer_is_compared() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_reader_that_disconnects_is_not_an_error() {
     let mut child = compliance(&DataDir::new())
         .args(["help", "serve"])
         .stdout(Stdio::piped())

@@ -170,7 +170,7 @@ fn texts(records: &serde_json::Value, field: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_killed_service_keeps_what_it_acknowledged() {
+fn a_killed_service_keeps_acknowledged_writes() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     for round in 0..3 {
@@ -210,7 +210,7 @@ fn a_service_that_is_stopped_fails_no_request() {
 
 /// While the database is down, requests get 503 and no other error.
 #[test]
-fn a_killed_database_comes_back_with_what_was_acknowledged() {
+fn a_killed_database_returns_with_all_acknowledged_writes() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     let service = start(&data, &["serve", "--rate-limit", "off"]);

@@ -41,7 +41,7 @@ fn kill_at(programs: &Programs, lock: &'static str) {
 }
 
 #[test]
-fn a_company_is_erased_in_batches_that_go_on_after_a_kill() {
+fn a_company_is_erased_in_batches_that_continue_after_a_kill() {
     let programs = Programs::new();
     programs.run(FILL);
     let (status, _, log) = output(&mut programs.erase(&[]));

@@ -178,7 +178,7 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
 
 /// A standby that lacks the last writes takes over: their positions and IDs are not given out again.
 #[test]
-fn what_an_asynchronous_standby_lost_is_said_to_be_lost() {
+fn writes_lost_by_an_asynchronous_standby_are_reported_as_lost() {
     let runtime = Runtime::new().unwrap();
     let mut primary = set_up(&runtime, "password");
     let standby = runtime.block_on(primary.standby());

@@ -330,7 +330,7 @@ fn every_field_is_a_column_of_an_export() {
 /// A connection is cut in the middle of an export: what follows begins after the last record that arrived, so that each
 /// record is exported once.
 #[test]
-fn an_export_goes_on_where_its_connection_was_cut() {
+fn an_export_continues_where_its_connection_was_cut() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let path = folder.path("urls.ndjson");

@@ -49,7 +49,7 @@ fn a_service_that_does_not_answer_does_not_serve() {
 }
 
 #[test]
-fn wrong_addresses_are_named() {
+fn wrong_addresses_are_reported() {
     let (status, said) = health(&["ftp://127.0.0.1:1"]);
     assert!(status == Some(2) && said.contains("must begin with http://, https://, grpc:// or grpcs://"), "{said}");
     let (status, said) = health(&["/readyz"]);

@@ -55,7 +55,7 @@ fn identifiers(service: &Service, token: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_killed_sync_loses_nothing_that_was_acknowledged_and_goes_on() {
+fn a_killed_sync_loses_no_acknowledged_item_and_continues() {
     let data = DataDir::new();
     let token = token(&data, COMPANY);
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

@@ -370,7 +370,7 @@ fn traces_are_sent_over_tls() {
 }
 
 #[test]
-fn wrong_settings_of_observability_are_named() {
+fn wrong_observability_settings_are_reported() {
     let programs = Programs::new();
     let (status, _, errors) =
         output(&mut programs.core(&["--otlp-endpoint", "https://localhost:1", "--otlp-ca", "/no/such/file"]));

@@ -45,7 +45,7 @@ fn counted(log: &str) -> (usize, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_away_writes_few_lines() {
+async fn a_database_outage_writes_few_lines() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");

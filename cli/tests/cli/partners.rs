@@ -182,14 +182,14 @@ fn a_watch_has_the_events_shown() {
 }
 
 #[test]
-fn the_commands_of_the_shell_give_the_answers_shown() {
+fn the_shell_commands_return_the_shown_responses() {
     if have(&["bash", "curl"]) {
         assert_eq!(every_command_of("sh"), 28);
     }
 }
 
 #[test]
-fn the_commands_of_python_give_the_answers_shown() {
+fn the_python_commands_return_the_shown_responses() {
     if have(&["python3"]) {
         assert_eq!(every_command_of("python"), 28);
     }

@@ -122,7 +122,7 @@ fn expect_read(writer: &Service, reader: &Service, name: &str) {
 }
 
 #[test]
-fn reads_see_what_was_acknowledged_and_replicas_come_and_go() {
+fn reads_see_acknowledged_writes_while_replicas_come_and_go() {
     let (mut servers, data) = (Servers::start(), DataDir::new());
     let core = Service::start_as(servers.command(&data, "core", &[&servers.replica]).args(ADMIN));
     let mut gateway = compliance(&data);

@@ -191,7 +191,7 @@ fn a_killed_core_fails_only_its_own_writes() {
 }
 
 #[test]
-fn a_gateway_without_a_core_says_so_at_once_and_recovers_with_it() {
+fn a_gateway_without_a_core_reports_it_immediately_and_recovers() {
     let programs = Programs::new();
     let token = token();
     let core = Service::start_as(&mut programs.core(&[]));

@@ -37,7 +37,7 @@ fn a_core_that_is_to_keep_changes_for_longer_than_the_database_does_not_start() 
 }
 
 #[test]
-fn the_own_database_keeps_what_serve_says_and_other_commands_change_nothing() {
+fn only_serve_sets_the_retention_of_the_private_database() {
     let data = DataDir::new();
     let days = || {
         tokio::runtime::Runtime::new().unwrap().block_on(async {

@@ -291,7 +291,7 @@ fn console_lines(path: &Path) -> Value {
 
 /// What spreadsheets and other programs make of lists: headings in capitals, bars between the cells, and other encodings.
 #[test]
-fn other_forms_of_lists_are_read_or_refused_by_name() {
+fn other_forms_of_lists_are_read_or_rejected_by_name() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let owner = token(&data, 1);

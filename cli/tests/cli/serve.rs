@@ -53,7 +53,7 @@ fn ready_is_logged_with_the_profile_of_the_build() {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let data = DataDir::new();
     let first = start(&data, &["serve"]);
     let token = token(&data, 7);

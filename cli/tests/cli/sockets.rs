@@ -51,7 +51,7 @@ fn processor_time(service: &Service) -> u64 {
 
 /// 300 silent connections to each port of a service that may have 256 file descriptors.
 #[test]
-fn silent_connections_do_not_shut_others_out() {
+fn silent_connections_do_not_block_others() {
     let data = DataDir::new();
     let token = token(&data, 7);
     let mut command = compliance(&data);

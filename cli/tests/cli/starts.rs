@@ -104,7 +104,7 @@ fn a_gateway_waits_for_its_issuer() {
 }
 
 #[test]
-fn a_start_that_waited_long_enough_ends_with_the_reason() {
+fn a_start_that_waits_too_long_ends_with_the_reason() {
     let mut command = compliance(&DataDir::new());
     command
         .args(["core", "--start-timeout", "1s"])

@@ -108,7 +108,7 @@ fn a_signal_ends_an_export_that_waits_for_a_pipe() {
 
 /// An import that is stopped reports what the service has acknowledged, and the rows that were invalid until then.
 #[test]
-fn an_import_that_is_stopped_reports_what_was_acknowledged() {
+fn a_stopped_import_reports_the_acknowledged_rows() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let core = format!("http://{}", service.grpc);

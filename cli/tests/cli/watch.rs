@@ -82,7 +82,7 @@ impl Seen {
 }
 
 #[test]
-fn a_watch_goes_on_after_the_service_was_killed() {
+fn a_watch_continues_after_the_service_was_killed() {
     let data = DataDir::new();
     let token = token(&data, COMPANY);
     let mut seen = Seen::default();

@@ -28,7 +28,7 @@ async fn found(connection: &mut PgConnection, company: i64) -> Option<Broken> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_record_of_writers_at_once_is_whole() {
+async fn concurrent_writers_leave_a_valid_chain() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
     join_all((0..6).map(|number| fill(&core, companies[number % 2]))).await;
@@ -43,7 +43,7 @@ async fn the_record_of_writers_at_once_is_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_changed_by_hand_is_found() {
+async fn manual_changes_are_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let altered = |first, last| Some(Broken::Altered { first, last });
@@ -112,7 +112,7 @@ async fn what_is_changed_by_hand_is_found() {
 
 /// A whole record, so that no row lacks the one before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_copied_from_another_company_is_found() {
+async fn a_record_copied_from_another_company_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     for mark in ["is_set_back", "null"] {
@@ -136,7 +136,7 @@ async fn what_is_copied_from_another_company_is_found() {
 
 /// Rows up to the position 5 are made what they were before. Later rows cannot be made such rows, whatever their hash.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_from_before_the_hash_covered_the_company_keep_theirs() {
+async fn rows_of_earlier_releases_keep_their_hashes() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     for (before, expected) in [("position <= 5", None), ("position = 6", Some(Broken::Altered { first: 6, last: 6 }))] {
@@ -167,7 +167,7 @@ async fn rows_from_before_the_hash_covered_the_company_keep_theirs() {
 
 /// The rows before are dropped, and the chain goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_longer_kept_breaks_nothing() {
+async fn dropped_changes_do_not_break_the_chain() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let company = new_company();
@@ -205,7 +205,7 @@ async fn what_is_no_longer_kept_breaks_nothing() {
 
 /// With the end of the record as the beginning of what is kept, which retention alone may set.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_removed_at_the_beginning_is_found() {
+async fn rows_removed_from_the_beginning_are_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let remove = "
@@ -259,7 +259,7 @@ async fn what_is_removed_at_the_beginning_is_found() {
 
 /// Records, or what was dropped of the changes, show that there were some.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_removed_as_a_whole_is_found() {
+async fn a_completely_removed_record_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let all =

@@ -30,7 +30,7 @@ async fn listed<T>(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lists_have_what_has_changed() {
+async fn whole_lists_return_the_changed_records() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -92,7 +92,7 @@ async fn whole_lists_have_what_has_changed() {
 
 /// So many rows that IDs are no longer collected: the list has all that has changed, among all others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lists_have_all_records_if_very_many_have_changed() {
+async fn whole_lists_return_all_records_after_many_changes() {
     let core = TestCore::start().await;
     let company = new_company();
     let rows = core_server::limits::CHANGED_ROWS;

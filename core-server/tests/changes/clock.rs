@@ -58,7 +58,7 @@ async fn found(clients: &mut GrpcClients, from: i64, to: Option<i64>) -> Vec<i64
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_jumped_ahead_is_forgotten() {
+async fn a_clock_that_jumped_ahead_has_no_lasting_effect() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
         return;
@@ -98,7 +98,7 @@ async fn a_clock_that_jumped_ahead_is_forgotten() {
 
 /// Up to five minutes, times do not go back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_was_behind_loses_nothing() {
+async fn a_clock_that_was_behind_loses_no_change() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
         return;
@@ -125,7 +125,7 @@ async fn a_clock_that_was_behind_loses_nothing() {
 
 /// To a database, a month that is old and an attempt that was long ago look the same whether the clock jumped or the service was off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_not_steady_drops_nothing() {
+async fn an_unsteady_clock_drops_no_month() {
     let options = fresh_database().await.options;
     let core = TestCore::over(options.clone(), 3).await;
     // Of one session: another one would find the locks of a statement that was just refused.

@@ -114,7 +114,7 @@ async fn assert_counts_are_right(pool: &PgPool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_personal_is_left_of_an_affiliate() {
+async fn no_personal_data_of_an_erased_affiliate_remains() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -149,7 +149,7 @@ async fn nothing_personal_is_left_of_an_affiliate() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_is_erased_more_than_once() {
+async fn a_row_can_be_erased_more_than_once() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -168,7 +168,7 @@ async fn a_row_is_erased_more_than_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_changed_by_hand_does_not_pass_for_an_erasure() {
+async fn manual_changes_are_not_mistaken_for_an_erasure() {
     let core = TestCore::start().await;
     let altered = |first, last| Some(Broken::Altered { first, last });
     for (damage, expected) in [
@@ -243,7 +243,7 @@ async fn an_affiliate_with_many_records_is_erased_in_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_personal_is_left_of_a_company() {
+async fn no_personal_data_of_an_erased_company_remains() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     for company in [company, other] {
@@ -309,7 +309,7 @@ async fn nothing_personal_is_left_of_a_company() {
 
 /// Writers of other records of the company, and of those that are erased, either succeed before or find nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn others_write_meanwhile() {
+async fn others_can_write_during_an_erasure() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut ids = Vec::new();

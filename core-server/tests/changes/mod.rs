@@ -121,7 +121,7 @@ async fn every_table_with_records_is_recorded_with_all_its_columns() {
 
 /// Also where writes of several callers are one statement, or a batch is copied.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_is_recorded_for_who_made_it() {
+async fn a_change_is_recorded_with_its_author() {
     const CALLERS: usize = 24;
     let core = TestCore::start().await;
     let company = new_company();
@@ -171,7 +171,7 @@ async fn a_change_is_recorded_for_who_made_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_made_the_change_before_is_not_recorded_again() {
+async fn the_author_of_an_earlier_change_is_not_recorded_again() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -243,7 +243,7 @@ async fn a_page_begins_and_ends_within_what_one_statement_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_types_that_are_asked_for_are_returned() {
+async fn only_the_requested_types_are_returned() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -268,7 +268,7 @@ async fn only_the_types_that_are_asked_for_are_returned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_longer_kept_is_refused_with_what_is() {
+async fn dropped_positions_are_rejected_with_the_stored_range() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -295,7 +295,7 @@ async fn what_is_no_longer_kept_is_refused_with_what_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn months_are_made_and_dropped() {
+async fn months_are_created_and_dropped() {
     let database = fresh_database().await;
     let mut connection = PgConnection::connect_with(&database.options).await.unwrap();
     let parts = async |connection: &mut PgConnection| -> Vec<String> {
@@ -342,7 +342,7 @@ async fn months_are_made_and_dropped() {
 
 /// Whatever an older core asks for. What is dropped is recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_are_kept_as_long_as_the_owner_says() {
+async fn the_owner_sets_the_retention() {
     let core = TestCore::start().await;
     let company = new_company();
     core.company(company).affiliate("A").await;

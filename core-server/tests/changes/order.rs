@@ -73,7 +73,7 @@ async fn each_reader_sees_every_position_before_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_writer_that_has_not_committed_holds_up_its_company_alone() {
+async fn an_uncommitted_writer_delays_only_its_company() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let mut held = core.pool.begin().await.unwrap();

@@ -21,7 +21,7 @@ async fn run(pool: &PgPool, statement: String) {
 
 /// They come and go while changes are made. Feeds, audits, earlier states, searches and erasures know nothing of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn columns_of_their_own_are_not_recorded() {
+async fn columns_of_operators_are_not_recorded() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     for table in RECORDED {
         run(
@@ -59,7 +59,7 @@ async fn columns_of_their_own_are_not_recorded() {
 
 /// As `docs/adding-a-field.md` has it, in a database with a column of somebody else's before ours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_column_of_ours_follows_one_of_theirs() {
+async fn a_new_column_can_follow_a_column_of_an_operator() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let insert = |id: i64, columns: &str, values: &str| {
@@ -140,7 +140,7 @@ async fn every_function_is_safe_under_any_search_path() {
 
 /// As `pg_restore` and careful people do it. Changes and counts are written all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_by_hand_need_no_search_path() {
+async fn manual_changes_need_no_search_path() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut connection = core.pool.acquire().await.unwrap();
@@ -183,7 +183,7 @@ async fn changes_by_hand_need_no_search_path() {
 
 /// Anyone may make a temporary table, but nobody records changes with it, with or without the right to make such a trigger.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_of_others_record_nothing() {
+async fn temporary_tables_record_no_changes() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut connection = core.pool.acquire().await.unwrap();
@@ -317,7 +317,7 @@ const UNREAD: [(&str, &str); 2] = [("_sqlx_migrations", "installed_on"), ("chang
 
 /// Each column of each table, from the catalogue: a new one needs a constraint as well. The months of the record of changes have bounds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_table_takes_a_date_that_no_text_shows() {
+async fn tables_reject_dates_that_cannot_be_shown() {
     let pool = TestCore::start().await.pool;
     let columns = "
         select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod),
@@ -357,7 +357,7 @@ async fn no_table_takes_a_date_that_no_text_shows() {
 
 /// Those from before there was a constraint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_with_such_a_time_are_read() {
+async fn changes_with_such_times_can_be_read() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     run(&core.pool, "alter table changes_default drop constraint changes_default_dates_check".to_owned()).await;
     for date in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {

@@ -185,7 +185,7 @@ fn read<T>(result: Result<tonic::Response<T>, Status>) -> Option<T> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_state_is_read_again() {
+async fn every_earlier_state_can_be_read() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let snapshots = history(&core, company).await;
@@ -233,7 +233,7 @@ pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_longer_kept_is_refused() {
+async fn states_with_dropped_changes_are_rejected() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -263,7 +263,7 @@ async fn what_is_no_longer_kept_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn searches_find_what_the_feed_has() {
+async fn searches_find_the_same_changes_as_the_feed() {
     let core = TestCore::start().await;
     let company = new_company();
     history(&core, company).await;

@@ -110,7 +110,7 @@ async fn positions_and_ids_jump_ahead_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
+async fn a_company_that_lost_everything_begins_after_its_lost_positions() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     jump(&core.pool).await;
     let at = reached(&core.pool).await;
@@ -137,7 +137,7 @@ async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
 
 /// The same backup can be restored twice, so the second jump knows nothing of the first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jumps_depend_on_the_time_alone() {
+async fn jumps_depend_only_on_the_time() {
     const SECONDS: &str = "select floor(extract(epoch from now() - timestamptz '2020-01-01 00:00:00Z'))::bigint";
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
@@ -168,7 +168,7 @@ async fn jumps_depend_on_the_time_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sequences_of_others_are_left_alone() {
+async fn sequences_of_operators_do_not_change() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let own = "
         create table own_notes (id smallserial primary key, note text);
@@ -303,7 +303,7 @@ async fn a_restart_does_not_jump_and_another_identity_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn etags_that_were_lost_match_nothing_again() {
+async fn lost_etags_never_match_again() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;

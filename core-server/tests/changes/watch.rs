@@ -84,7 +84,7 @@ async fn readers_of_any_speed_see_each_change_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
+async fn a_reader_that_does_not_read_is_disconnected_and_holds_no_memory() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut watches = Vec::new();
@@ -127,7 +127,7 @@ async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
+async fn a_large_change_is_counted_for_each_reader_until_it_is_sent() {
     const BYTES: usize = 1 << 20;
     const READERS: usize = 4;
     let core = TestCore::start().await;
@@ -161,7 +161,7 @@ async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
 
 /// As that of a company whose records were removed by hand.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_that_begins_anew_ends_its_watches() {
+async fn a_record_that_restarts_ends_its_watches() {
     let core = TestCore::start().await;
     let company = new_company();
     add(&core.pool, company, 1, 5).await;
@@ -180,7 +180,7 @@ async fn a_record_that_begins_anew_ends_its_watches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_many_watches_are_refused() {
+async fn too_many_watches_are_rejected() {
     let core = TestCore::start().await;
     let most = core_server::limits::WATCHERS_OF_A_COMPANY;
     let (company, other) = (core.company(new_company()), core.company(new_company()));

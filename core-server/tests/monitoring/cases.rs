@@ -241,7 +241,7 @@ fn update(case_id: i64, case: CaseInput, paths: &[&str]) -> UpdateCaseRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_update_changes_what_its_mask_names() {
+async fn an_update_changes_the_fields_of_its_mask() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

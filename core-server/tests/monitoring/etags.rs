@@ -32,7 +32,7 @@ fn assert_changed(refused: &Status, id: i64, etag: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_of_a_case_needs_its_present_etag() {
+async fn a_change_of_a_case_needs_its_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -64,7 +64,7 @@ async fn a_change_of_a_case_needs_its_present_etag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_concurrent_changes_with_one_etag_one_wins() {
+async fn one_of_concurrent_changes_with_the_same_etag_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -211,7 +211,7 @@ async fn exported_cases_can_be_opened_again() {
 
 /// Cases, their incidents, URLs and infractions: once more, with the same content.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_repeated_changes_nothing() {
+async fn repetitions_change_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;

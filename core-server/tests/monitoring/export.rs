@@ -172,7 +172,7 @@ async fn an_export_imported_by_its_own_company_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_id_of_a_caller_is_not_taken_for_an_invented_one() {
+async fn a_request_id_of_a_caller_is_not_mistaken_for_a_generated_one() {
     let core = TestCore::start().await;
     let (mut company, mut other) = (core.company(1), core.company(2));
     let affiliate = company.affiliate("A").await;

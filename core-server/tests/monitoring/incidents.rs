@@ -63,7 +63,7 @@ async fn every_type_is_attached_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_incident_takes_the_infraction_that_is_given() {
+async fn an_incident_gets_the_given_infraction() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

@@ -111,7 +111,7 @@ async fn before_rules() -> PgConnection {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_step_holds_up_a_large_table() {
+async fn no_step_blocks_a_large_table() {
     let mut connection = before_rules().await;
     for step in STEPS.iter().filter(|step| step.version > BEFORE_RULES) {
         let rule = broken(&mut connection, step.sql.as_str()).await;
@@ -124,7 +124,7 @@ async fn no_step_holds_up_a_large_table() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_rule_is_found_broken() {
+async fn a_violation_of_each_rule_is_found() {
     let mut connection = before_rules().await;
     for (sql, rule) in [
         ("alter table affiliates add a text", ""),

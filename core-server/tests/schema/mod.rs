@@ -169,7 +169,7 @@ async fn urls_and_cases_are_read_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_differs_is_refused_by_name() {
+async fn a_different_database_is_rejected_with_the_difference() {
     for (statement, difference) in [
         ("alter table affiliates drop column city", "affiliates.city is missing, expected text"),
         ("alter table affiliates alter column zip type integer using null", "affiliates.zip is integer, expected text"),
@@ -193,7 +193,7 @@ async fn a_database_that_differs_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_type_may_gain_an_attribute_while_the_service_runs() {
+async fn a_type_can_gain_an_attribute_while_the_service_runs() {
     let (pool, options) = prepared(&[]).await;
     let core = TestCore::over(options, 4).await;
     let mut clients = core.company(1);
@@ -219,7 +219,7 @@ async fn a_type_may_gain_an_attribute_while_the_service_runs() {
 
 /// As by a restore that drops them first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn types_and_tables_may_be_made_again_while_the_service_runs() {
+async fn types_and_tables_can_be_recreated_while_the_service_runs() {
     const AGAIN: &str = "
         do $$ declare t record; begin
             for t in
@@ -290,7 +290,7 @@ async fn values_of_every_kind_survive_their_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_migration_that_waits_for_a_lock_holds_up_no_reader() {
+async fn a_migration_that_waits_for_a_lock_delays_no_reader() {
     let pool = database::connect(fresh_database().await.options, 4).await.unwrap();
     // As the previous version left it.
     let last = "

@@ -52,7 +52,7 @@ async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to() {
+async fn private_addresses_are_rejected_at_creation_and_at_delivery() {
     let receiver = WebhookReceiver::start().await;
     let settings = WebhookSettings { networks: Vec::new(), ..receiver.settings() };
     let core = core(&fresh_database().await.options, settings).await;
@@ -92,7 +92,7 @@ async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_con
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
+async fn the_number_of_webhooks_is_limited_however_they_are_created() {
     let fixture = Fixture::start().await;
     let created = join_all((0..30).map(async |number| {
         let mut clients = fixture.core.company(fixture.company);
@@ -150,7 +150,7 @@ async fn a_repeated_creation_is_one_webhook_with_one_secret() {
 
 /// Every operation on a webhook, and a failure that disables it, is in the audit with who did it. Deliveries are not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_done_to_webhooks_is_in_the_audit() {
+async fn changes_of_webhooks_are_in_the_audit() {
     let mut fixture = Fixture::start().await;
     run(&fixture.core.pool, "alter table webhooks enable trigger user").await;
     let claims = Claims::new(fixture.company, now(), 3600);

@@ -114,7 +114,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
 
 /// However it keeps the connection: it does not begin with TLS, has no end of its head, or is silent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_an_endpoint_does_the_attempt_ends() {
+async fn an_attempt_ends_whatever_the_endpoint_does() {
     let mut fixture = Fixture::start().await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent_url = format!("https://127.0.0.1:{}/", silent.local_addr().unwrap().port());

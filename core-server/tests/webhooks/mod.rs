@@ -153,7 +153,7 @@ async fn changes_arrive_in_order_and_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_types_that_are_asked_for_arrive() {
+async fn only_the_requested_types_arrive() {
     let mut fixture = Fixture::start().await;
     let other = WebhookReceiver::start().await;
     let (id, _) = create(&mut fixture.clients, fixture.receiver.url(), &["url", "case"]).await;
@@ -172,7 +172,7 @@ async fn only_the_types_that_are_asked_for_arrive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_fails_is_sent_again_as_it_was() {
+async fn a_failed_message_is_sent_again_unchanged() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("503 Service Unavailable\r\nretry-after: 600"));
     fixture.change(1, 2).await;
@@ -239,7 +239,7 @@ async fn an_endpoint_that_fails_for_three_days_is_disabled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_that_is_gone_is_disabled_at_once() {
+async fn an_endpoint_that_is_gone_is_disabled_immediately() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("410 Gone"));
     fixture.change(1, 1).await;
@@ -261,7 +261,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_is_changed_during_an_attempt_goes_on_after_it() {
+async fn a_webhook_that_is_changed_during_an_attempt_continues_after_it() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
     fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
@@ -314,7 +314,7 @@ async fn a_core_that_dies_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_committed_is_not_sent() {
+async fn uncommitted_changes_are_not_sent() {
     let mut fixture = Fixture::start().await;
     let mut held = fixture.core.pool.begin().await.unwrap();
     sqlx::raw_sql(AssertSqlSafe(affiliates(fixture.company, 1, 1))).execute(&mut *held).await.unwrap();
@@ -336,7 +336,7 @@ async fn what_is_not_committed_is_not_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_goes_on_at_the_oldest_change_that_is_kept() {
+async fn a_webhook_continues_at_the_oldest_stored_change() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     for first in 1..=3 {
@@ -370,7 +370,7 @@ async fn the_log_is_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restore_is_said_by_the_next_message() {
+async fn the_next_message_reports_a_restore() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
@@ -414,7 +414,7 @@ async fn a_restore_is_said_by_the_next_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
+async fn a_webhook_moved_to_a_lost_position_reports_the_loss() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
@@ -435,7 +435,7 @@ async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_do_not_say_who_made_a_change() {
+async fn messages_do_not_name_the_author_of_a_change() {
     let mut fixture = Fixture::start().await;
     let mut request = tonic::Request::new(CreateAffiliateRequest {
         affiliate: Some(AffiliateInput {

@@ -8,7 +8,7 @@ use test_support::Reaction;
 use super::{Fixture, positions, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_was_cut_is_sent_again_as_it_was() {
+async fn a_shortened_message_is_sent_again_unchanged() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 3).await;
@@ -61,7 +61,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_is_too_large_is_named() {
+async fn a_change_that_is_too_large_is_reported() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::AtMost(200));
     fixture.change(1, 5).await;

@@ -138,7 +138,7 @@ async fn every_operation_is_one_round_trip() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batched_reads_are_fewer_round_trips_than_reads() {
+async fn batched_reads_need_fewer_round_trips() {
     let (proxy, service) = service().await;
     let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
     let before = proxy.round_trips();
@@ -163,7 +163,7 @@ async fn batched_reads_are_fewer_round_trips_than_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_read_is_sent_again_when_its_connection_was_cut() {
+async fn a_read_is_sent_again_when_its_connection_is_cut() {
     let (proxy, service) = service().await;
     let mut clients = service.company(7);
     for _ in 0..5 {

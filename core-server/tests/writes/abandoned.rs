@@ -242,7 +242,7 @@ impl Leaves {
 /// Two batches of the company wait for a lock, so that all else that it writes waits for them. Another write of the same kind
 /// stays, which could share the statement.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_that_waits_for_its_company() {
+async fn an_abandoned_write_that_waits_for_its_company_is_not_written() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 16).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -277,7 +277,7 @@ async fn nothing_is_written_that_waits_for_its_company() {
 
 /// More companies than may wait at the same time wait for locks, and so does the one whose caller leaves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_that_waits_for_a_lock_and_others() {
+async fn an_abandoned_write_that_waits_for_locks_is_not_written() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -315,7 +315,7 @@ async fn nothing_is_written_that_waits_for_a_lock_and_others() {
 
 /// The only connection waits for the database's answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_that_waits_for_a_connection() {
+async fn an_abandoned_write_that_waits_for_a_connection_is_not_written() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     // One is in use.
@@ -344,7 +344,7 @@ async fn nothing_is_written_that_waits_for_a_connection() {
 
 /// Nor a cancellation of what was not sent: the connection is borrowed again at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
+async fn no_statement_is_sent_if_all_callers_have_left() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     // One is in use.
@@ -368,7 +368,7 @@ async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
 /// Two writes of a company share a statement, which waits for a lock of one of them. Whoever leaves meanwhile is left out when
 /// it is run again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_that_is_run_again_leaves_out_who_has_left() {
+async fn a_repeated_statement_excludes_callers_that_have_left() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();

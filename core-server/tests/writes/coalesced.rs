@@ -193,7 +193,7 @@ async fn batches_that_are_full_have_the_same_results() {
 
 /// More companies than there are connections wait for locks: of their counts, of a row, and of a name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_company_that_waits_holds_up_no_other() {
+async fn a_waiting_company_delays_no_other() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -289,7 +289,7 @@ async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
 
 /// The database refuses one item for a reason of its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_item_that_fails_fails() {
+async fn only_the_invalid_item_fails() {
     let core = TestCore::start().await;
     let constraints = "
         alter table affiliates add constraint refused check (affiliate_name <> 'refused' and city is distinct from 'refused');

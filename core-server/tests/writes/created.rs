@@ -84,7 +84,7 @@ async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<
 
 /// With names that are taken or equal, and with names that are all free.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_batch_comes_to_what_its_parts_would() {
+async fn a_large_batch_has_the_result_of_its_parts() {
     let core = TestCore::start().await;
     let varied: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
     let name = |number: usize| named(number).affiliate_name;
@@ -117,7 +117,7 @@ async fn a_large_batch_comes_to_what_its_parts_would() {
 /// On both sides of the number that is copied, with names that are all free or not. A field is given by one affiliate in so many
 /// that some have it nowhere, and some at the end only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_batches_come_to_what_their_parts_would() {
+async fn random_batches_have_the_results_of_their_parts() {
     let core = TestCore::start().await;
     let many = core_server::limits::MANY_AFFILIATES;
     let mut random = StdRng::seed_from_u64(11);
@@ -148,7 +148,7 @@ async fn random_batches_come_to_what_their_parts_would() {
 
 /// Another writer has taken a name, and its transaction ends while the batch waits for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_that_is_taken_meanwhile_is_a_duplicate() {
+async fn a_name_taken_during_the_wait_is_a_duplicate() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();

@@ -44,7 +44,7 @@ async fn batch(company: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> V
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_needs_the_present_etag() {
+async fn a_change_needs_the_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
@@ -83,7 +83,7 @@ async fn a_change_needs_the_present_etag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_concurrent_changes_with_one_etag_one_wins() {
+async fn one_of_concurrent_changes_with_the_same_etag_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;

@@ -48,7 +48,7 @@ async fn sixty_companies_with_batches() {
 
 /// PostgreSQL may report the end of a wait for a lock as a cancellation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wait_that_ends_as_cancelled_goes_on() {
+async fn a_wait_that_ends_as_cancelled_continues() {
     const CANCELLED: i64 = 20;
     let core = TestCore::over(fresh_database().await.options, CONNECTIONS).await;
     let company = new_company();

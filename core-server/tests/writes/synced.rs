@@ -26,7 +26,7 @@ fn item(identifier: &str, name: String) -> AffiliateSync {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn syncs_at_once_create_an_identifier_once() {
+async fn concurrent_syncs_create_an_identifier_once() {
     let core = TestCore::start().await;
     let company = new_company();
     let sync = async |number: usize| {
@@ -52,7 +52,7 @@ async fn syncs_at_once_create_an_identifier_once() {
 
 /// Of another sync that has not committed, neither the identifiers nor the names are seen.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sync_waits_for_one_that_creates() {
+async fn a_sync_waits_for_another_that_creates() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let company = new_company();

@@ -81,7 +81,7 @@ fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: u
 
 /// The same random changes, to one company as a batch and to another one by one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_comes_to_what_its_items_would_one_by_one() {
+async fn a_batch_has_the_result_of_its_items_one_by_one() {
     let core = TestCore::start().await;
     let mut companies = [core.company(new_company()), core.company(new_company())];
     let [batches, singles] = &mut companies;

@@ -136,7 +136,7 @@ async fn bodies_share_one_memory_limit() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_too_long_is_refused_by_name() {
+async fn a_list_that_is_too_long_is_rejected_with_its_name() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     for (path, list) in [("/api/affiliates", "affiliates"), ("/api/urls", "urls")] {
         for element in ["{}", "5", r#"{"url":"http://a/"}"#] {
@@ -150,7 +150,7 @@ async fn a_list_that_is_too_long_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn of_many_violations_the_first_ten_thousand_are_named_and_all_are_counted() {
+async fn the_first_ten_thousand_violations_are_named_and_all_are_counted() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     // Each element lacks two fields. Every other one has a field of the wrong type, which is for the gateway to find.

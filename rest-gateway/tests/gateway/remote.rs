@@ -118,7 +118,7 @@ async fn a_read_is_in_a_batch_only_while_another_is_in_progress() {
 
 /// All connections to a core are closed at the same time, which the gateway notices only when it uses them.
 #[tokio::test]
-async fn a_read_passes_by_connections_that_are_dead() {
+async fn a_read_skips_dead_connections() {
     let fake = Fake::default();
     let proxy = Proxy::tcp(serve(fake.routes()).await).await;
     let settings = Settings { core_connections: 4, ..Settings::default() };

@@ -49,7 +49,7 @@ async fn read_slowly<M>(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_reader_is_told_of_its_deadline() {
+async fn a_slow_reader_gets_a_deadline_error() {
     let service = TestService::start().await;
     let company = new_company();
     let statements = format!(

@@ -89,7 +89,7 @@ async fn waiting_pages_keep_no_permit() {
 
 /// Slow readers of large pages make room for others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_that_take_little_make_room() {
+async fn slow_readers_make_room() {
     let service = TestService::start().await;
     let (slow, other) = ([new_company(), new_company()], new_company());
     for company in slow {

@@ -126,7 +126,7 @@ async fn an_interrupted_initdb_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_no_cluster_is_not_changed() {
+async fn a_folder_without_a_cluster_is_not_changed() {
     let data = DataDir::new();
     fs::create_dir_all(data.cluster()).unwrap();
     let precious = data.cluster().join("precious");

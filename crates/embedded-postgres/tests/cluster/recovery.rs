@@ -135,7 +135,7 @@ async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
 }
 
 #[tokio::test]
-async fn without_supervision_a_killed_database_stays_down() {
+async fn an_unsupervised_killed_database_stays_down() {
     let data = DataDir::new();
     let mut options = options(&data);
     options.supervise = false;
@@ -169,7 +169,7 @@ async fn a_stale_process_id_does_not_block_a_start() {
 }
 
 #[tokio::test]
-async fn a_second_service_is_refused_but_a_program_may_connect() {
+async fn a_second_service_is_rejected_but_programs_can_connect() {
     let data = DataDir::new();
     let (service, _) = Service::start(&data).await;
     let error = Cluster::start(options(&data)).await.unwrap_err();
