@@ -1,4 +1,4 @@
-//! A database that has no more of something: its disk is full, or its settings limit it.
+//! A database without resources: its disk is full, or a setting limits it.
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, GetAffiliateRequest, UpdateAffiliateRequest,

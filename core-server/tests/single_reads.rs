@@ -1,4 +1,4 @@
-//! Reads of single records: alone, and in a batch with others.
+//! Reads of single records: alone, and in a batch with other reads.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Endpoints that accept small messages only.
+//! Endpoints that accept only small messages.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ async fn a_shortened_message_is_sent_again_unchanged() {
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 3).await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
-    // As if there had been memory for two of them.
+    // Simulates that there is memory for only two of them.
     run(&fixture.core.pool, "update webhooks set message_to = 2").await;
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 2).await;
@@ -36,7 +36,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
     let (refused, accepted): (Vec<_>, Vec<_>) =
         fixture.receiver.received().into_iter().partition(|message| message.body.len() > LIMIT);
     assert_eq!(positions(&accepted), (1..=250).collect::<Vec<_>>());
-    // What fits is remembered.
+    // The service remembers the size that the endpoint accepts.
     assert!((1..=4).contains(&refused.len()), "{} are too large", refused.len());
     let mut bodies = BTreeMap::new();
     for message in refused.iter().chain(&accepted) {
@@ -52,7 +52,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
         "{errors:?}"
     );
     assert_eq!(fixture.webhook().await.failing_since, None);
-    // Until the webhook is changed.
+    // Until a change of the webhook.
     fixture.receiver.react(Reaction::OK);
     let webhook = Some(WebhookInput { position: Some(0), ..WebhookInput::default() });
     fixture.clients.webhooks.update_webhook(UpdateWebhookRequest { id: fixture.id, webhook }).await.unwrap();
