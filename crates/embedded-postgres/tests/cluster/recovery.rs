@@ -82,7 +82,7 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let took = clock.elapsed();
     eprintln!("recovery with a busy process left: {took:?}");
-    // The busy process is not waited for.
+    // The recovery does not wait for the busy process.
     assert!(took < Duration::from_mins(3), "{took:?}");
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
@@ -109,7 +109,7 @@ async fn a_killed_database_is_restarted() {
 #[tokio::test]
 async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
     let data = DataDir::new();
-    // While it waits to restart the server, and while the new one starts.
+    // While it waits to restart the server, and while the new server starts.
     for has_new_server in [false, true] {
         let cluster = Cluster::start(options(&data)).await.unwrap();
         let (start, mut killed) = (Instant::now(), cluster.server_pid().unwrap());
@@ -118,7 +118,7 @@ async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
             match cluster.server_pid() {
                 None if !has_new_server => break,
                 Some(pid) if pid != killed && has_new_server => break,
-                // The moment without a server was missed: once more.
+                // The test missed the moment without a server, so it repeats this.
                 Some(pid) if pid != killed => {
                     killed = pid;
                     kill_process(killed, Signal::SIGKILL);
