@@ -1,4 +1,4 @@
-//! Settings: where they come from, how they are shown, and what happens to wrong ones.
+//! Settings: their sources, how they are printed, and what happens to wrong settings.
 
 use std::{fs, path::PathBuf};
 
@@ -56,7 +56,7 @@ fn flags_override_variables_and_variables_override_the_file() {
     assert!(printed(&data, &[], &[("COMPLIANCE_CONFIG", path)]).contains(&format!("max-in-flight = 7   # {path}\n")));
 }
 
-/// A database or secret of the file must not take the place of one that the caller gives in another form.
+/// A database or secret in the file must not override a setting that the caller gives in another form.
 #[test]
 fn a_setting_overrides_settings_that_it_excludes() {
     let (data, files) = (DataDir::new(), DataDir::new());
@@ -222,7 +222,7 @@ fn only_init_makes_a_data_folder_for_a_command() {
             assert!(status.success() && data.path().exists(), "{arguments:?}: {errors}");
         }
     }
-    // A running service has what they need.
+    // A running service has the folder that they need.
     let data = DataDir::new();
     let _service = start(&data, &["serve"]);
     for arguments in [["token", "--company", "7"].as_slice(), &["export", "urls", "--company", "7"]] {

@@ -1,4 +1,4 @@
-//! `compliance doctor` names what is missing on a machine, each with a next step.
+//! `compliance doctor` reports problems of a machine, each with a next step.
 
 use std::{
     fs,
@@ -79,7 +79,7 @@ fn a_given_database_is_checked() {
     assert_eq!(state(&doctor(&data, &["--database-url", &url]).1, "database"), "problem");
 }
 
-/// Its version is right, and yet a core would refuse it or fail at its first write.
+/// Its version is correct, but a core would reject it or fail at its first write.
 #[test]
 fn a_database_that_was_changed_by_hand_is_found() {
     let programs = Programs::new();
@@ -136,7 +136,7 @@ fn a_database_that_was_changed_by_hand_is_found() {
     }
 }
 
-/// Whether it runs or not.
+/// Whether it is running or not.
 #[test]
 fn a_private_database_that_cannot_be_served_is_found() {
     let data = DataDir::new();
@@ -251,7 +251,7 @@ fn the_tables_of_a_file_are_checked_as_their_commands_use_them() {
         );
         let file = path("toml");
         fs::write(&file, text).unwrap();
-        // They would take precedence.
+        // They would have precedence.
         let mut command = compliance(&data);
         command.env_remove("COMPLIANCE_REST_ADDR").env_remove("COMPLIANCE_GRPC_ADDR");
         let (status, printed, log) = output(command.args(["doctor", "--json", "--config", &file]));
@@ -285,7 +285,7 @@ fn the_clock_of_an_issuer_is_compared() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/keys", listener.local_addr().unwrap());
     let issuer = thread::spawn(move || {
-        // For the keys, and for the clock.
+        // One for the keys, and one for the clock.
         for _ in 0..2 {
             let (mut stream, _) = listener.accept().unwrap();
             let _ = stream.read(&mut [0; 4096]).unwrap();

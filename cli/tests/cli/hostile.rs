@@ -1,4 +1,4 @@
-//! Clients that mean harm. Meanwhile others are served, and the memory of the service stays bounded.
+//! Malicious clients. During the attacks, the service serves others, and its memory stays within a limit.
 
 mod bodies;
 mod frames;

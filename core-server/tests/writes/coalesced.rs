@@ -379,7 +379,7 @@ async fn writers_of_one_affiliate_all_succeed() {
         }));
         let (writes, renames) = futures::join!(writes, renames);
         assert!(writes.iter().all(Result::is_ok), "{writes:?}");
-        // One of the two gets the name, and keeps it: four of its own writes, and four of the other's, succeed.
+        // One of the two gets the name, and keeps it. Its four renames succeed, and the four of the other fail.
         let codes: Vec<Option<Code>> =
             renames.into_iter().map(|rename| rename.err().map(|status| status.code())).collect();
         assert_eq!(codes.iter().filter(|code| code.is_none()).count(), 4, "{codes:?}");
