@@ -186,7 +186,7 @@ async fn the_decompressed_size_is_limited() {
     let settings = Settings { body_limit: limit, ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;
     let rest = service.rest(new_company());
-    // A gibibyte of spaces is a mebibyte.
+    // A gibibyte of spaces compresses to a mebibyte.
     let mebibyte = gzip(&vec![b' '; 1 << 20]).await;
     for members in [2, 1024] {
         let body = mebibyte.repeat(members);

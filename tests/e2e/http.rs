@@ -138,7 +138,7 @@ async fn what_http_itself_refuses() {
         let mut stream = TcpStream::connect(service.rest).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // The service may refuse the rest of the request before.
+        // The service may reject the request before it has received the rest.
         let _ = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await.unwrap();
         let answer = String::from_utf8(answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

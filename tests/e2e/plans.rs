@@ -75,7 +75,7 @@ async fn lists_use_the_same_indexes_everywhere() {
                 }
                 let indexes: BTreeSet<_> = scans
                     .into_iter()
-                    // Both unique keys of infractions and of incidents begin with what is looked for.
+                    // Both unique keys of infractions and of incidents begin with the searched columns.
                     .filter(|scan| scan.table != "infractions" && scan.table != "incidents")
                     .map(|scan| (scan.table, scan.index))
                     .collect();
@@ -118,7 +118,7 @@ async fn late_pages_pass_over_few_records() {
     assert_eq!(statements, (6 + 4) * 2 * 2);
 }
 
-/// Look-ups of writers, each with its required index.
+/// Lookups of writers, each with its required index.
 const LOOKUPS: &[(&str, &str, &str)] = &[
     ("bigint, bigint", "select from affiliates where company_id = $1 and id = $2", "affiliates_pkey"),
     ("bigint, text", "select from affiliates where company_id = $1 and affiliate_name = $2", "affiliates_name_key"),
@@ -387,7 +387,7 @@ async fn batches_read_their_case_or_vocabulary_once() {
         let plan = explained(&mut connection, "explain (analyze, format json)", types, statement, &arguments).await;
         for table in ["incidents", "vocabulary_entries"] {
             let read = entries_read(&plan, table);
-            // All of them twice, and what is inserted or found.
+            // All rows twice, and the inserted or found rows.
             assert!(read < 16_000.0, "{batch}: {read} entries of {table} are read in {plan}");
         }
     }

@@ -225,7 +225,7 @@ async fn a_backup_that_is_restored_twice_issues_nothing_twice() {
             let etag = rest.get(&format!("/affiliates/{kept}")).await.header("etag").unwrap().to_owned();
             assert!(etags.insert(etag.clone()), "restore {restore} gives out the etag {etag} again");
         }
-        // All that the restores before have given out is lost.
+        // All IDs and positions that earlier restores have issued are lost.
         for position in &read {
             let gone = rest.get(&format!("/changes?after={position}")).await;
             assert!(gone.with_status(410)["detail"]["restored_position"].as_i64().unwrap() > *position, "{restore}");

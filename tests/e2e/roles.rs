@@ -83,7 +83,7 @@ async fn the_service_role_cannot_change_the_schema() {
     }
     for statement in statements {
         let error = sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&mut service).await;
-        // A grant without the right to grant succeeds and has no effect; it is checked below.
+        // A grant without the right to grant succeeds, but has no effect. This is checked below.
         if statement.starts_with("grant") && error.is_ok() {
             continue;
         }

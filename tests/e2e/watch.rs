@@ -271,7 +271,7 @@ async fn watches_without_changes_get_heartbeats() {
     join_all(heartbeats).await;
 }
 
-/// In lists and watches of either layer, also where watchers share a page.
+/// In lists and watches of both layers, also if watchers share a page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_auditors_see_the_author_of_a_change() {
     let service = TestService::start().await;

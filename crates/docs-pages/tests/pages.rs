@@ -1,4 +1,4 @@
-//! Pages that people write are short, and name files and flags that exist.
+//! Handwritten pages are short, and the files and flags that they name exist.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::{
@@ -8,7 +8,7 @@ use std::{
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Words that a reader takes in without a pause.
+/// Maximum number of words on a page.
 const MAX_WORDS: usize = 1000;
 
 /// Pages with a limit of their own, or without one.
@@ -21,7 +21,7 @@ const OTHER_LIMITS: &[(&str, Option<usize>)] = &[
     ("CHANGELOG.md", None),
     // A reader looks up one section.
     ("docs/runbook.md", Some(1850)),
-    // The text of performance.md around its figures.
+    // The text around the figures of performance.md.
     ("tools/bench/src/method.md", Some(1450)),
     ("docs/capacity.md", Some(1100)),
     ("docs/load-testing.md", Some(1700)),

@@ -143,7 +143,7 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
             loop {
                 let start = Instant::now();
                 let status = rest.post("/urls", body.clone()).await.status;
-                // A late request is refused immediately, and a request that waits for memory after five seconds.
+                // A late request is rejected immediately, and a request that waits for memory is rejected after five seconds.
                 if status != 429 || start.elapsed() > Duration::from_secs(4) {
                     return status;
                 }

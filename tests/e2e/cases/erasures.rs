@@ -57,7 +57,7 @@ async fn an_affiliate_with_too_many_records_stays() {
             select <company>, n::text, int8send(n), <1> from generate_series(1, {count}) n"
         )
     };
-    // The creation, each update and the erasure have one row each.
+    // The creation, each update and the erasure each have one row.
     let updates = |count: usize| {
         format!(
             "do $$ begin for n in 1..{count} loop

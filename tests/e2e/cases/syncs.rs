@@ -276,7 +276,7 @@ async fn absent_affiliates() {
         let data = sync(&service, company, layer, &body).await;
         assert_eq!(data["absent"], absent("no", "terminated"));
         assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(1), &json!(0)));
-        // An item without an identifier may be the missing affiliate.
+        // An item without an identifier could be the missing affiliate.
         body["affiliates"].as_array_mut().unwrap().push(json!({"affiliate_name": "b"}));
         body["absent_status"] = json!("suspended");
         assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("no", "terminated"));

@@ -64,8 +64,8 @@ async fn a_write_with_a_lost_response_is_committed_once() {
     assert_eq!((&found["meta"]["total"], found["data"].as_array().unwrap().len()), (&json!(1), 1));
 }
 
-/// Every way in which a partner's write reaches the database, on both sides of the numbers at which another one is taken.
-/// Each is committed, reported as unavailable, and a duplicate when the partner sends it again.
+/// Every kind of statement for a partner's write, on both sides of each threshold. Each write is committed, reported as unavailable, and a
+/// duplicate when the partner sends it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_kind_of_write_is_applied_twice() {
     let few = core_server::limits::FEW_URLS;

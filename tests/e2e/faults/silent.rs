@@ -67,7 +67,7 @@ async fn a_silent_database_is_refused_at_once() {
     assert_eq!(list["data"].as_array().unwrap().len(), 40 + ROUNDS);
 }
 
-/// All connections go silent for ever. New ones reach a server with all committed writes.
+/// All connections become silent forever. New connections reach a server with all committed writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_without_a_reset() {
     let (_service, proxy, rest) = service().await;
