@@ -26,7 +26,7 @@ async fn readers_that_stay_receive_their_own() {
             .collect();
         for round in 0..4 {
             let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
-            // Reads of unknown IDs are in between: no neighbour may take their place in the response.
+            // Reads of unknown IDs are in between: no other read may take their place in the response.
             let reads: Vec<_> = (0..COMPANIES as i64 * 60)
                 .map(|number| {
                     let (reader, id) = (number as usize % COMPANIES, 1 + number / COMPANIES as i64 % (RECORDS + 10));

@@ -448,7 +448,7 @@ async fn many_watch_through_one_gateway() {
     assert_eq!(received.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([vec![1]]));
 }
 
-/// Many watches open at once, as after a restart. A company may have fewer other calls in flight.
+/// Many watches open at the same time, as after a restart. The company's limit of other calls in flight is lower.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_watches_of_a_company_can_be_opened_at_once() {
     let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;

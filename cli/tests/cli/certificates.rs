@@ -183,7 +183,7 @@ fn certificates_are_replaced_while_in_use() {
     wait_until("the gateway has reached the new core", || status(&before) == Some(404));
 }
 
-/// The port's own certificate and key stay as they are.
+/// The port's own certificate and key do not change.
 #[test]
 fn the_client_authority_can_be_replaced_alone() {
     let files = DataDir::new();

@@ -123,7 +123,7 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
         fs::remove_file(&default).unwrap();
         assert_eq!((names(), fs::read_to_string(folder.path("precious")).unwrap()), (before, "precious".to_owned()));
     }
-    // Only those who can read the file can read the report that replaces it.
+    // Only users who can read the file can read the report that replaces it.
     assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(2));
     let report = || fs::read_to_string(folder.path("empty.ndjson")).unwrap();
     assert!(report().starts_with("{\"row\":1,"), "{}", report());
@@ -172,7 +172,7 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
         assert!(export("out.csv").status.success());
         assert!(is_export("out.csv") && unfinished() == 0);
     }
-    // Only those who could read the file can read the new one.
+    // Only users who could read the old file can read the new one.
     fs::set_permissions(folder.path("out.csv"), Permissions::from_mode(0o600)).unwrap();
     assert!(export("out.csv").status.success());
     assert_eq!(fs::metadata(folder.path("out.csv")).unwrap().permissions().mode() & 0o777, 0o600);

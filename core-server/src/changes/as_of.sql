@@ -2,8 +2,8 @@
 -- takes the current rows as if they were deleted then, and undoes all later changes, the last one first. A URL also has infractions, a case
 -- also has incidents, and both have an affiliate.
 --
--- From each row that `is_set_back` up to the next such row, times never decrease. So the later changes begin after the last change whose
--- time is before $4: these are all rows from the last such row before $4 whose time is not before $4. If $4 is in the future, there are no
+-- The later changes begin after the last change whose time is before $4. From each row that `is_set_back` up to the next such row, times
+-- never decrease. So these are all rows from the last such row before $4 whose time is not before $4. If $4 is in the future, there are no
 -- later changes, whatever their times are.
 ), later as materialized (
     select greatest(

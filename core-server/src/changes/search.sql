@@ -1,6 +1,6 @@
--- Changes of the company $1 before the position $2, newest first: in the table with the number $3, of the ID $4, by the subject $5, by the
--- request $6, from the second $7 on and before the second $8. A null $3, $4, $5 or $6 matches all. Returns at most $9 changes, and reads at
--- most $10 rows.
+-- Changes of the company $1 before the position $2, newest first, at most $9. Reads at most $10 rows. Filters: the table with the number
+-- $3, the ID $4, the subject $5, the request $6. A null filter matches all. The changes are from the second $7 on, and before the second
+-- $8.
 ), rows as (
     -- Rows that can have the record: rows with only this record, and all rows with several records. A row has at most 1,024 records.
     (

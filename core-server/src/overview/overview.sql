@@ -65,7 +65,7 @@ with days as materialized (
     from (
         select i.created_date, i.url_id from infractions i
         where i.company_id = $1
-            -- The planner expects half of the records to match this. Of a range, it would expect few records and sort them.
+            -- The planner expects half of the records to match this. For a range, it would expect few records and sort them.
             and coalesce(
                 i.created_date >= (select starts[1] from times) and i.created_date < (select starts[13] from times), false)
         order by i.url_id, i.id

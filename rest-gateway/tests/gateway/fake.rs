@@ -71,7 +71,7 @@ impl Fake {
         self.0.called.notified().await;
     }
 
-    /// Releases one waiting call or step, or the next one that would wait.
+    /// Releases one waiting call or step, or the next call or step that would wait.
     pub(crate) fn release(&self) {
         self.0.released.notify_one();
     }

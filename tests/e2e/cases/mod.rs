@@ -1,7 +1,7 @@
 //! The table of cases: requests, and the responses of both layers.
 //!
-//! A case is written once, as REST calls, and runs three times: over REST with the core in the same process, over REST with the core across
-//! the network, and over gRPC. Each run has its own company.
+//! A case is written once, as REST calls. It runs three times: over REST with the core in the same process, over REST with a remote core,
+//! and over gRPC. Each run has its own company.
 
 mod affiliates;
 mod case_work;

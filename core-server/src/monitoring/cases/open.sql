@@ -4,8 +4,9 @@
 --
 -- A case without a request ID also finds the case that an export would give this request ID ($4 has the case's ID, or 0).
 --
--- Returns the ID of each case, whether it is new, whether its affiliate exists, the digest with which an existing case was opened, and the
--- positions of incidents whose URL does not exist. A case is missing if another writer has just used its request ID. The next run finds it.
+-- Returns the ID of each case, whether it is new, and whether its affiliate exists. Also returns the digest with which an existing case was
+-- opened, and the positions of incidents whose URL does not exist. A case is missing if another writer has just used its request ID. The
+-- next run finds it.
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         coalesce(i.case_status_id, 1) as status_id, e.id as existing_id, e.opened_with as existing_opened_with
