@@ -233,7 +233,7 @@ async fn refused_messages_are_delayed() {
 
 /// Each read has its own result, even if most tokens in its message are invalid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn valid_reads_beside_many_invalid_ones() {
+async fn valid_reads_among_many_invalid_ones() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..40).map(|_| new_company()).collect();
     let (mut batch, mut expected) = (Batch::default(), Vec::new());

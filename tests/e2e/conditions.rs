@@ -213,7 +213,7 @@ async fn an_erasure_needs_the_tag() {
 
 /// Every route that changes something, with every unsupported condition.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn conditions_that_no_operation_takes_are_refused() {
+async fn unsupported_conditions_are_rejected() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -304,7 +304,7 @@ async fn a_case_is_changed_only_as_it_was_read() {
 
 /// Responses name keys without effect, even within objects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ignored_fields_of_case_work_are_named() {
+async fn ignored_fields_of_case_work_are_reported() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);

@@ -78,7 +78,7 @@ async fn three_in_a_window() {
 
 /// Each read counts as one request, even in a batch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_at_once() {
+async fn many_concurrent_reads() {
     let service = limited(20).await;
     for remote in [false, true] {
         let company = new_company();

@@ -450,7 +450,7 @@ async fn many_watch_through_one_gateway() {
 
 /// Many watches open at the same time, as after a restart. The company's limit of other calls in flight is lower.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_watches_of_a_company_can_be_opened_at_once() {
+async fn all_watches_of_a_company_can_be_opened_together() {
     let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;
     let watches = calls + 100;
     assert!(watches < core_server::limits::WATCHERS_OF_A_COMPANY);

@@ -81,7 +81,7 @@ fn a_given_database_is_checked() {
 
 /// Its version is correct, but a core would reject it or fail at its first write.
 #[test]
-fn a_database_that_was_changed_by_hand_is_found() {
+fn a_manually_changed_database_is_found() {
     let programs = Programs::new();
     let data = DataDir::new();
     let grant = ["migrate", "--database-url", &programs.database(), "--service-role", SERVICE_ROLE];

@@ -31,6 +31,6 @@ fn large_bodies() {
 }
 
 #[test]
-fn bodies_that_stand_for_much() {
-    bodies::that_stand_for_much();
+fn bodies_that_decompress_to_large_ones() {
+    bodies::that_decompress_to_large_ones();
 }

@@ -134,7 +134,7 @@ fn reads_see_acknowledged_writes_while_replicas_come_and_go() {
     wait_for_replicas(&core, 1);
     wait_for_replicas(&serve, 2);
 
-    every_read_sees_what_another_core_wrote(&servers, &core, &gateway, &serve);
+    every_read_sees_the_writes_of_another_core(&servers, &core, &gateway, &serve);
     a_replica_that_does_not_replay_is_left_out(&servers, &data, &core, &gateway, &serve);
 
     // A replica that is killed, or frozen.
@@ -162,7 +162,7 @@ fn reads_see_acknowledged_writes_while_replicas_come_and_go() {
     an_old_primary_is_not_used(&mut servers, &data, &core, &serve);
 }
 
-fn every_read_sees_what_another_core_wrote(servers: &Servers, core: &Service, gateway: &Service, serve: &Service) {
+fn every_read_sees_the_writes_of_another_core(servers: &Servers, core: &Service, gateway: &Service, serve: &Service) {
     let [by_replica, by_primary] = reads(core);
     for round in 0..10 {
         expect_read(serve, gateway, &format!("round {round}"));

@@ -221,7 +221,7 @@ async fn companies_with_the_same_id_are_not_mixed_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_begins_and_ends_within_what_one_statement_changed() {
+async fn a_page_can_begin_and_end_within_the_changes_of_one_statement() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);

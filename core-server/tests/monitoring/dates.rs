@@ -191,7 +191,7 @@ async fn an_opening_sets_dates_like_a_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dates_that_are_given_are_kept() {
+async fn given_dates_are_kept() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

@@ -454,7 +454,7 @@ async fn messages_do_not_name_the_author_of_a_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wait_until_a_date_is_kept() {
+async fn a_wait_until_a_date_is_respected() {
     for status in ["503 Service Unavailable", "429 Too Many Requests", "413 Payload Too Large"] {
         let mut fixture = Fixture::start().await;
         let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10));

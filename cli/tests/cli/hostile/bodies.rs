@@ -88,7 +88,7 @@ pub(super) fn large() {
 }
 
 /// 100 kB of gzip that decompress to 100 MiB, sent repeatedly by one company.
-pub(super) fn that_stand_for_much() {
+pub(super) fn that_decompress_to_large_ones() {
     let world = World::with_body_timeout("10m");
     let (rest, token) = (world.service.rest, world.token.as_str());
     let form = with_length("", "Content-Encoding: gzip\r\n", gzip(&body(100 << 20)));

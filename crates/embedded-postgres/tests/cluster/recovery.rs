@@ -32,7 +32,7 @@ async fn the_database_of_a_killed_service_is_stopped_and_started_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_somebody_started_by_hand_keeps_running() {
+async fn a_manually_started_server_keeps_running() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let program = cluster.installation().program("postgres");
@@ -57,7 +57,7 @@ async fn a_server_that_somebody_started_by_hand_keeps_running() {
 }
 
 #[tokio::test]
-async fn a_killed_service_and_database_recover_what_was_committed() {
+async fn a_killed_service_and_database_recover_committed_rows() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
