@@ -76,7 +76,7 @@ fn is_health(operation: &str) -> bool {
     ["Health", "livez", "readyz"].iter().any(|part| operation.contains(part))
 }
 
-/// A request with an ID, which a thread repeats until it gets a response.
+/// Sends a request with an ID in a separate thread, which waits for the response.
 fn in_background(gateway: SocketAddr, method: &'static str, path: &'static str, body: &'static str, id: &'static str) {
     let head = format!("{method} {path} HTTP/1.1\r\nX-Request-Id: {id}\r\nAuthorization: Bearer {}", token());
     std::thread::spawn(move || raw_with_body(gateway, &head, body));

@@ -31,7 +31,7 @@ async fn set_city(connection: &mut PgConnection, company: i64, city: &str, secon
     sqlx::raw_sql(AssertSqlSafe(update)).execute(connection).await.unwrap();
 }
 
-/// The second that is an hour and this number of seconds from now.
+/// The second that is this number of seconds from now, as text.
 fn second(seconds: i64) -> String {
     compliance_api::json::datetime_text(&prost_types::Timestamp { seconds: now() + seconds, nanos: 0 }).unwrap()
 }

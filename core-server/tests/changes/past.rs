@@ -88,7 +88,7 @@ pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
         affiliate: Some(AffiliateInput {
             affiliate_name: some(name),
             notes: some(notes),
-            // One of them is the affiliate's own upline, whose name is not read either.
+            // One affiliate is its own upline, whose name is not read either.
             upline: some(name.trim_end_matches('2')),
             country: some("DE"),
             start_date: some("02/29/2024"),
