@@ -166,7 +166,7 @@ async fn pages_near_the_beginning() {
 
 /// An update or deletion of some records, in the order of their IDs, because different orders would deadlock.
 ///
-/// The random numbers are hashes, since Citus allows only immutable functions here.
+/// The random numbers are hashes, because Citus allows only immutable functions here.
 fn picked(write: &str, table: &str) -> String {
     let mut parts = write.split("random()");
     let mut write = parts.next().unwrap_or_default().to_owned();

@@ -173,7 +173,7 @@ async fn bodies_have_one_transfer_encoding() {
             ("Transfer-Encoding: xchunked\r\n", 400),
             ("Transfer-Encoding:\r\n", 400),
         ] {
-            // Also without a token, since no operation sees the request.
+            // Also without a token, because no operation sees the request.
             for token in [format!("Authorization: Bearer {}\r\n", token(company)), String::new()] {
                 let status = if status == 201 && token.is_empty() { 401 } else { status };
                 let request = format!(

@@ -22,7 +22,7 @@ const LARGE: &[&str] = &[
     "webhook_deliveries",
 ];
 
-/// Records of company `$1` with realistic lengths, since the planner prefers other indexes for small tables.
+/// Records of company `$1` with realistic lengths, because the planner prefers other indexes for small tables.
 const RECORDS: [&str; 7] = [
     "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         select $1, n, n::text, n::text from generate_series(1, 500) n",

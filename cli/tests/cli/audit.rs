@@ -1,4 +1,4 @@
-//! `compliance audit`: what it prints, and its exit status.
+//! `compliance audit`: its output and its exit status.
 
 use std::fs;
 

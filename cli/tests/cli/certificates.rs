@@ -334,7 +334,7 @@ fn certificates_of_a_deployment_are_made_again_after_its_secrets() {
     assert_ne!(second, certificate());
 }
 
-/// The log and the metrics of both sides, and `doctor`, say why there is no connection.
+/// The logs and metrics of both sides, and `doctor`, name the reason for a failed connection.
 #[test]
 fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     let files = DataDir::new();
@@ -427,7 +427,7 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
 /// Flags and their values.
 type Settings<'s> = &'s [(&'s str, &'s str)];
 
-/// What `doctor` prints about a gateway with these settings.
+/// The output of `doctor` for a gateway with these settings.
 fn doctor(folder: &Path, core_url: &str, settings: &[(&str, &str)], token: &str) -> (Option<i32>, String, String) {
     let mut command = compliance(&DataDir::new());
     command.args(["doctor", "--json", "--jwt-secret", SECRET, "--token", token, "--core-url", core_url]);

@@ -9,7 +9,7 @@ use crate::{
     programs::Programs,
 };
 
-/// The exit status, and what was printed on both outputs.
+/// The exit status, the standard output and the standard error.
 fn health(arguments: &[&str]) -> (Option<i32>, String) {
     let (status, printed, log) = output(compliance(&DataDir::new()).arg("health").args(arguments));
     (status.code(), format!("{printed}{log}"))

@@ -82,7 +82,7 @@ async fn cases(company: &mut GrpcClients) -> Vec<OpenCaseRequest> {
     all
 }
 
-/// What partners read, without the IDs, which differ between companies.
+/// The records as partners read them, without IDs, which differ between companies.
 async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase>) {
     let request =
         ListComplianceUrlsRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };

@@ -121,7 +121,7 @@ async fn a_batch_has_the_result_of_its_items_one_by_one() {
     assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
 }
 
-/// A chain: each affiliate gets the name of the one before it, which has just given it up. The last name becomes free.
+/// A chain: each affiliate gets the name that the previous affiliate has just released. The last name becomes free.
 fn chain(ids: &[i64], names: &mut Vec<String>) -> Vec<AffiliateUpdate> {
     names.insert(0, format!("{}'", names[0]));
     names.pop();

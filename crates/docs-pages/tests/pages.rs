@@ -11,7 +11,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Maximum number of words on a page.
 const MAX_WORDS: usize = 1000;
 
-/// Pages with a limit of their own, or without one.
+/// Pages with their own limit, or without a limit.
 const OTHER_LIMITS: &[(&str, Option<usize>)] = &[
     // Generated from code or measurements.
     ("docs/configuration.md", None),
@@ -28,10 +28,10 @@ const OTHER_LIMITS: &[(&str, Option<usize>)] = &[
     ("docs/testing.md", Some(1795)),
 ];
 
-/// Pages that name files of an earlier time.
+/// Pages that name files that no longer exist.
 const OF_THE_PAST: &[&str] = &["CHANGELOG.md"];
 
-/// Pages that name flags of an earlier time or of another program.
+/// Pages that name earlier flags, or flags of other programs.
 const OTHER_PROGRAMS: &[&str] =
     &["CHANGELOG.md", "docs/configuration.md", "docs/load-testing.md", "docs/performance.md"];
 
@@ -58,7 +58,7 @@ const OTHER_FLAGS: &[&str] = &[
     "--format",
 ];
 
-/// Folders that commands make.
+/// Folders that commands create.
 const MADE: &[&str] = &[".git", "compliance-data", "node_modules", "secrets", "target", "venv", "__pycache__"];
 
 /// Every file of the repository, by its path.
@@ -126,7 +126,7 @@ fn pages_name_files_that_exist() {
     let files = files();
     let folders =
         ["cli/", "client/", "core-server/", "crates/", "deploy/", "proto/", "rest-gateway/", "tests/", "tools/"];
-    // What a command makes.
+    // Files that a command creates.
     let is_made = |path: &str| path.starts_with("deploy/secrets") || path.contains("X.Y.Z");
     let exists = |path: &str| {
         let path = path.trim_end_matches('/');

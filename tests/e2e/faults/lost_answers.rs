@@ -221,8 +221,8 @@ async fn a_check_that_is_lost_twice_does_not_mean_an_outage() {
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
     create(&rest, "First").await.with_status(201);
-    // On a busy machine a check may also take too long, which counts as silence. So not every round has to pass; if losses
-    // counted, none would.
+    // On a busy machine, a check can also take too long, which counts as silence. So not every round must pass. If losses counted, no round
+    // would pass.
     let mut passed = 0;
     until("the service stays ready in three rounds", async || {
         until("/readyz reports 200", async || status(&rest, "/readyz").await == 200).await;

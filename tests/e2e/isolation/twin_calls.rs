@@ -53,7 +53,7 @@ macro_rules! calls {
     };
     (@request chunks $request:ident) => { futures::stream::iter([$request]) };
     (@request $kind:ident $request:ident) => { $request };
-    // Up to the last change, since it has no end.
+    // Up to the last change, because a watch is endless.
     (@watch $response:tt) => {{
         let (mut messages, mut text) = ($response, String::new());
         loop {

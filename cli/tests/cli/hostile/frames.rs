@@ -118,7 +118,7 @@ pub(crate) fn read_until(stream: &mut TcpStream, limit: Duration, is_enough: imp
     (End::Open, received)
 }
 
-/// The kinds of the frames in what was received.
+/// The kinds of the received frames.
 pub(crate) fn kinds(mut received: &[u8]) -> Vec<u8> {
     let mut kinds = Vec::new();
     while let [a, b, c, kind, ..] = received {

@@ -44,7 +44,7 @@ pub(super) enum Leave {
     Reset,
     /// Cancels its call (gRPC).
     Cancel,
-    /// Gets `DEADLINE_EXCEEDED` (gRPC), after so many milliseconds.
+    /// Gets `DEADLINE_EXCEEDED` (gRPC), after this number of milliseconds.
     Deadline(u64),
     /// Gets 504 (REST).
     Timeout,

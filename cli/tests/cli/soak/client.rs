@@ -75,7 +75,7 @@ impl Client {
         Self { number, company, token, chance, shared, model: Model::new(), ids: Vec::new(), next: 0 }
     }
 
-    /// Makes calls until the load is over. Returns what was written.
+    /// Makes calls until the load is over. Returns the writes.
     pub(super) async fn run(mut self) -> Model {
         while self.ids.is_empty() && !self.is_over() {
             self.create_own().await;
