@@ -3,8 +3,8 @@
 -- also has incidents, and both have an affiliate.
 --
 -- The later changes begin after the last change whose time is before $4. From each row that `is_set_back` up to the next such row, times
--- never decrease. So these are all rows from the last such row before $4 whose time is not before $4. If $4 is in the future, there are no
--- later changes, whatever their times are.
+-- never decrease. So the later changes are all rows from the last such row before $4 whose time is not before $4. If $4 is in the future,
+-- there are no later changes, whatever their times are.
 ), later as materialized (
     select greatest(
         (

@@ -1,5 +1,5 @@
--- Whether affiliates of the company $1 have one of these identifiers. This is a separate statement after the lock, so it sees what others
--- committed before.
+-- Whether affiliates of the company $1 have one of these identifiers. This is a separate statement after the lock, so it sees the rows that
+-- others committed before.
 select exists (
     select from unnest($2::text[]) as i (identifier)
     cross join lateral (

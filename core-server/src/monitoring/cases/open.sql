@@ -2,7 +2,7 @@
 -- order of their request IDs. The service sets the same dates as for a change of an empty case with the status New: update.sql has the
 -- rules.
 --
--- A case without a request ID also finds the case that an export would give this request ID ($4 has the case's ID, or 0).
+-- An item also finds a case without a request ID if it has the request ID that an export gives this case ($4 has the case's ID, or 0).
 --
 -- Returns the ID of each case, whether it is new, and whether its affiliate exists. Also returns the digest with which an existing case was
 -- opened, and the positions of incidents whose URL does not exist. A case is missing if another writer has just used its request ID. The

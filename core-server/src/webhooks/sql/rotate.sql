@@ -1,4 +1,4 @@
--- Replaces the secret by $3. The previous secret is valid for $4 more seconds, and earlier secrets until they expire. So a repeated
+-- Replaces the secret with $3. The previous secret is valid for $4 more seconds, and earlier secrets until they expire. So a repeated
 -- rotation does not invalidate the secret that the endpoint has. Keeps the last $5 secrets.
 update webhooks w set
     previous_secrets = (array_prepend(w.secret, w.previous_secrets))[:$5],
