@@ -17,7 +17,7 @@ async fn run(pool: &PgPool, statements: &[&'static str]) {
     }
 }
 
-/// How the owner of a database connects to a node that has this shard of a table, or any other.
+/// The connection options of the owner of a database to a node that has this shard of a table, or another shard.
 async fn worker(pool: &PgPool, options: &PgConnectOptions, shard: i64) -> PgConnection {
     let mut connection = PgConnection::connect_with(&options_of_worker(pool, options, shard).await).await.unwrap();
     let settings = "set citus.enable_ddl_propagation = off; set citus.override_table_visibility = off";
@@ -36,7 +36,7 @@ async fn a_shard(pool: &PgPool) -> i64 {
     sqlx::query_scalar(shard).fetch_one(pool).await.unwrap()
 }
 
-/// As the version before the last steps left the schema, but for a label of a type.
+/// The schema before the last migrations, except for a label of a type.
 const LAST_STEPS: [&str; 16] = [
     "delete from _sqlx_migrations where version >= 20261124000010",
     "drop table webhook_deliveries, webhooks",
@@ -60,7 +60,7 @@ const LAST_STEPS: [&str; 16] = [
     "alter type case_input drop attribute opened_with",
 ];
 
-/// IDs come from the sequences of the coordinator.
+/// The coordinator's sequences assign IDs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
 async fn a_worker_is_refused() {
@@ -75,7 +75,7 @@ async fn a_worker_is_refused() {
 #[ignore = "needs TEST_DATABASE_URL"]
 async fn every_table_is_distributed_by_company() {
     let pool = database::connect(fresh_database().await.options, 2).await.unwrap();
-    // The history has a copy on each node.
+    // Each node has a copy of the table of migrations.
     let tables = "
         select c.relname::text, concat_ws(' ', p.partmethod, column_to_column_name(p.logicalrelid, p.partkey)), p.colocationid
         from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
@@ -156,7 +156,7 @@ async fn later_steps_change_distributed_tables() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
+async fn a_step_that_waits_for_a_lock_of_another_node_delays_no_reader() {
     let options = fresh_database().await.options;
     let pool = database::connect(options.clone(), 4).await.unwrap();
     run(&pool, &LAST_STEPS).await;
@@ -177,7 +177,7 @@ async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
             }
         };
         timeout(Duration::from_mins(1), until_it_waits).await.unwrap();
-        // Behind the migration, until its wait ends. The other transaction goes on meanwhile.
+        // Waits behind the migration, until its wait ends. The other transaction continues during this time.
         let read = sqlx::query("select from affiliates where company_id = 1").execute(&pool);
         timeout(Duration::from_mins(1), read).await.unwrap().unwrap();
         dump.commit().await.unwrap();
@@ -190,7 +190,7 @@ async fn a_step_that_waits_for_a_lock_of_another_node_holds_up_no_reader() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn the_doctor_names_what_a_node_lacks() {
+async fn the_doctor_names_missing_parts_of_a_node() {
     let database = fresh_database().await;
     let pool = database::connect(database.options.clone(), 2).await.unwrap();
     database::grant(&pool, SERVICE_ROLE).await.unwrap();
@@ -212,7 +212,7 @@ async fn the_doctor_names_what_a_node_lacks() {
         sqlx::raw_sql(damage).execute(&mut worker).await.unwrap();
         worker.close().await.unwrap();
     }
-    // The coordinator's session keeps those that it has on other nodes, and they their settings.
+    // The coordinator's session keeps its sessions on other nodes, and these keep their settings.
     service.close().await.unwrap();
     let mut service = PgConnection::connect_with(&as_service).await.unwrap();
     let problems = check_nodes(&mut service).await.unwrap().unwrap().problems;

@@ -1,4 +1,4 @@
-//! The counts of the lists are checked and repaired, while writers go on.
+//! The doctor checks and repairs the counts of lists, while writers continue.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, AffiliateSync, AffiliateUpdate, AttachIncidentsRequest,
@@ -58,7 +58,7 @@ async fn wrong_counts_are_found_and_repaired() {
     }
     assert_eq!(check(&core.pool, false).await, []);
     for damage in [
-        // What triggers do not see.
+        // Changes that triggers do not see.
         "truncate compliance_url_counts, compliance_case_counts",
         "alter table compliance_urls disable trigger user;
         update compliance_urls set disabled = true, discovery_date = discovery_date - interval '400 days' where id % 3 = 0;
@@ -89,7 +89,7 @@ async fn wrong_counts_are_found_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_go_on_during_a_repair() {
+async fn writers_continue_during_a_repair() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     fill(&mut clients).await;
@@ -123,7 +123,7 @@ async fn fill_all(pool: &PgPool, company: i64) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
-/// As after a copy of the records without their sequences.
+/// As after a copy of only the records, without sequences.
 const BEHIND: &str = "
     do $$ declare s record; begin
         for s in select * from id_sequences() loop
@@ -156,19 +156,19 @@ async fn sequences_that_are_behind_are_found_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
+async fn a_creation_that_draws_a_used_id_advances_the_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
     for _ in 0..20 {
-        // More IDs are taken than a write is tried.
+        // More IDs are in use than a write has tries.
         sqlx::raw_sql("insert into affiliates (company_id, client_affiliate_id, affiliate_name) select 1, 'x', gen_random_uuid()::text")
             .execute(&core.pool)
             .await
             .unwrap();
     }
     fill(&mut clients).await;
-    // Their own records, so that the IDs are taken in this company.
+    // The company's own records, so that the IDs are in use in this company.
     let taken = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         select $1, id, client_affiliate_id, affiliate_name from affiliates where company_id = 1";
     sqlx::query(taken).bind(company).execute(&core.pool).await.unwrap();
@@ -185,7 +185,7 @@ async fn a_creation_that_meets_an_id_that_is_taken_advances_the_sequence() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_id_near_the_end_is_named_and_followed_by_no_sequence() {
+async fn an_id_near_the_maximum_is_reported_and_advances_no_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -198,7 +198,7 @@ async fn an_id_near_the_end_is_named_and_followed_by_no_sequence() {
     let rows: Vec<_> = named.iter().map(|row| (&*row.table, row.company_id, row.id)).collect();
     assert_eq!(rows, [("affiliates", company, Some((1 << 53) - 1))]);
     assert_eq!(named[0].constraint, "the range of IDs, which ends at 9002801208229888");
-    // A creation that meets an ID advances the sequence to the others.
+    // A creation that draws a used ID advances the sequence to the other IDs.
     run(&core.pool, BEHIND).await;
     assert!(clients.affiliate("New").await < 1000);
     jump_ahead(&mut connection).await.unwrap();
@@ -206,7 +206,7 @@ async fn an_id_near_the_end_is_named_and_followed_by_no_sequence() {
     assert!(id > 1 << 40 && id < 1 << 52, "{id}");
 }
 
-/// Every date of every record is one that no text of the interface shows.
+/// Every date of every record is outside the range that the interface can show.
 const DATES: &str = "
     do $$
     declare
@@ -231,7 +231,7 @@ const DATES: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dates_that_no_text_shows_are_null_and_are_named() {
+async fn dates_that_cannot_be_shown_are_null_and_are_reported() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;
         let company = new_company();
@@ -276,7 +276,7 @@ async fn dates_that_no_text_shows_are_null_and_are_named() {
         let tables: Vec<&str> = named.iter().map(|row| &*row.table).collect();
         assert_eq!(tables, ["affiliates", "compliance_cases", "compliance_urls", "infractions"], "{value}");
         assert!(named.iter().all(|row| row.company_id == company && row.id.is_some()), "{named:?}");
-        // New ones are refused, and so is a change of such a record.
+        // The database rejects new dates of this kind, and changes of such a record.
         let refused = sqlx::query(
             "insert into affiliates (company_id, client_affiliate_id, affiliate_name, start_date) values ($1, 'N', 'N', $2::text::date)",
         );
@@ -285,7 +285,8 @@ async fn dates_that_no_text_shows_are_null_and_are_named() {
     }
 }
 
-/// The record is changed without its date. The stored date becomes the one that reads return, and the other items of the request succeed.
+/// The request changes the record, but not its date. The stored date becomes the date that reads return, and the other items of the request
+/// succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_with_such_dates_are_written_like_others() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
@@ -337,9 +338,9 @@ async fn records_with_such_dates_are_written_like_others() {
         assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{value}: {results:?}");
         let read = clients.url(url_id).await;
         assert_eq!((read.note.as_deref(), read.last_seen), (Some("N"), None), "{value}");
-        // A date that every URL has is the nearest one that is shown.
+        // A date that every URL has becomes the nearest date that can be shown.
         assert!(read.discovery_date.is_some(), "{value}");
-        // A case that gets a URL is changed with it.
+        // Attaching a URL also changes its case.
         spoil().await;
         let request = AttachIncidentsRequest { id: case_id, incidents: vec![url_incident(url)] };
         let results = clients.monitoring.attach_incidents(request).await.unwrap().into_inner().results;
@@ -359,9 +360,9 @@ async fn records_with_such_dates_are_written_like_others() {
     }
 }
 
-/// Also constraints of their tables, which may have no companies.
+/// Also constraints of operators' tables, which may have no companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn constraints_of_operators_are_their_own() {
+async fn constraints_of_operators_are_ignored() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     fill_all(&core.pool, new_company()).await;
     run(

@@ -1,4 +1,4 @@
-//! A database that has no more of something: its disk is full, or its settings limit it.
+//! A database without resources: its disk is full, or a setting limits it.
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, GetAffiliateRequest, UpdateAffiliateRequest,
@@ -15,7 +15,7 @@ async fn run(pool: &PgPool, statement: &str) {
 
 /// The real SQLSTATEs, as a trigger raises them. Each kind of write reports that the database cannot serve, and changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_are_unavailable_and_reads_go_on() {
+async fn writes_are_unavailable_and_reads_continue() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;

@@ -1,4 +1,4 @@
-//! The tests of the core over a real PostgreSQL. They are one program, so that it is linked once and starts one server.
+//! Tests of the core with a real PostgreSQL. They are one program, which is linked once and starts one server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
 

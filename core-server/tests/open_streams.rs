@@ -1,4 +1,4 @@
-//! Streams that need no token are few, and health checks go on.
+//! Streams that need no token are limited, and health checks still work.
 
 use core_server::CoreSettings;
 use futures::{StreamExt as _, future::join_all, stream};
@@ -21,7 +21,7 @@ async fn watch(channel: &Channel) -> Result<tonic::Streaming<tonic_health::pb::H
     Ok(health)
 }
 
-/// A stream of reflection whose client never ends it.
+/// A reflection stream whose client never ends it.
 async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
     let message_request = Some(MessageRequest::ListServices(String::new()));
     let request = ServerReflectionRequest { host: String::new(), message_request };
@@ -33,7 +33,7 @@ async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_without_a_token_are_bounded() {
+async fn streams_without_a_token_are_limited() {
     let TestCore { core, .. } =
         TestCore::with_settings(fresh_database().await.options, 4, CoreSettings::default()).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -41,7 +41,7 @@ async fn streams_without_a_token_are_bounded() {
     let shutdown = CancellationToken::new();
     let most = core_server::limits::OPEN_STREAMS_OF_A_PEER;
     let clients = async {
-        // Whatever the connection and the service are.
+        // On any connection, and for any service.
         let (first, second) = (endpoint.connect().await.unwrap(), endpoint.connect().await.unwrap());
         let reflections: Vec<_> = join_all((0..most / 2).map(|_| reflect(&first))).await;
         let mut watches: Vec<_> = join_all((most / 2..most).map(|_| watch(&second))).await;
@@ -55,7 +55,7 @@ async fn streams_without_a_token_are_bounded() {
         let check = HealthClient::new(second.clone()).check(HealthCheckRequest::default()).await.unwrap();
         assert_eq!(check.into_inner().status(), ServingStatus::Serving);
 
-        // One that has ended no longer counts. The service learns of it by a frame.
+        // A stream that has ended no longer counts. A frame informs the service of the end.
         drop(watches.pop());
         let mut again = watch(&first).await;
         while again.is_err() {

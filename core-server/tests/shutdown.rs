@@ -1,4 +1,4 @@
-//! The end of the server: streams that would never end do not delay it.
+//! The shutdown of the server: endless streams do not delay it.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watchers_of_the_health_learn_of_the_end() {
-    // Longer than the end is waited for.
+async fn health_watchers_learn_of_the_shutdown() {
+    // Longer than the test waits for the end.
     let mut settings = CoreSettings::default();
     settings.connections.shutdown_grace = 10 * PATIENCE;
     let TestCore { core, .. } = TestCore::with_settings(fresh_database().await.options, 4, settings).await;

@@ -1,4 +1,4 @@
-//! Reads of single records: alone, and in a batch with others.
+//! Reads of single records: alone, and in a batch with other reads.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ fn code(answer: &Answer) -> Code {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_paths_answer_alike() {
+async fn both_paths_return_the_same_response() {
     let core = TestCore::start().await;
     let token = token_with_scope(new_company(), Some(SCOPE_MONITOR), 3600);
     let mut clients = core.clients(&token);
@@ -95,8 +95,8 @@ async fn both_paths_answer_alike() {
     }
 }
 
-/// All connections are those of writes, so that a read has to set its own limit on lock waits first. The first one is found to
-/// be lost by that, and the others with it: the read runs again on a new one.
+/// All connections were used for writes, so a read must first set its own limit on lock waits. This shows that the first connection is
+/// lost, and the others with it. The read then runs again on a new connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_whose_connections_are_lost_before_its_statement() {
     let database = fresh_database().await;

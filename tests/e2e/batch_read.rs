@@ -225,7 +225,7 @@ async fn refused_messages_are_delayed() {
         }
     });
     join_all(calls).await;
-    // Ten refusals in 0.1 s are immediate. Each further one takes at least 50 ms.
+    // Ten rejections in 0.1 s are immediate. Each further one takes at least 50 ms.
     let (sent, elapsed) = ((CALLERS * MESSAGES) as f64, started.elapsed().as_secs_f64());
     let most = 10.0 * (elapsed / 0.1 + 1.0) + CALLERS as f64 * elapsed / 0.05;
     assert!(sent <= most, "{sent} refused messages in {elapsed} s");
@@ -233,7 +233,7 @@ async fn refused_messages_are_delayed() {
 
 /// Each read has its own result, even if most tokens in its message are invalid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn valid_reads_beside_many_invalid_ones() {
+async fn valid_reads_among_many_invalid_ones() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..40).map(|_| new_company()).collect();
     let (mut batch, mut expected) = (Batch::default(), Vec::new());

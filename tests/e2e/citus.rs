@@ -99,7 +99,7 @@ async fn nodes_are_called_directly() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn companies_of_other_nodes_notice_nothing() {
+async fn companies_on_other_nodes_are_not_affected() {
     let receiver = WebhookReceiver::start().await;
     let service = TestService::with(Options { webhooks: receiver.settings(), ..Options::default() }).await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };

@@ -1,4 +1,4 @@
-//! Limits of single companies, on every layer: a company is refused by its own limit, and no other company notices.
+//! Limits of single companies, on every layer: only its own limit rejects a company's calls, and other companies are not affected.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use tonic::Code;
 
 use crate::http::envelope;
 
-/// So many requests in a window that does not end during a test.
+/// This number of requests in a window that does not end during a test.
 fn rate(requests: u32) -> RateLimit {
     RateLimit::Limited { requests: requests.try_into().unwrap(), window: Duration::from_hours(10_000) }
 }
 
-/// The status, and what the response says of the limit: the limit and what remains.
+/// The status of a response, its limit, and its remaining requests.
 fn limit_of(response: &RestResponse) -> (u16, Option<[u64; 2]>) {
     let number = |header| response.header(header).map(|value| value.parse().unwrap());
     let limit = number("x-ratelimit-limit").zip(number("x-ratelimit-remaining"));

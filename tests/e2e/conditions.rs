@@ -94,7 +94,7 @@ async fn one_affiliate_is_changed_if_it_has_the_tag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_concurrent_changes_with_one_tag_one_wins() {
+async fn one_of_concurrent_changes_with_the_same_tag_wins() {
     let service = TestService::start().await;
     let company = new_company();
     let (local, remote) = (service.rest(company), service.rest_remote(company));
@@ -113,7 +113,7 @@ async fn of_concurrent_changes_with_one_tag_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_client_has_is_not_sent_again() {
+async fn unchanged_content_is_not_sent_again() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -160,7 +160,7 @@ async fn what_the_client_has_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn compressed_records_have_tags_of_their_own() {
+async fn compressed_records_have_their_own_tags() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -213,7 +213,7 @@ async fn an_erasure_needs_the_tag() {
 
 /// Every route that changes something, with every unsupported condition.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn conditions_that_no_operation_takes_are_refused() {
+async fn unsupported_conditions_are_rejected() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -304,7 +304,7 @@ async fn a_case_is_changed_only_as_it_was_read() {
 
 /// Responses name keys without effect, even within objects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ignored_fields_of_case_work_are_named() {
+async fn ignored_fields_of_case_work_are_reported() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);

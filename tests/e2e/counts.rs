@@ -147,7 +147,7 @@ async fn cases() {
     compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", &["n"], 6).await;
 }
 
-/// A page with up to 500 records before it is read without the counts, and a later one is looked up in them.
+/// A page that begins after at most 500 records is read without the counts. A later page is looked up in the counts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_near_the_beginning() {
     let service = TestService::start().await;
@@ -166,7 +166,7 @@ async fn pages_near_the_beginning() {
 
 /// An update or deletion of some records, in the order of their IDs, because different orders would deadlock.
 ///
-/// The random numbers are hashes, since Citus allows only immutable functions here.
+/// The random numbers are hashes, because Citus allows only immutable functions here.
 fn picked(write: &str, table: &str) -> String {
     let mut parts = write.split("random()");
     let mut write = parts.next().unwrap_or_default().to_owned();

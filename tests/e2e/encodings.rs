@@ -181,12 +181,12 @@ async fn bodies_may_be_in_gzip() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_gzip_hides_is_bounded() {
+async fn the_decompressed_size_is_limited() {
     let limit = 1 << 20;
     let settings = Settings { body_limit: limit, ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;
     let rest = service.rest(new_company());
-    // A gibibyte of spaces is a mebibyte.
+    // A gibibyte of spaces compresses to a mebibyte.
     let mebibyte = gzip(&vec![b' '; 1 << 20]).await;
     for members in [2, 1024] {
         let body = mebibyte.repeat(members);
@@ -198,7 +198,7 @@ async fn what_gzip_hides_is_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn head_has_the_head_alone() {
+async fn head_returns_only_the_head() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     with_affiliates(&rest, 3).await;

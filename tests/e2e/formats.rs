@@ -210,7 +210,7 @@ async fn a_whole_list_has_no_pages() {
 
 /// Over gRPC, an interrupted list can be continued.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_go_on_after_an_id() {
+async fn lists_continue_after_an_id() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;
     let mut grpc = service.grpc(company).await;

@@ -138,7 +138,7 @@ async fn what_http_itself_refuses() {
         let mut stream = TcpStream::connect(service.rest).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // The service may refuse the rest of the request before.
+        // The service may reject the request before it has received the rest.
         let _ = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await.unwrap();
         let answer = String::from_utf8(answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -173,7 +173,7 @@ async fn bodies_have_one_transfer_encoding() {
             ("Transfer-Encoding: xchunked\r\n", 400),
             ("Transfer-Encoding:\r\n", 400),
         ] {
-            // Also without a token, since no operation sees the request.
+            // Also without a token, because no operation sees the request.
             for token in [format!("Authorization: Bearer {}\r\n", token(company)), String::new()] {
                 let status = if status == 201 && token.is_empty() { 401 } else { status };
                 let request = format!(

@@ -1,4 +1,4 @@
-//! Readers that leave while their reads wait: all others receive their own records.
+//! Readers that disconnect while their reads wait: all others receive their own records.
 
 use futures::future::join_all;
 use sqlx::AssertSqlSafe;
@@ -26,7 +26,7 @@ async fn readers_that_stay_receive_their_own() {
             .collect();
         for round in 0..4 {
             let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
-            // Reads of unknown IDs are in between: no neighbour may take their place in the response.
+            // Reads of unknown IDs are in between: no other read may take their place in the response.
             let reads: Vec<_> = (0..COMPANIES as i64 * 60)
                 .map(|number| {
                     let (reader, id) = (number as usize % COMPANIES, 1 + number / COMPANIES as i64 % (RECORDS + 10));
@@ -36,7 +36,7 @@ async fn readers_that_stay_receive_their_own() {
                 })
                 .collect();
             locked.until_awaited().await;
-            // Some leave while the statement of their batch runs, others while they wait for the next one.
+            // Some disconnect while the statement of their batch runs, others while they wait for the next batch.
             let (leaving, staying): (Vec<_>, Vec<_>) =
                 reads.into_iter().partition(|(number, ..)| (number * 7 + round) % 5 < 2);
             for (.., read) in &leaving {

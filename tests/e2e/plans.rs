@@ -22,7 +22,7 @@ const LARGE: &[&str] = &[
     "webhook_deliveries",
 ];
 
-/// Records of company `$1` with realistic lengths, since the planner prefers other indexes for small tables.
+/// Records of company `$1` with realistic lengths, because the planner prefers other indexes for small tables.
 const RECORDS: [&str; 7] = [
     "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         select $1, n, n::text, n::text from generate_series(1, 500) n",
@@ -75,7 +75,7 @@ async fn lists_use_the_same_indexes_everywhere() {
                 }
                 let indexes: BTreeSet<_> = scans
                     .into_iter()
-                    // Both unique keys of infractions and of incidents begin with what is looked for.
+                    // Both unique keys of infractions and of incidents begin with the searched columns.
                     .filter(|scan| scan.table != "infractions" && scan.table != "incidents")
                     .map(|scan| (scan.table, scan.index))
                     .collect();
@@ -118,7 +118,7 @@ async fn late_pages_pass_over_few_records() {
     assert_eq!(statements, (6 + 4) * 2 * 2);
 }
 
-/// Look-ups of writers, each with its required index.
+/// Lookups of writers, each with its required index.
 const LOOKUPS: &[(&str, &str, &str)] = &[
     ("bigint, bigint", "select from affiliates where company_id = $1 and id = $2", "affiliates_pkey"),
     ("bigint, text", "select from affiliates where company_id = $1 and affiliate_name = $2", "affiliates_name_key"),
@@ -229,7 +229,7 @@ async fn scans_read_one_company_along_its_keys() {
 
 /// The number of changes of other records does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_past_of_a_record_is_read_by_its_own_changes() {
+async fn earlier_states_are_read_by_their_own_changes() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let changes = "
         insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'a', 'a');
@@ -336,7 +336,7 @@ async fn expect_keys(
 ///
 /// The planner assumes that a batch has ten items.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_read_what_they_belong_to_once() {
+async fn batches_read_their_case_or_vocabulary_once() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     bring_to(&mut connection, "empty").await;
     sqlx::raw_sql("alter table vocabulary_entries set (autovacuum_enabled = false)")
@@ -387,7 +387,7 @@ async fn batches_read_what_they_belong_to_once() {
         let plan = explained(&mut connection, "explain (analyze, format json)", types, statement, &arguments).await;
         for table in ["incidents", "vocabulary_entries"] {
             let read = entries_read(&plan, table);
-            // All of them twice, and what is inserted or found.
+            // All rows twice, and the inserted or found rows.
             assert!(read < 16_000.0, "{batch}: {read} entries of {table} are read in {plan}");
         }
     }

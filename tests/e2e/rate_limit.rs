@@ -39,7 +39,7 @@ async fn three_in_a_window() {
     );
     let second = remote.post("/affiliates", GOOD).await;
     assert_eq!((second.status, number(&second, "x-ratelimit-remaining")), (201, 1));
-    // A refusal has the same headers as other responses.
+    // A rejection has the same headers as other responses.
     let third = rest.get("/urls/abc").await;
     assert_eq!((third.status, number(&third, "x-ratelimit-remaining")), (404, 0));
 
@@ -78,7 +78,7 @@ async fn three_in_a_window() {
 
 /// Each read counts as one request, even in a batch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_at_once() {
+async fn many_concurrent_reads() {
     let service = limited(20).await;
     for remote in [false, true] {
         let company = new_company();

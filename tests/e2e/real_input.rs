@@ -37,7 +37,7 @@ async fn real_urls() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
 
-    refuses_what_is_not_http(&rest, &addresses).await;
+    rejects_invalid_addresses(&rest, &addresses).await;
 
     let good: Vec<&String> = addresses.iter().filter(|address| normalised(address).is_some()).collect();
     let mut seen = HashSet::new();
@@ -66,7 +66,7 @@ async fn real_urls() {
 }
 
 /// A request with all addresses: each invalid address has its own key, and nothing is saved.
-async fn refuses_what_is_not_http(rest: &RestClient, addresses: &[String]) {
+async fn rejects_invalid_addresses(rest: &RestClient, addresses: &[String]) {
     let bad: BTreeMap<String, Value> = addresses
         .iter()
         .enumerate()

@@ -127,7 +127,7 @@ fn positions(changes: &Value) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
+async fn lost_ids_and_positions_are_recognized_after_a_restore() {
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let (company, later) = (new_company(), new_company());
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -202,7 +202,7 @@ async fn what_was_handed_out_after_a_backup_is_recognisably_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_that_is_restored_twice_gives_out_nothing_twice() {
+async fn a_backup_that_is_restored_twice_issues_nothing_twice() {
     let database = fresh_database().await;
     let company = new_company();
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -225,7 +225,7 @@ async fn a_backup_that_is_restored_twice_gives_out_nothing_twice() {
             let etag = rest.get(&format!("/affiliates/{kept}")).await.header("etag").unwrap().to_owned();
             assert!(etags.insert(etag.clone()), "restore {restore} gives out the etag {etag} again");
         }
-        // All that the restores before have given out is lost.
+        // All IDs and positions that earlier restores have issued are lost.
         for position in &read {
             let gone = rest.get(&format!("/changes?after={position}")).await;
             assert!(gone.with_status(410)["detail"]["restored_position"].as_i64().unwrap() > *position, "{restore}");

@@ -83,7 +83,7 @@ async fn the_service_role_cannot_change_the_schema() {
     }
     for statement in statements {
         let error = sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&mut service).await;
-        // A grant without the right to grant succeeds and has no effect; it is checked below.
+        // A grant without the right to grant succeeds, but has no effect. This is checked below.
         if statement.starts_with("grant") && error.is_ok() {
             continue;
         }
@@ -98,7 +98,7 @@ async fn the_service_role_cannot_change_the_schema() {
 
 /// The lists above have every table and function, and later months get the same permissions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_role_writes_history_by_triggers_alone() {
+async fn the_service_role_writes_history_only_through_triggers() {
     let (core, mut service) = connect().await;
     let again = "do $$ begin execute (select format('drop table %I', max(inhrelid::regclass::text)) from pg_inherits
         where inhparent = 'changes'::regclass and inhrelid <> 'changes_default'::regclass); end $$";
@@ -213,7 +213,7 @@ async fn functions_of_the_owner_harm_nothing() {
 
 /// An existing record keeps all its entries, even from before a deletion and a new creation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_role_erases_deleted_records_alone() {
+async fn the_service_role_can_erase_only_deleted_records() {
     let (core, mut service) = connect().await;
     let company = new_company();
     let run = async |service: &mut PgConnection, statements: &str| {

@@ -9,7 +9,7 @@ const ITEMS: usize = 10_000;
 async fn ten_thousand_affiliates() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
-        // One in a hundred has the name of the one before.
+        // One in a hundred has the name of the previous affiliate.
         let name = |number: usize| format!("Affiliate {}", if number % 100 == 99 { number - 1 } else { number });
         let items: Vec<Value> = (0..ITEMS)
             .map(|number| json!({"client_affiliate_id": number.to_string(), "affiliate_name": name(number), "country": "DE"}))
@@ -25,7 +25,7 @@ async fn ten_thousand_affiliates() {
         }
         assert_eq!(ids.len(), ITEMS - ITEMS / 100);
 
-        // Every one of them again, and the first often enough to make ten thousand: renamed and changed.
+        // All of them again, and the first ones repeatedly until there are ten thousand: renamed and changed.
         let changes = |ids: &[i64]| -> Vec<Value> {
             let all = ids.iter().chain(std::iter::repeat_n(&ids[0], ITEMS - ids.len()));
             all.map(|id| json!({"id": id, "affiliate_name": format!("Renamed {id}"), "city": "Bonn"})).collect()

@@ -171,7 +171,7 @@ async fn every_stream_that_breaks_ends_with_an_error() {
 
 /// An export that continues after any message has the rest, each record once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_goes_on_after_any_of_its_messages() {
+async fn an_export_can_continue_after_any_message() {
     let service = TestService::start().await;
     let company = new_company();
     fill(&service.pool, company).await;

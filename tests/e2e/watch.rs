@@ -202,7 +202,7 @@ async fn committed_changes_arrive_in_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_types_that_are_asked_for_arrive() {
+async fn only_the_requested_types_arrive() {
     let service = TestService::start().await;
     let company = new_company();
     let mut watches = Vec::new();
@@ -222,7 +222,7 @@ async fn only_the_types_that_are_asked_for_arrive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_goes_on_where_it_ended() {
+async fn a_watch_continues_where_it_ended() {
     let service = TestService::start().await;
     let company = new_company();
     let writing = async {
@@ -253,7 +253,7 @@ async fn a_watch_goes_on_where_it_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_new_is_said_once_in_a_while() {
+async fn watches_without_changes_get_heartbeats() {
     let service = TestService::start().await;
     let company = new_company();
     let heartbeats = LAYERS.map(async |layer| {
@@ -271,9 +271,9 @@ async fn nothing_new_is_said_once_in_a_while() {
     join_all(heartbeats).await;
 }
 
-/// In lists and watches of either layer, also where watchers share a page.
+/// In lists and watches of both layers, also if watchers share a page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_audits_are_told_who_made_a_change() {
+async fn only_auditors_see_the_author_of_a_change() {
     let service = TestService::start().await;
     let company = new_company();
     let scopes =
@@ -377,7 +377,7 @@ async fn a_watch_ends_with_its_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_watched_is_refused() {
+async fn invalid_watches_are_rejected() {
     let service = TestService::start().await;
     let company = new_company();
     add(&service.pool, company, 1..=3).await;
@@ -448,9 +448,9 @@ async fn many_watch_through_one_gateway() {
     assert_eq!(received.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([vec![1]]));
 }
 
-/// Many watches open at once, as after a restart. A company may have fewer other calls in flight.
+/// Many watches open at the same time, as after a restart. The company's limit of other calls in flight is lower.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_watches_of_a_company_can_be_opened_at_once() {
+async fn all_watches_of_a_company_can_be_opened_together() {
     let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;
     let watches = calls + 100;
     assert!(watches < core_server::limits::WATCHERS_OF_A_COMPANY);
@@ -465,7 +465,7 @@ async fn all_watches_of_a_company_can_be_opened_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_away_ends_no_watch() {
+async fn a_database_outage_ends_no_watch() {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "watch").await;
     let service = TestService::over(database.options, Options::default()).await;

@@ -1,4 +1,4 @@
-//! `compliance audit`: what it prints, and its exit status.
+//! `compliance audit`: its output and its exit status.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn audit(programs: &Programs, arguments: &[&str]) -> (Option<i32>, String, Strin
 }
 
 #[test]
-fn the_first_change_that_was_altered_is_named() {
+fn the_first_altered_change_is_reported() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A'), (8, 'B', 'B');
@@ -87,9 +87,9 @@ fn checkpoints_that_prove_nothing_are_errors() {
     assert_eq!(audit(&programs, &["verify", "--checkpoint", file, "--company", "8"]).0, Some(0));
 }
 
-/// What retention has dropped is told from what somebody has removed.
+/// The audit distinguishes changes that retention has dropped from changes that somebody has removed.
 #[test]
-fn what_is_kept_and_what_was_dropped_is_printed() {
+fn stored_and_dropped_changes_are_printed() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A');
@@ -122,9 +122,9 @@ fn what_is_kept_and_what_was_dropped_is_printed() {
     assert_eq!((status, printed.lines().next()), (Some(3), Some("company 8: changes 2 to 2 were removed")));
 }
 
-/// Positions that a restore has passed over are neither kept nor dropped, and a record without any changes is not whole.
+/// Positions that a restore has skipped are neither stored nor dropped. A record without any changes is incomplete.
 #[test]
-fn what_restores_have_passed_over_was_neither_kept_nor_removed() {
+fn positions_skipped_by_restores_are_neither_stored_nor_removed() {
     let programs = Programs::new();
     programs.run("insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A')");
     programs.run("select from jump_ahead()");
@@ -146,7 +146,7 @@ fn what_restores_have_passed_over_was_neither_kept_nor_removed() {
         update changes set changed_at = '2020-01-05Z' where company_id = 7 and position <= first_position()",
     );
     programs.run("select drop_change_month()");
-    // Company 9 has a record since before drops were recorded.
+    // The record of company 9 is older than the recording of drops.
     programs.run(
         "insert into change_positions (company_id, position, changed_at, dropped_position) values (9, 1, now(), 1);
         insert into change_drops (company_id, position, after, dropped_at) values (9, 1, 0, now())",

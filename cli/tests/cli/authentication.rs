@@ -1,4 +1,4 @@
-//! The pages on authentication: their commands run as written, and the service accepts the tokens that they make.
+//! The pages about authentication: their commands run as written, and the service accepts their tokens.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// Runs commands in it, and returns what they print.
+    /// Runs commands in the folder, and returns their output.
     fn run(&self, data: &DataDir, commands: &str) -> String {
         let mut shell = test_support::service_command("bash", data);
         let programs = Path::new(&program()).parent().unwrap().to_owned();
@@ -84,7 +84,7 @@ fn tokens_of_the_commands_are_accepted() {
     let service = Service::start_as(compliance(&data).args(arguments));
     assert_eq!(statuses(&service, &of_secret), [200, 403, 403]);
     assert_eq!(statuses(&service, &of_pair), [200, 422, 403]);
-    // The service is not the only thing that it looks at.
+    // The command does not look only at the service.
     let found = folder.run(&data, &format!("{doctor} || true"));
     let token = found.lines().find(|line| line.contains("token")).unwrap();
     assert!(token.contains("it is for company 1"), "{found}");
@@ -122,7 +122,7 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     let service = Service::start_as(compliance(&data).args(words_of(settings)));
     assert_eq!(statuses(&service, &token), [200, 422, 403]);
 
-    // Without the claim, the caller gets no reason, and the operator finds it in the log.
+    // Without the claim, the caller gets no reason. The operator finds the reason in the log.
     let base64url = pair.lines().next().unwrap();
     folder.run(&data, &format!("{base64url}\n{sign}"));
     let (status, body) = service.request("GET", "/api/urls", &folder.read("token.txt"), "");
@@ -130,7 +130,7 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     assert_eq!((status, body), (401, expected));
     service.wait_for_log("tenant.id: it is missing");
 
-    // The console reads where officers sign in.
+    // The console reads the address of the sign-in.
     let console = DataDir::new();
     let service = Service::start_as(compliance(&console).args(words_of(sign_in)));
     let (status, body) = service.request("GET", "/console/sign-in.json", "", "");

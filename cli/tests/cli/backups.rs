@@ -1,4 +1,4 @@
-//! The commands of the page about backups, as they are written there.
+//! The commands of the page about backups, as written.
 
 use std::{
     fs,
@@ -44,14 +44,14 @@ impl Shell {
         output(&mut shell)
     }
 
-    /// Runs a block of the page, and returns what it prints.
+    /// Runs a block of the page, and returns its output.
     fn paste(&self, name: &str) -> String {
         let (status, printed, log) = self.run(name);
         assert!(status.success(), "{name}: {printed} {log}");
         printed
     }
 
-    /// The same of a block that must fail, and what it logs.
+    /// The same for a block that must fail, with its log.
     fn refused(&self, name: &str) -> String {
         let (status, printed, log) = self.run(name);
         assert!(!status.success(), "{name}: {printed} {log}");
@@ -74,7 +74,7 @@ fn changes(service: &Service, token: &str, after: i64) -> (u16, Value) {
     service.request("GET", &format!("/api/changes?after={after}&limit=1000"), token, "")
 }
 
-/// Writes until the service has the database that was restored.
+/// Writes until the service uses the restored database.
 fn wait_for(service: &Service, token: &str, name: &str) {
     service.wait_for_log("positions and IDs have jumped ahead");
     wait_until("a write succeeds", || match create(service, token, name) {
@@ -107,7 +107,7 @@ fn the_commands_of_the_page_restore_a_database_that_is_served() {
     for number in 2..=8 {
         assert_eq!(create(&service, &token, &format!("new {number}")), 201);
     }
-    // Still, and for a reader who asks for the first time now.
+    // Also now, and for a reader that asks for the first time.
     assert_eq!(changes(&service, &token, 10).0, 410);
     let (status, kept) = changes(&service, &token, 5);
     let positions: Vec<_> =
@@ -116,8 +116,8 @@ fn the_commands_of_the_page_restore_a_database_that_is_served() {
     let expected: Vec<_> = (1..=5).map(|n| format!("kept {n}")).chain((1..=8).map(|n| format!("new {n}"))).collect();
     assert_eq!(names(&service, &token), expected);
 
-    // The records alone, into the schema of this version, while the database before is still there. Until the restored one exists, the
-    // commands that let them change places change nothing.
+    // Only the records, into the schema of this version, while the previous database still exists. Until the restored database exists, the
+    // commands that swap the databases change nothing.
     assert!(shell.refused("swap").contains("compliance_restored"));
     assert_eq!(create(&service, &token, "new 9"), 201);
     shell.paste("data-only");
@@ -126,12 +126,12 @@ fn the_commands_of_the_page_restore_a_database_that_is_served() {
     shell.paste("swap");
     wait_until("a write succeeds", || create(&service, &token, "after the records alone") == 201);
     assert_eq!(names(&service, &token).len(), 6);
-    // Both restores are of the same backup: what was given out between them is not given out again.
+    // Both restores use the same backup. IDs and positions that were issued between them are not issued again.
     let (status, lost) = changes(&service, &token, at + 8);
     let again = lost["detail"]["restored_position"].as_i64().unwrap_or_default();
     assert!(status == 410 && again > at + 8, "{status} {lost}");
 
-    // A copy that nothing can tell from what it is a copy of.
+    // A copy that cannot be distinguished from its original.
     let printed = shell.paste("restored");
     assert!(printed.contains("company 7: positions ") && printed.contains("positions of 1 companies"), "{printed}");
     let (_, page) = service.request("GET", "/api/changes", &token, "");

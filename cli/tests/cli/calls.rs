@@ -1,4 +1,4 @@
-//! Calls, each on a connection of its own. To drop one is to leave.
+//! Calls, each on its own connection. Dropping a call disconnects its caller.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -11,11 +11,11 @@ use load_test::{
 };
 use serde_json::Value;
 
-/// What checks of writes do not look at.
+/// Responses that checks of writes ignore.
 static NOTHING: LazyLock<Universe> =
     LazyLock::new(|| Universe { company: 1, affiliates: Ids::Range(1..=1), affiliates_total: None, urls: 0, cases: 0 });
 
-/// The addresses of one of the ways to the database.
+/// The addresses of one of the paths to the database.
 #[derive(Clone)]
 pub(crate) struct Side {
     pub(crate) rest: Target,
@@ -26,7 +26,7 @@ pub(crate) struct Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Via {
     Rest,
-    /// REST over HTTP/2: who drops it resets its stream.
+    /// REST over HTTP/2. Dropping the call resets its stream.
     Http2,
     Grpc,
     /// gRPC with a deadline in milliseconds.
@@ -84,7 +84,7 @@ async fn rest(target: &Target, token: &str, id: &str, call: &LoadRequest) -> any
     check::rest(call, &NOTHING, status, &received, true)
 }
 
-/// Over HTTP/2, on a connection that lasts longer than the call.
+/// Over HTTP/2, on a connection that outlives the call.
 async fn http2(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<()> {
     let client = reqwest::Client::builder().tls_certs_only([]).no_proxy().http2_prior_knowledge().build()?;
     let kept = client.clone();

@@ -1,4 +1,4 @@
-//! Callers that leave at any time, in large numbers: afterwards every permit and every connection is free.
+//! Many callers that disconnect at any time: afterwards, all permits and connections are free.
 
 use std::{
     io::Write as _,
@@ -30,7 +30,7 @@ const REQUESTS: [(&str, &str, &str); 6] = [
     ("PUT", "/api/affiliates/1", r#"{"affiliates":[{"id":1,"affiliate_name":"A"},{"id":1,"affiliate_name":"B"}]}"#),
 ];
 
-/// Sends requests, and leaves before, during or after each of them.
+/// Sends requests, and disconnects before, during or after each of them.
 fn storm(address: SocketAddr, token: &str) {
     thread::scope(|scope| {
         for caller in 0..4 {
@@ -52,7 +52,7 @@ fn storm(address: SocketAddr, token: &str) {
     });
 }
 
-/// As many calls as there are permits run at the same time, as soon as the service has taken note of all that left.
+/// All permits can be used at the same time once the service has noticed all callers that disconnected.
 fn all_permits_become_free(programs: &Programs, service: &Service) {
     let address = service.rest;
     wait_until("all permits are free", || {
@@ -88,7 +88,7 @@ fn all_connections_are_clean(programs: &Programs, connections: i64) {
         programs.number(AssertSqlSafe(format!("{SESSIONS} and state <> 'idle'"))) == 0
     });
     let open = programs.number(SESSIONS);
-    // One more is kept in reserve, and one may take the place of another that is being closed.
+    // One more connection is reserved, and one can replace another that is closing.
     assert!(open <= connections + 3, "{open} connections");
 }
 
@@ -108,7 +108,7 @@ fn survives(programs: &Programs, service: &Service) {
     }
     all_connections_are_clean(programs, 12);
     all_permits_become_free(programs, service);
-    // What callers get is still their own.
+    // Callers still get their own records.
     for _ in 0..20 {
         let answer = service.get(&path, &token);
         assert_eq!(answer["data"]["distributor_name"], "kept");

@@ -1,4 +1,4 @@
-//! Both ports with certificates: who is let in, and certificates that are replaced while they are used.
+//! Both ports with certificates: which clients they accept, and certificates that are replaced while in use.
 
 use std::{
     fs::{self, Permissions},
@@ -57,7 +57,7 @@ impl Authority {
     }
 }
 
-/// Adds settings. Values that end in `.pem` are files of a folder.
+/// Adds settings. Values that end with `.pem` are files in a folder.
 fn with<'c>(command: &'c mut Command, folder: &Path, settings: &[(&str, &str)]) -> &'c mut Command {
     for (flag, value) in settings {
         let file = folder.join(value);
@@ -80,7 +80,7 @@ fn gateway(programs: &Programs, core: SocketAddr) -> Command {
 }
 
 #[test]
-fn both_tiers_serve_with_certificates_and_know_each_other_by_them() {
+fn both_tiers_authenticate_each_other_with_certificates() {
     let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -109,7 +109,7 @@ fn both_tiers_serve_with_certificates_and_know_each_other_by_them() {
         assert!(get(&other.client(), &known).await.is_err(), "the authority is not trusted");
     });
 
-    // Cores let in only who has a certificate of the right authority, and gateways believe only such cores.
+    // Cores accept only clients with a certificate of the right authority. Gateways trust only such cores.
     let stranger = [("--core-tls-cert", "stranger.pem"), ("--core-tls-key", "stranger-key.pem")];
     for settings in
         [&[trust][..], &[&stranger[..], &[trust]].concat(), &[&identity[..], &[("--core-ca", "other-ca.pem")]].concat()]
@@ -138,7 +138,7 @@ fn both_tiers_serve_with_certificates_and_know_each_other_by_them() {
 }
 
 #[test]
-fn certificates_are_replaced_while_they_are_used() {
+fn certificates_are_replaced_while_in_use() {
     let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -163,7 +163,7 @@ fn certificates_are_replaced_while_they_are_used() {
     let before = first.client();
     assert_eq!((status(&before), status(&second.client())), (Some(404), None));
 
-    // What cannot be used changes nothing.
+    // Unusable files change nothing.
     fs::write(folder.join("rest.pem"), "no certificate").unwrap();
     gateway.wait_for_log("the previous certificates stay in use");
     assert!(metric(failures) > 0);
@@ -174,7 +174,7 @@ fn certificates_are_replaced_while_they_are_used() {
     wait_until("the new certificate is used", || status(&second.client()) == Some(404));
     assert_eq!(status(&first.client()), None, "new connections have the new certificate");
     assert_eq!(status(&before), Some(404), "a connection that is open goes on");
-    // A new core at the same address is known by the new authority alone.
+    // Only the new authority has signed the certificate of a new core at the same address.
     let address = core.grpc.to_string();
     core.signal(Signal::SIGTERM);
     core.end();
@@ -183,9 +183,9 @@ fn certificates_are_replaced_while_they_are_used() {
     wait_until("the gateway has reached the new core", || status(&before) == Some(404));
 }
 
-/// The port's own certificate and key stay as they are.
+/// The port's own certificate and key do not change.
 #[test]
-fn the_authority_of_clients_is_replaced_alone() {
+fn the_client_authority_can_be_replaced_alone() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -212,7 +212,7 @@ fn the_authority_of_clients_is_replaced_alone() {
 }
 
 #[test]
-fn certificates_that_cannot_be_used_are_refused_at_start() {
+fn unusable_certificates_are_rejected_at_start() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -253,7 +253,7 @@ fn certificates_that_cannot_be_used_are_refused_at_start() {
 
 /// A certificate without its key, and the like: without an error, the port would serve in plain text.
 #[test]
-fn an_incomplete_certificate_is_refused_wherever_it_is_given() {
+fn an_incomplete_certificate_is_rejected_wherever_it_is_given() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -290,14 +290,14 @@ fn an_incomplete_certificate_is_refused_wherever_it_is_given() {
         let is_found = |line: &str| line.contains("\"problem\"") && line.contains(missing);
         assert!(status.code() == Some(3) && printed.lines().any(is_found), "{name}, {setting}: {printed}{log}");
     }
-    // One may come from the file, and the other from elsewhere.
+    // One setting can come from the file, and the other one from elsewhere.
     let (path, toml) = (folder.join("rest-key.pem").display().to_string(), folder.join("toml"));
     fs::write(&toml, format!("[gateway]\nrest-tls-key = \"{path}\"\n")).unwrap();
     let mut command = programs.gateway_of(&[nobody], &["--config", toml.to_str().unwrap()]);
     Service::start_as(with(&mut command, folder, &REST[..1]));
 }
 
-/// As any user. A certificate that another program reads may be read-only by now.
+/// As any user. A certificate that another program reads can be read-only.
 #[test]
 fn certificates_of_a_deployment_are_made_again_after_its_secrets() {
     let folder = DataDir::new();
@@ -334,7 +334,7 @@ fn certificates_of_a_deployment_are_made_again_after_its_secrets() {
     assert_ne!(second, certificate());
 }
 
-/// The log and the metrics of both sides, and `doctor`, say why there is no connection.
+/// The logs and metrics of both sides, and `doctor`, name the reason for a failed connection.
 #[test]
 fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     let files = DataDir::new();
@@ -406,7 +406,7 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
         };
         assert!(line.contains("problem") && line.contains(reason) && line.contains(next_step), "{line}");
     }
-    // The core closes the connection while `doctor` still sends, and the reason is not lost.
+    // The core closes the connection while `doctor` still sends, but the reason is not lost.
     for (url, settings, reason) in [(&https, &[trust][..], "peer_needs_certificate"), (&plain, &[], "peer_speaks_tls")]
     {
         for run in 0..30 {
@@ -415,7 +415,7 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
         }
     }
 
-    // With everything right, the core is asked about the token as well.
+    // If everything is correct, `doctor` also asks the core about the token.
     let right = [&known[..], &[trust]].concat();
     let (_, printed, log) = doctor(folder, &https, &right, &token());
     assert!(printed.contains("serves") && printed.contains("accepts the token"), "{printed}{log}");
@@ -427,7 +427,7 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
 /// Flags and their values.
 type Settings<'s> = &'s [(&'s str, &'s str)];
 
-/// What `doctor` prints about a gateway with these settings.
+/// The output of `doctor` for a gateway with these settings.
 fn doctor(folder: &Path, core_url: &str, settings: &[(&str, &str)], token: &str) -> (Option<i32>, String, String) {
     let mut command = compliance(&DataDir::new());
     command.args(["doctor", "--json", "--jwt-secret", SECRET, "--token", token, "--core-url", core_url]);

@@ -4,8 +4,8 @@ use std::process::{Command, Stdio};
 
 pub(crate) use test_support::{DataDir, Program as Service, output, wait_until};
 
-/// The program of this build, or the one that `COMPLIANCE_TEST_PROGRAM` names: with an optimized one, what tests measure
-/// is what users get.
+/// The program of this build, or the program in `COMPLIANCE_TEST_PROGRAM`. With an optimized program, tests measure the performance that
+/// users get.
 pub(crate) fn program() -> String {
     std::env::var("COMPLIANCE_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_compliance").to_owned())
 }
@@ -25,11 +25,11 @@ pub(crate) fn start(data: &DataDir, arguments: &[&str]) -> Service {
     Service::start_as(compliance(data).args(arguments))
 }
 
-/// Names programs, separated by commas, without which the tests may do.
+/// Names the programs, separated by commas, that the tests can run without.
 const WITHOUT: &str = "COMPLIANCE_TESTS_WITHOUT";
 
-/// Fails without the programs that a test needs: a test that has run nothing must not pass. Returns false if somebody has
-/// allowed it.
+/// Fails without the programs that a test needs, because a test that runs nothing must not pass. Returns false if the variable allows their
+/// absence.
 pub(crate) fn have(programs: &[&str]) -> bool {
     let without = std::env::var(WITHOUT).unwrap_or_default();
     for program in programs {

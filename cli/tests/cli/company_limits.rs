@@ -1,4 +1,4 @@
-//! Limits of single companies as an operator sets them, and the metrics that show what each company uses.
+//! Limits that an operator sets for single companies, and metrics of each company's usage.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -29,7 +29,7 @@ fn each_company_is_limited_and_counted_alone() {
         ["--admin-addr", "127.0.0.1:0", "--company-limit", "8:rate-limit=4/m,8:streams=2", "--company-metrics", "2"];
     let core = Service::start_as(&mut programs.core(&settings));
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
-    // The labels of a company with limits are there before it calls.
+    // A company with limits has labels before its first call.
     assert_eq!(calls(&usage(core.admin), "8", "limited"), Some(0));
     assert_eq!(usage(core.admin).keys().filter(|name| name.contains("company=\"7\"")).count(), 0);
 
@@ -45,9 +45,9 @@ fn each_company_is_limited_and_counted_alone() {
         );
     }
     assert_eq!(statuses, [201, 200, 404, 200, 200, 201, 200, 404, 200, 429]);
-    // The gateway rejects a request that no core then counts.
+    // The gateway rejects a request, which no core then counts.
     assert_eq!(gateway.request("POST", "/api/urls", &token_of(7), "{").0, 422);
-    // More companies than have labels.
+    // More companies than companies with labels.
     for company in [9, 10] {
         assert_eq!(gateway.request("GET", "/api/urls", &token_of(company), "").0, 200);
     }
@@ -67,7 +67,7 @@ fn each_company_is_limited_and_counted_alone() {
 }
 
 #[test]
-fn wrong_limits_of_companies_are_named() {
+fn wrong_company_limits_are_reported() {
     let programs = Programs::new();
     for (value, cause) in [
         ("8:rate-limit=4/h", "rate-limit: a rate limit is N/s, N/m or off"),

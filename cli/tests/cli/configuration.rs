@@ -1,4 +1,4 @@
-//! Settings: where they come from, how they are shown, and what happens to wrong ones.
+//! Settings: their sources, how they are printed, and what happens to wrong settings.
 
 use std::{fs, path::PathBuf};
 
@@ -25,7 +25,7 @@ fn printed(data: &DataDir, arguments: &[&str], variables: &[(&str, &str)]) -> St
 }
 
 #[test]
-fn flags_precede_variables_and_these_the_file() {
+fn flags_override_variables_and_variables_override_the_file() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let path = file(
         &files,
@@ -56,9 +56,9 @@ fn flags_precede_variables_and_these_the_file() {
     assert!(printed(&data, &[], &[("COMPLIANCE_CONFIG", path)]).contains(&format!("max-in-flight = 7   # {path}\n")));
 }
 
-/// A database or secret of the file must not take the place of one that the caller gives in another form.
+/// A database or secret in the file must not override a setting that the caller gives in another form.
 #[test]
-fn a_setting_is_replaced_by_one_that_excludes_it() {
+fn a_setting_overrides_settings_that_it_excludes() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let path = file(
         &files,
@@ -82,7 +82,7 @@ fn a_setting_is_replaced_by_one_that_excludes_it() {
 }
 
 #[test]
-fn secrets_are_hidden_and_what_is_printed_is_a_configuration_file() {
+fn secrets_are_hidden_and_the_output_is_a_configuration_file() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let secret = file(&files, "toml", &format!("jwt-secret = \"{SECRET}\"\n"));
     let url = format!("postgres://user:{SECRET}@host/database");
@@ -106,7 +106,7 @@ fn secrets_are_hidden_and_what_is_printed_is_a_configuration_file() {
 type Wrong = (Vec<String>, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
-fn a_wrong_setting_is_refused_before_anything_is_made() {
+fn a_wrong_setting_is_rejected_before_anything_is_created() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let file = |name: &str, content: &str| file(&files, name, content).to_str().unwrap().to_owned();
     let (keys, short) = (file("keys", "{}"), file("short", "too short"));
@@ -176,7 +176,7 @@ fn a_wrong_setting_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn unknown_variables_are_named() {
+fn unknown_variables_are_reported() {
     let data = DataDir::new();
     let mut command = compliance(&data);
     command.args(["token", "--company", "7"]).envs([("COMPLIANCE_JWT_SECRET", SECRET), ("COMPLIANCE_LOGG", "info")]);
@@ -185,7 +185,7 @@ fn unknown_variables_are_named() {
 }
 
 #[test]
-fn names_of_hosts_and_secrets_in_files_are_used() {
+fn host_names_and_secrets_in_files_are_used() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let secret = file(&files, "secret", &format!("{SECRET}\n"));
     let path = secret.to_str().unwrap();
@@ -222,7 +222,7 @@ fn only_init_makes_a_data_folder_for_a_command() {
             assert!(status.success() && data.path().exists(), "{arguments:?}: {errors}");
         }
     }
-    // A running service has what they need.
+    // A running service has the folder that they need.
     let data = DataDir::new();
     let _service = start(&data, &["serve"]);
     for arguments in [["token", "--company", "7"].as_slice(), &["export", "urls", "--company", "7"]] {

@@ -1,4 +1,4 @@
-//! Files that are not whole, or not in a form that can be imported: they are refused once, before anything is applied.
+//! Incomplete files, and files in a form that cannot be imported: the command rejects them with one error, before it applies anything.
 
 use crate::{
     common::{DataDir, Service, compliance, output, start, token},
@@ -6,20 +6,20 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// Imports a file into a company. Returns the exit status and what was printed.
+/// Imports a file into a company. Returns the exit status and the output.
 fn import(data: &DataDir, service: &Service, arguments: &[&str]) -> (Option<i32>, String) {
     let core = format!("http://{}", service.grpc);
     let (status, stdout, log) = output(compliance(data).arg("import").args(arguments).args(["--core-url", &core]));
     (status.code(), format!("{stdout}{log}"))
 }
 
-/// More rows than one batch has.
+/// More rows than a batch has.
 fn rows(row: impl Fn(usize) -> String) -> String {
     (0..1200).map(row).collect()
 }
 
 #[test]
-fn a_file_that_ends_within_a_quoted_cell_is_refused() {
+fn a_file_that_ends_within_a_quoted_cell_is_rejected() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -63,7 +63,7 @@ fn a_file_that_ends_within_a_quoted_cell_is_refused() {
         let path = file(&data, "utf16.csv", &utf16);
         assert_eq!(import(&data, &service, &[what, &path, "--company", "7"]).0, Some(1), "{what}");
         assert_eq!(read(&service, &token, what), before, "{what}");
-        // With the rest of the cell, the file is whole.
+        // With the rest of the cell, the file is complete.
         let path = file(&data, "whole.csv", format!("{text}{end}\"").as_bytes());
         let (_, printed) = import(&data, &service, &[what, &path, "--company", "7", "--dry-run"]);
         assert!(!printed.contains("cut off") && printed.contains("1201 rows"), "{what}: {printed}");
@@ -71,7 +71,7 @@ fn a_file_that_ends_within_a_quoted_cell_is_refused() {
 }
 
 #[test]
-fn a_json_list_that_is_cut_is_refused() {
+fn a_cut_json_list_is_rejected() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let objects = |object: fn(usize) -> Value| (0..1200).map(object).collect::<Value>().to_string();
@@ -87,9 +87,9 @@ fn a_json_list_that_is_cut_is_refused() {
     }
 }
 
-/// A roster that has only its header would make all affiliates absent.
+/// A full list with only a header would make all affiliates absent.
 #[test]
-fn a_roster_without_rows_is_refused() {
+fn a_full_list_without_rows_is_rejected() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let header = "client_affiliate_id,affiliate_name\n";
@@ -126,7 +126,7 @@ fn a_roster_without_rows_is_refused() {
 }
 
 #[test]
-fn a_list_of_the_interface_is_refused_once() {
+fn a_list_of_the_interface_is_rejected_once() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["5", "20", "10"], "3");

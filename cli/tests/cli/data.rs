@@ -1,4 +1,4 @@
-//! Generated data, imports and exports, by the command itself on real databases.
+//! Generated data, imports and exports: the real commands, with real databases.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, process::ExitStatus};
 
@@ -60,8 +60,8 @@ pub(crate) fn read(service: &Service, token: &str, list: &str) -> Vec<Value> {
     records
 }
 
-/// Records without what the service assigns: the ID of a case becomes its index in the list. URLs that are written
-/// together get their IDs in any order, so they are put in the order of their texts.
+/// Records without values that the service assigns: the ID of a case becomes its index in the list. URLs that are written together get IDs
+/// in any order, so this sorts them by their texts.
 fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -> Vec<Value> {
     urls.sort_by(|one, other| one["url"].as_str().cmp(&other["url"].as_str()));
     let indexes: BTreeMap<i64, usize> =
@@ -108,7 +108,7 @@ fn a_seed_generates_the_same_records_and_a_company_is_filled_once() {
     let arguments = ["demo-data", "--company", "1", "--affiliates", "1", "--urls", "1", "--cases", "1"];
     let (status, _, log) = json_of(&data, &arguments);
     assert!(status.code() == Some(1) && log.contains("company 1 already has records"), "{log}");
-    // One command begins a sandbox again, next to other companies.
+    // One command resets a sandbox, next to other companies.
     let (status, ..) = json_of(&data, &[&arguments[..], &["--replace"]].concat());
     assert!(status.success());
     assert_eq!(["1", "2"].map(|company| exported(&data, company, "urls").len()), [1, 1200]);
@@ -301,7 +301,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
         let path = data.path().join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
         let (status, _, log) = output(compliance(&data).args(["export", what, "--company", "1", "--output", &path]));
         assert!(status.success(), "{log}");
-        // Into one company through a core in the process of the command, into another through the running core.
+        // Into one company through a core in the command's process, and into another one through the running core.
         for arguments in [&["--company", "2"][..], &["--company", "3", "--core-url", &core]] {
             let (status, tally, log) = json_of(&data, &[&["import", what, &path], arguments].concat());
             assert!(status.success(), "{log}");
@@ -318,7 +318,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
     };
     let original = everything(1);
     assert_eq!(original.len(), 120 + 1500 + 160);
-    // Into the company that it comes from.
+    // Into the original company.
     for (what, ending) in [("affiliates", "csv"), ("urls", "ndjson"), ("cases", "ndjson")] {
         let path = data.path().join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
         let (status, tally, log) = json_of(&data, &["import", what, &path, "--company", "1", "--core-url", &core]);
@@ -375,9 +375,10 @@ fn an_export_imported_into_another_company_reads_the_same() {
     assert!(service.end().success());
 }
 
-/// A file that was cut at a line would terminate all others. A dry run, the first run and a repetition say what becomes of them.
+/// A file that is cut at a line would terminate all other affiliates. A dry run, the first run and a repetition report what happens to
+/// them.
 #[test]
-fn a_cut_roster_is_refused_and_its_result_named() {
+fn a_cut_list_is_rejected_and_its_result_reported() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -398,7 +399,7 @@ fn a_cut_roster_is_refused_and_its_result_named() {
         let (status, stdout, log) = import(&cut, &[&["--absent", "terminated"], options].concat());
         assert_eq!(status.code(), Some(1), "{stdout} {log}");
         assert!(log.contains("set 197 absent affiliates") && log.contains("--max-absent"), "{log}");
-        // It is not known how many are absent until the roster is accepted.
+        // The number of absent affiliates is unknown until the service accepts the list.
         assert!(!stdout.contains("0 absent") && !stdout.contains("\"absent\""), "{stdout}");
         assert_eq!(read(&service, &token, "affiliates"), before);
     }
@@ -423,9 +424,9 @@ fn a_cut_roster_is_refused_and_its_result_named() {
     assert_eq!(counts, [1, 1, 197, 186], "{made}");
 }
 
-/// A roster identifies affiliates by the client's own identifier, so their names can change. Sent once more, it changes nothing.
+/// A full list identifies affiliates by the client's own identifier, so their names can change. A repetition changes nothing.
 #[test]
-fn a_roster_brings_affiliates_up_to_date() {
+fn a_full_list_updates_the_affiliates() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -471,7 +472,7 @@ fn a_roster_brings_affiliates_up_to_date() {
         assert!(has(5, "email_one"), "{reported:?}");
         assert!(has(6, "client_affiliate_id The rows 6, 7 have the same client affiliate id."), "{reported:?}");
         assert!(has(7, "The rows 6, 7 "), "{reported:?}");
-        // The affiliate of a row that is not valid might be the absent one.
+        // The affiliate of an invalid row could be the absent one.
         assert!(has(0, "its status is none.") && log.contains("keep their status"), "{reported:?} {log}");
         assert_eq!(read(&service, &token, "affiliates") == before, dry_run);
     }

@@ -1,4 +1,4 @@
-//! `compliance doctor` names what is missing on a machine, each with a next step.
+//! `compliance doctor` reports problems of a machine, each with a next step.
 
 use std::{
     fs,
@@ -58,7 +58,7 @@ fn a_machine_that_can_run_the_service_has_no_problem() {
 }
 
 #[test]
-fn a_given_database_is_asked() {
+fn a_given_database_is_checked() {
     let programs = Programs::new();
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &["--database-url", &programs.database()]);
@@ -79,9 +79,9 @@ fn a_given_database_is_asked() {
     assert_eq!(state(&doctor(&data, &["--database-url", &url]).1, "database"), "problem");
 }
 
-/// Its version is right, and yet a core would refuse it or fail at its first write.
+/// Its version is correct, but a core would reject it or fail at its first write.
 #[test]
-fn a_database_that_was_changed_by_hand_is_found() {
+fn a_manually_changed_database_is_found() {
     let programs = Programs::new();
     let data = DataDir::new();
     let grant = ["migrate", "--database-url", &programs.database(), "--service-role", SERVICE_ROLE];
@@ -136,9 +136,9 @@ fn a_database_that_was_changed_by_hand_is_found() {
     }
 }
 
-/// Whether it runs or not.
+/// Whether it is running or not.
 #[test]
-fn an_own_database_that_cannot_be_served_is_found() {
+fn a_private_database_that_cannot_be_served_is_found() {
     let data = DataDir::new();
     let found = |expected: &str| {
         let (status, printed, log) = output(compliance(&data).args(["doctor", "--json"]));
@@ -206,7 +206,7 @@ fn a_gateway_is_checked_without_a_database() {
 }
 
 #[test]
-fn a_key_set_that_cannot_be_reached_has_a_next_step_of_its_own() {
+fn an_unreachable_key_set_has_its_own_next_step() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (status, findings) = doctor(&DataDir::new(), &["--jwks-url", &format!("http://{nobody}/keys")]);
     let keys = findings.iter().find(|finding| finding["check"] == "keys").unwrap();
@@ -251,7 +251,7 @@ fn the_tables_of_a_file_are_checked_as_their_commands_use_them() {
         );
         let file = path("toml");
         fs::write(&file, text).unwrap();
-        // They would take precedence.
+        // They would have precedence.
         let mut command = compliance(&data);
         command.env_remove("COMPLIANCE_REST_ADDR").env_remove("COMPLIANCE_GRPC_ADDR");
         let (status, printed, log) = output(command.args(["doctor", "--json", "--config", &file]));
@@ -285,7 +285,7 @@ fn the_clock_of_an_issuer_is_compared() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/keys", listener.local_addr().unwrap());
     let issuer = thread::spawn(move || {
-        // For the keys, and for the clock.
+        // One for the keys, and one for the clock.
         for _ in 0..2 {
             let (mut stream, _) = listener.accept().unwrap();
             let _ = stream.read(&mut [0; 4096]).unwrap();
@@ -299,7 +299,7 @@ fn the_clock_of_an_issuer_is_compared() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_reader_that_disconnects_is_not_an_error() {
     let mut child = compliance(&DataDir::new())
         .args(["help", "serve"])
         .stdout(Stdio::piped())

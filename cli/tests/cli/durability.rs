@@ -1,4 +1,4 @@
-//! Acknowledged writes are kept and accepted requests get a response, whichever process is killed under load.
+//! Acknowledged writes remain, and accepted requests get a response, whichever process is killed under load.
 
 use std::{
     collections::HashSet,
@@ -18,12 +18,12 @@ use test_support::kill_process;
 
 const COMPANY: i64 = 7;
 const WRITERS: usize = 6;
-/// Writes that are acknowledged before anything is killed, and again after it came back.
+/// Acknowledged writes before a process is killed, and again after it has restarted.
 const ENOUGH: usize = 150;
-/// A service that ends keeps connections without a request for longer than this.
+/// A service that shuts down keeps connections without a request for longer than this.
 const IDLE: Duration = Duration::from_millis(300);
 
-/// One connection that is kept, as clients under load keep theirs.
+/// A persistent connection, as clients under load use.
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Connection {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: String,
-    /// The service will not take another request on this connection.
+    /// The service accepts no further request on this connection.
     pub(crate) closes: bool,
 }
 
@@ -81,16 +81,16 @@ struct Load {
     /// Names and URLs whose creation was acknowledged.
     acknowledged: Mutex<HashSet<String>>,
     count: AtomicUsize,
-    /// Answers that are neither a success nor 503.
+    /// Responses that are neither a success nor 503.
     wrong: Mutex<Vec<String>>,
-    /// Answers with the status 503.
+    /// Responses with the status 503.
     unavailable: AtomicUsize,
-    /// Requests that were sent and got no response.
+    /// Requests that were sent but got no response.
     unanswered: AtomicUsize,
 }
 
 impl Load {
-    /// One writer: creates affiliates and adds URLs, each of its own name, until the load is over or its connection is.
+    /// A writer: creates affiliates and adds URLs, each with a unique name, until the load or its connection ends.
     fn write(&self, writer: usize, address: SocketAddr, token: &str, round: usize) {
         let Ok(mut connection) = Connection::new(address) else { return };
         let mut responded = Instant::now();
@@ -120,7 +120,7 @@ impl Load {
                     self.wrong.lock().unwrap().push(format!("{status}: {body}"));
                     return;
                 }
-                // This writer was kept from its work for so long that its connection was closed for want of requests.
+                // This writer was delayed for so long that the service closed its idle connection.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && idle > IDLE => return,
                 Err(_) => {
                     self.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Load {
         }
     }
 
-    /// Runs writers while `during` does what it does to them.
+    /// Runs writers during `during`.
     fn around(&self, service: &Service, token: &str, round: usize, during: impl FnOnce()) {
         let address = service.rest;
         thread::scope(|scope| {
@@ -146,7 +146,7 @@ impl Load {
         wait_until("enough is acknowledged", || self.count.load(Ordering::Relaxed) >= before + ENOUGH);
     }
 
-    /// Everything that was acknowledged is there.
+    /// All acknowledged records exist.
     fn check(&self, service: &Service, token: &str) {
         assert_eq!(*self.wrong.lock().unwrap(), [""; 0]);
         let mut there = HashSet::new();
@@ -170,7 +170,7 @@ fn texts(records: &serde_json::Value, field: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_killed_service_keeps_what_it_acknowledged() {
+fn a_killed_service_keeps_acknowledged_writes() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     for round in 0..3 {
@@ -186,13 +186,13 @@ fn a_killed_service_keeps_what_it_acknowledged() {
     load.check(&service, &token);
 }
 
-/// Every request that a connection of the service has accepted gets a response, and the last one announces the close.
+/// Every request that the service has accepted on a connection gets a response, and the last response announces the close.
 #[test]
 fn a_service_that_is_stopped_fails_no_request() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
-        // Longer than the end is waited for, so nothing here is cut off.
+        // Longer than the test waits for the end, so nothing is cut off.
         let grace = ["--rest-shutdown-grace", "10m", "--grpc-shutdown-grace", "10m"];
         let service = start(&data, &[&["serve", "--rate-limit", "off"], &grace[..]].concat());
         load.around(&service, &token, round, || {
@@ -201,7 +201,7 @@ fn a_service_that_is_stopped_fails_no_request() {
         });
         assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "requests went unanswered");
         assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "requests were refused because of the shutdown");
-        // The last response was sent. What remains is to close connections and to stop the database.
+        // The last response has been sent. The service only closes connections and stops the database.
         assert_eq!(service.end().code(), Some(0));
     }
     let service = start(&data, &["serve"]);
@@ -210,7 +210,7 @@ fn a_service_that_is_stopped_fails_no_request() {
 
 /// While the database is down, requests get 503 and no other error.
 #[test]
-fn a_killed_database_comes_back_with_what_was_acknowledged() {
+fn a_killed_database_returns_with_all_acknowledged_writes() {
     let (data, load) = (DataDir::new(), Load::default());
     let token = token(&data, COMPANY);
     let service = start(&data, &["serve", "--rate-limit", "off"]);

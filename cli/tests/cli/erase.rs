@@ -12,7 +12,7 @@ use crate::{
     programs::{Programs, SECRET},
 };
 
-/// So many URLs are three batches, and so many rows of changes are.
+/// This number of URLs is three batches, and so is this number of rows of changes.
 const FILL: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (7, 1, 'qzcanary', 'qzcanary'), (8, 1, 'B', 'B');
     insert into compliance_urls (company_id, id, url, url_hash, affiliate_id)
@@ -41,7 +41,7 @@ fn kill_at(programs: &Programs, lock: &'static str) {
 }
 
 #[test]
-fn a_company_is_erased_in_batches_that_go_on_after_a_kill() {
+fn a_company_is_erased_in_batches_that_continue_after_a_kill() {
     let programs = Programs::new();
     programs.run(FILL);
     let (status, _, log) = output(&mut programs.erase(&[]));
@@ -92,7 +92,7 @@ fn an_affiliate_that_a_request_cannot_erase_is_erased_by_the_command() {
 fn erase_beside(arguments: &[&str], first: &'static str, more: &'static str) {
     let programs = Programs::new();
     programs.run(FILL);
-    // It waits for its locks whatever happens, so the command has to give way.
+    // It always waits for its locks, so the command must give way.
     let mut writer = programs.hold_as_admin(first);
     let command = programs.erase(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the command waits for the writer", || programs.number(WAITING) == 1);
@@ -138,7 +138,7 @@ fn a_core_that_is_killed_erases_an_affiliate_whole_or_not_at_all() {
     let changes = "select max(position) from changes where company_id = 7";
 
     let mut serve = Service::start_as(&mut programs.serve(&[]));
-    // Everything is deleted before.
+    // All other records are deleted before.
     let held = programs.hold("select from changes where company_id = 7 and position = 1 for update");
     let _request = serve.send("DELETE", "/api/affiliates/1", &token, "");
     wait_until("the erasure waits for the lock", || programs.number(WAITING) == 1);

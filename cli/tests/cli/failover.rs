@@ -1,4 +1,4 @@
-//! A password that is replaced, and a server that is: the service goes on without a restart.
+//! A replaced password and a replaced server: the service continues without a restart.
 
 use std::{
     collections::HashSet,
@@ -31,7 +31,7 @@ pub(crate) fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
     server
 }
 
-/// Ends the work of others, also if the test fails.
+/// Ends the load, even if the test fails.
 pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -80,7 +80,7 @@ fn a_password_in_a_file_is_replaced_without_a_restart() {
     let token = token(&data, 7);
     assert_eq!(create(&service, &token, "before"), 201);
 
-    // Open connections stay. New ones need the new password, which the file does not have yet.
+    // Open connections remain. New ones need the new password, which the file does not have yet.
     execute("alter role service password 'pw-second'");
     assert_eq!(create(&service, &token, "open connections"), 201);
     fs::write(&file, "mysql://service:pw-hidden@host").unwrap();
@@ -91,7 +91,7 @@ fn a_password_in_a_file_is_replaced_without_a_restart() {
     wait_until("the service serves again", || ready(&service));
     assert_eq!(create(&service, &token, "second"), 201);
 
-    // The file is first.
+    // The file has precedence.
     fs::write(&file, url("pw-third")).unwrap();
     execute("alter role service password 'pw-third'");
     execute(CUT);
@@ -101,7 +101,7 @@ fn a_password_in_a_file_is_replaced_without_a_restart() {
     assert!(!log.contains("pw-"), "{log}");
 }
 
-/// Everything that was acknowledged is on the standby, which follows synchronously, before and after it takes over.
+/// The standby follows synchronously, so it has all acknowledged writes before and after it takes over.
 #[test]
 fn a_standby_that_is_promoted_is_found_without_a_restart() {
     const ENOUGH: usize = 40;
@@ -114,7 +114,7 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
         standby
     });
 
-    // The service cannot use a standby alone.
+    // The service cannot use only a standby.
     let alone = standby.url("service:password", "given");
     let url = format!("{alone}?target_session_attrs=primary");
     let arguments = ["core", "--jwt-secret", "0123456789abcdef0123456789abcdef", "--database-url", &url];
@@ -176,9 +176,9 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
     assert!(lost.is_empty(), "{lost:?} of {}", acknowledged.len());
 }
 
-/// A standby that lacks the last writes takes over: their positions and IDs are not given out again.
+/// A standby that lacks the last writes takes over: their positions and IDs are not issued again.
 #[test]
-fn what_an_asynchronous_standby_lost_is_said_to_be_lost() {
+fn writes_lost_by_an_asynchronous_standby_are_reported_as_lost() {
     let runtime = Runtime::new().unwrap();
     let mut primary = set_up(&runtime, "password");
     let standby = runtime.block_on(primary.standby());

@@ -1,4 +1,4 @@
-//! Imports and exports destroy no file: not the imported one, and no other that a name happens to lead to.
+//! Imports and exports destroy no file: neither the imported file, nor any other file to which a name leads.
 
 use std::{
     collections::BTreeSet,
@@ -58,7 +58,7 @@ fn a_report_is_not_written_over_the_imported_file() {
     symlink("link.csv", folder.path("link to link")).unwrap();
     fs::hard_link(&folder.file, folder.path("hard.csv")).unwrap();
     fs::create_dir(folder.path("inner")).unwrap();
-    // The report that an import has without the flag.
+    // The default report of an import.
     fs::hard_link(&folder.file, folder.path("other.csv.report.ndjson")).unwrap();
     fs::hard_link(&folder.file, folder.path("other.csv")).unwrap();
     let absolute = folder.file.to_str().unwrap();
@@ -81,7 +81,7 @@ fn a_report_is_not_written_over_the_imported_file() {
         assert!(errors.contains("is the file to import") && errors.contains("--report"), "{arguments:?}: {errors}");
         assert_eq!(fs::read_to_string(&folder.file).unwrap(), ROWS, "{arguments:?}");
     }
-    // Nothing was left, and no database was started.
+    // No file remains, and no database was started.
     assert!(!folder.path("postgres").exists());
 }
 
@@ -99,7 +99,7 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
     symlink("precious", folder.path("link")).unwrap();
     symlink("nothing", folder.path("dangling")).unwrap();
     fs::create_dir(folder.path("folder")).unwrap();
-    // What is there is refused before anything is read, whether there is something to report or not.
+    // The command rejects an existing file before it reads anything, with or without anything to report.
     for rows in [ROWS, invalid] {
         fs::write(&folder.file, rows).unwrap();
         let before = names();
@@ -123,7 +123,7 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
         fs::remove_file(&default).unwrap();
         assert_eq!((names(), fs::read_to_string(folder.path("precious")).unwrap()), (before, "precious".to_owned()));
     }
-    // Only those who can read the file can read the report that replaces it.
+    // Only users who can read the file can read the report that replaces it.
     assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(2));
     let report = || fs::read_to_string(folder.path("empty.ndjson")).unwrap();
     assert!(report().starts_with("{\"row\":1,"), "{}", report());
@@ -137,7 +137,7 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
         let report = report.strip_prefix('\u{feff}').unwrap();
         assert!(report.contains(",email_one,'=1+1,"), "{report}");
     }
-    // Without something to report, everything stays as it is.
+    // Without anything to report, all files remain unchanged.
     fs::write(&folder.file, ROWS).unwrap();
     let (before, earlier) = (names(), report());
     for report in ["empty.ndjson", "/dev/null"] {
@@ -172,7 +172,7 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
         assert!(export("out.csv").status.success());
         assert!(is_export("out.csv") && unfinished() == 0);
     }
-    // Only those who could read the file can read the new one.
+    // Only users who could read the old file can read the new one.
     fs::set_permissions(folder.path("out.csv"), Permissions::from_mode(0o600)).unwrap();
     assert!(export("out.csv").status.success());
     assert_eq!(fs::metadata(folder.path("out.csv")).unwrap().permissions().mode() & 0o777, 0o600);
@@ -181,14 +181,14 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
     fs::write(folder.path("out.csv"), "old").unwrap();
     assert!(export("link.csv").status.success());
     assert!(folder.path("link.csv").is_symlink() && is_export("out.csv"));
-    // Devices are written to and stay what they are.
+    // The command writes to devices, and does not replace them.
     assert!(export("/dev/null").status.success());
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     let mut child = command("/dev/stdout").stdout(Stdio::piped()).spawn().unwrap();
     let mut piped = String::new();
     child.stdout.take().unwrap().read_to_string(&mut piped).unwrap();
     assert!(child.wait().unwrap().success() && piped.starts_with("\u{feff}client_affiliate_id,"), "{piped}");
-    // An export that fails leaves nothing.
+    // A failed export leaves no file.
     fs::create_dir(folder.path("d.csv")).unwrap();
     let refused = export("d.csv");
     assert_eq!(refused.status.code(), Some(1));
@@ -198,7 +198,7 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
     let (status, ..) = output(without_service.args(["--core-url", "http://127.0.0.1:1", "--output", "e.csv"]));
     assert_eq!(status.code(), Some(1));
     assert!(!folder.path("e.csv").exists() && unfinished() == 0);
-    // A link of another user may lead anywhere.
+    // A link of another user could lead anywhere.
     if geteuid().is_root() {
         symlink("out.csv", folder.path("other.csv")).unwrap();
         let owner = User::from_name("nobody").unwrap().unwrap().uid;
@@ -209,7 +209,7 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
     assert!(service.end().success());
 }
 
-/// Texts that a spreadsheet computes, in every text that an export of affiliates has, and their cells.
+/// Texts that a spreadsheet would compute, in every text field of an export of affiliates, and their cells.
 #[test]
 fn formulas_are_exported_as_texts_and_imported_as_they_were() {
     let folder = Folder::new();
@@ -255,7 +255,7 @@ fn formulas_are_exported_as_texts_and_imported_as_they_were() {
             cells += usize::from(cell.starts_with('\''));
         }
     }
-    // Six fields of each of the texts that begin with an apostrophe, or with what gets one.
+    // Six fields for each text that begins with an apostrophe, or with a character that gets one.
     assert_eq!(cells, 6 * (texts.len() - 1));
     run(&["import", "affiliates", path, "--company", "8"]);
     let exported = |company: &str| run(&["export", "affiliates", "--company", company]);
@@ -266,7 +266,7 @@ fn formulas_are_exported_as_texts_and_imported_as_they_were() {
     assert!(service.end().success());
 }
 
-/// Each field that a record has is a column of CSV, and its cell is the value of the field.
+/// Each field of a record is a column of the CSV file, and its cell has the field's value.
 #[test]
 fn every_field_is_a_column_of_an_export() {
     let folder = Folder::new();
@@ -307,7 +307,7 @@ fn every_field_is_a_column_of_an_export() {
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
         for (row, mut record) in reader.records().zip(records) {
-            // The fields of a case stand beside its request ID.
+            // The fields of a case are next to its request ID.
             if let Some(Value::Object(case)) = record.as_object_mut().unwrap().remove("case") {
                 record.as_object_mut().unwrap().extend(case);
             }
@@ -327,10 +327,9 @@ fn every_field_is_a_column_of_an_export() {
     assert!(service.end().success());
 }
 
-/// A connection is cut in the middle of an export: what follows begins after the last record that arrived, so that each
-/// record is exported once.
+/// A connection breaks in the middle of an export. The export continues after the last record that arrived, so it has each record once.
 #[test]
-fn an_export_goes_on_where_its_connection_was_cut() {
+fn an_export_continues_where_its_connection_was_cut() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let path = folder.path("urls.ndjson");
@@ -349,7 +348,7 @@ fn an_export_goes_on_where_its_connection_was_cut() {
     command.args(["export", "urls", "--company", "7", "--core-url", &core]).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut exported = child.stdout.take().unwrap();
-    // A command that nobody reads from stops to read: most records are still to come.
+    // A command stops reading if nobody reads its output, so most records have not arrived yet.
     let mut text = vec![0; 64 << 10];
     exported.read_exact(&mut text).unwrap();
     proxy.cut();

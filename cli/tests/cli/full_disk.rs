@@ -1,4 +1,4 @@
-//! The service's own database on a file system that is full. It needs root, which can mount a small one.
+//! The service's private database on a full file system. The test needs root, which can mount a small file system.
 
 use std::{
     fs::{self, File},
@@ -31,15 +31,15 @@ impl Drop for Mounted {
     }
 }
 
-/// Writers get 503 and nothing that was saved is lost, whether a statement or the whole database cannot go on. The log says why.
+/// Writers get 503, and no saved record is lost, whether a statement or the whole database fails. The log has the reason.
 #[test]
-fn a_full_disk_is_named_and_passes_when_there_is_space() {
+fn a_full_disk_is_reported_until_there_is_space() {
     if !Uid::effective().is_root() {
         println!("not root: nothing is tested");
         return;
     }
     let mounted = Mounted::at(DataDir::new().path().to_owned());
-    // Ends the database in it before it is unmounted.
+    // Stops the database before the file system is unmounted.
     let data = DataDir::at(&mounted.0);
     let token = token(&data, 7);
     let mut service = Service::start_as(compliance(&data).arg("serve").env("COMPLIANCE_RATE_LIMIT", "off"));

@@ -23,7 +23,7 @@ async fn a_given_database_is_migrated_and_served() {
         assert_eq!(service.request("POST", "/api/urls", &token, body).0, 201);
         service.signal(Signal::SIGTERM);
         assert_eq!(service.end().code(), Some(0));
-        // Only the secret is kept here.
+        // Only the secret is stored here.
         assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 1);
     })
     .await
@@ -31,7 +31,7 @@ async fn a_given_database_is_migrated_and_served() {
     cluster.stop().await;
 }
 
-/// The owner migrates, and another role serves; the owner's checks repair what was damaged by hand.
+/// The owner migrates, and another role serves. The owner's checks repair manual damage.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
@@ -52,7 +52,7 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
         assert_eq!(service.request("POST", "/api/urls", &token, body).0, 201);
         service.signal(Signal::SIGTERM);
         assert_eq!(service.end().code(), Some(0));
-        // Nothing is erased of a record whose history would stay.
+        // Nothing is erased if the history of the record would remain.
         let erase = ["erase", "--company", "7", "--yes", "--database-url", &service_url];
         let (status, _, log) = output(compliance(&data).args(erase));
         assert!(status.code() == Some(1) && log.contains("only the owner of the tables can erase a company"), "{log}");
@@ -80,7 +80,7 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
     cluster.stop().await;
 }
 
-/// A database whose steps were edited after it had run them: the way out is named, wherever it is noticed.
+/// A database whose migrations were edited after they ran: every command that notices it reports a solution.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_modified_migration_is_a_wrong_setting_with_a_way_out() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
@@ -96,7 +96,7 @@ async fn a_modified_migration_is_a_wrong_setting_with_a_way_out() {
     .await
     .unwrap();
     let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
-    // With and without steps that are missing.
+    // With and without missing migrations.
     for statement in [modify, forget] {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
         let url = url.clone();

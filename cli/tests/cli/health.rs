@@ -9,7 +9,7 @@ use crate::{
     programs::Programs,
 };
 
-/// The exit status, and what was printed on both outputs.
+/// The exit status, the standard output and the standard error.
 fn health(arguments: &[&str]) -> (Option<i32>, String) {
     let (status, printed, log) = output(compliance(&DataDir::new()).arg("health").args(arguments));
     (status.code(), format!("{printed}{log}"))
@@ -49,7 +49,7 @@ fn a_service_that_does_not_answer_does_not_serve() {
 }
 
 #[test]
-fn wrong_addresses_are_named() {
+fn wrong_addresses_are_reported() {
     let (status, said) = health(&["ftp://127.0.0.1:1"]);
     assert!(status == Some(2) && said.contains("must begin with http://, https://, grpc:// or grpcs://"), "{said}");
     let (status, said) = health(&["/readyz"]);

@@ -1,4 +1,4 @@
-//! Clients that mean harm. Meanwhile others are served, and the memory of the service stays bounded.
+//! Malicious clients. During the attacks, the service serves others, and its memory stays within a limit.
 
 mod bodies;
 mod frames;
@@ -31,6 +31,6 @@ fn large_bodies() {
 }
 
 #[test]
-fn bodies_that_stand_for_much() {
-    bodies::that_stand_for_much();
+fn bodies_that_decompress_to_large_ones() {
+    bodies::that_decompress_to_large_ones();
 }

@@ -1,13 +1,13 @@
-//! Random interleavings of waits, callers that leave and rivals, in two tiers and in one process on one database, against a
-//! model.
+//! Random interleavings of waits, callers that disconnect and competing writes, with two tiers and with one process, on one database,
+//! compared with a model.
 //!
-//! In each, a company's write (OLD) is sent to one side of the service while something keeps it waiting. Its caller leaves.
-//! Once the service has recorded that, another write (NEW) of the same records is sent to the other side, acknowledged and
-//! read back, and the wait ends. Afterwards:
+//! In each, a company's write (OLD) is sent to one side of the service while something keeps it waiting. Its caller leaves. Once the
+//! service has recorded that, another write (NEW) of the same records is sent to the other side, acknowledged and read back, and then the
+//! wait ends. Afterwards:
 //!
 //! - no statement wrote OLD that began after the service had recorded that its caller left;
-//! - NEW is what is there. A statement of OLD that was in flight then is cancelled; very few are executed before that, after NEW;
-//! - every acknowledged write is there, once.
+//! - the database has NEW. A statement of OLD that was in flight is cancelled. Very few are executed before that, after NEW;
+//! - every acknowledged write exists exactly once.
 //!
 //! Many companies do this at the same time, so they also wait for each other's permits and connections.
 
@@ -98,7 +98,7 @@ fn no_write_outlives_its_caller() {
     println!("{in_flight} ended with OLD, whose statement was in flight when its caller left");
     assert!(in_flight as u64 <= 2 + count / 500, "{in_flight} statements of {count} were not cancelled in time");
     world.check_counts();
-    // Otherwise nothing was tried.
+    // Otherwise the test has tried nothing.
     let left = counts.get(Ended::Left.name()).copied().unwrap_or_default();
     assert!(count == 1 || left * 2 > count, "only {left} callers left while their writes waited");
 }

@@ -21,7 +21,7 @@ use crate::{
     programs::Programs,
 };
 
-/// Two Ed25519 keys (`x`), and for each a token of company 7 without an end. The private keys are gone.
+/// Two Ed25519 keys (`x`), and for each key a token of company 7 that never expires. The private keys no longer exist.
 const FIRST: (&str, &str) = (
     "Ynf0goelchueOQCh_N0XFwE1JwtS2Lty6HMqCyEgh3k",
     "eyJhbGciOiJFZERTQSJ9.eyJjb21wYW55X2lkIjo3LCJleHAiOjk5OTk5OTk5OTksImF1ZCI6ImFmZmlsaWF0ZS1jb21wbGlhbmNlIn0.\
@@ -62,7 +62,7 @@ fn two_secrets_are_accepted_while_they_are_rotated() {
     assert_eq!(tokens.map(|token| service.request("GET", "/api/urls/1", &token, "").0), [401, 404]);
 }
 
-/// An issuer whose certificate is of an authority of one's own.
+/// An issuer with a certificate of a private authority.
 #[test]
 fn the_authority_of_an_issuer_can_be_given() {
     let data = DataDir::new();
@@ -82,7 +82,7 @@ fn the_authority_of_an_issuer_can_be_given() {
             let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
             let mut stream = stream.unwrap();
             let mut tls = Stream::new(&mut connection, &mut stream);
-            // Who does not trust the certificate leaves.
+            // A client that does not trust the certificate disconnects.
             let Ok(1..) = tls.read(&mut [0; 4096]) else { continue };
             let _ = write!(tls, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
             tls.conn.send_close_notify();
@@ -94,7 +94,7 @@ fn the_authority_of_an_issuer_can_be_given() {
     let (status, _, errors) = output(&mut command);
     assert!(status.code() == Some(1) && errors.contains("certificate"), "{errors}");
     let gateway = Service::start_as(command.arg("--jwks-ca").arg(&authority));
-    // The caller is known, and there is no core.
+    // The caller is valid, and there is no core.
     assert_eq!(gateway.request("GET", "/api/urls/1", FIRST.1, "").0, 503);
     fs::write(&authority, "nothing").unwrap();
     let (status, _, errors) = output(&mut command);
@@ -116,12 +116,12 @@ fn tokens_of_a_replaced_key_are_refused_after_the_refresh() {
     let first = loaded();
     assert_eq!(failures(), 0);
     assert!((test_support::now() - first) < 3600, "{first}");
-    // 404: the caller is known, the URL is not.
+    // 404: the caller is valid, but the URL is unknown.
     assert_eq!((status(FIRST.1), status(SECOND.1)), (404, 401));
     write_key(&file, SECOND.0);
     let replaced = Instant::now();
     wait_until("the token of the previous key is refused", || status(FIRST.1) == 401);
-    // The refresh, and ten seconds for the download.
+    // The refresh interval, and ten seconds for the download.
     assert!(replaced.elapsed() < Duration::from_secs(1 + 10), "{:?}", replaced.elapsed());
     assert_eq!(status(SECOND.1), 404);
     wait_until("the time of the refresh is known", || loaded() > first);
@@ -132,7 +132,7 @@ fn tokens_of_a_replaced_key_are_refused_after_the_refresh() {
     assert_eq!((status(FIRST.1), status(SECOND.1)), (401, 404));
 }
 
-/// Serves a key set that can be replaced, over HTTP, and counts how often it was fetched.
+/// Serves a replaceable key set over HTTP, and counts how often it is fetched.
 struct Issuer {
     url: String,
     keys: Arc<Mutex<String>>,
@@ -169,7 +169,7 @@ impl Issuer {
     }
 }
 
-/// Both tiers fetch the key set for the first token of a new key, and no more than that, whatever else is presented.
+/// Both tiers fetch the key set once for the first token of a new key, whatever other tokens arrive.
 #[test]
 fn a_key_that_was_just_rotated_in_is_fetched_by_both_tiers() {
     let issuer = Issuer::start();

@@ -1,4 +1,4 @@
-//! A roster that is synced as a stream while the service is killed.
+//! A full list that is synced as a stream while the service is killed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::common::{DataDir, Service, start, token};
 const COMPANY: i64 = 7;
 const CHUNKS: usize = 60;
 const CHUNK: usize = 200;
-/// Chunks that are acknowledged before the service is killed.
+/// Acknowledged chunks before the service is killed.
 const ENOUGH: usize = 7;
 
 fn roster() -> Vec<SyncAffiliatesRequest> {
@@ -31,7 +31,7 @@ fn roster() -> Vec<SyncAffiliatesRequest> {
     (0..CHUNKS).map(chunk).collect()
 }
 
-/// Sends the roster, and returns the outcomes of the items that were acknowledged. `after` runs after each chunk.
+/// Sends the list, and returns the outcomes of the acknowledged items. `after` runs after each chunk.
 async fn sync(service: &Service, token: &str, after: impl Fn(usize)) -> Vec<SyncOutcome> {
     let mut grpc = GrpcClients::connect(service.grpc, token).await;
     let mut outcomes = Vec::new();
@@ -44,7 +44,7 @@ async fn sync(service: &Service, token: &str, after: impl Fn(usize)) -> Vec<Sync
     outcomes
 }
 
-/// How many affiliates there are of each identifier.
+/// The number of affiliates with each identifier.
 fn identifiers(service: &Service, token: &str) -> BTreeMap<String, usize> {
     let affiliates = service.get("/api/affiliates", token);
     let mut found = BTreeMap::new();
@@ -55,7 +55,7 @@ fn identifiers(service: &Service, token: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_killed_sync_loses_nothing_that_was_acknowledged_and_goes_on() {
+fn a_killed_sync_loses_no_acknowledged_item_and_continues() {
     let data = DataDir::new();
     let token = token(&data, COMPANY);
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

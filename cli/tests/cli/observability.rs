@@ -1,4 +1,4 @@
-//! What operators see of two tiers: metrics, traces from a client to the database, and the access log.
+//! Signals of two tiers for operators: metrics, traces from a client to the database, and the access log.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ use crate::{
     programs::{Programs, token},
 };
 
-/// A collector of traces, which keeps the spans that it receives, each with the name of its service.
+/// A trace collector, which stores the received spans, each with the name of its service.
 #[derive(Clone, Default)]
 pub(crate) struct Collector(Arc<Mutex<Vec<(String, Span)>>>);
 
@@ -53,7 +53,7 @@ impl TraceService for Collector {
 }
 
 impl Collector {
-    /// Starts it at a free port.
+    /// Starts the collector on a free port.
     pub(crate) fn start(threads: &Runtime) -> (Self, String) {
         let collector = Self::default();
         let listener = threads.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -68,7 +68,7 @@ impl Collector {
         self.0.lock().unwrap().clone()
     }
 
-    /// Waits until spans of a trace whose names end like this have arrived.
+    /// Waits until spans of a trace with these name endings have arrived.
     fn wait_for(&self, trace_id: &[u8], names: &[&str]) -> Vec<(String, Span)> {
         let of_trace = || self.spans().into_iter().filter(|(_, span)| span.trace_id == trace_id).collect::<Vec<_>>();
         wait_until("the spans have arrived", || {
@@ -79,7 +79,7 @@ impl Collector {
     }
 }
 
-/// A relay that makes the connections to a collector secure, and the file with its authority. Returns its address.
+/// A TLS relay in front of a collector, and the file with its authority. Returns its address.
 fn secured(threads: &Runtime, collector: &str, authority: &std::path::Path) -> String {
     let issuer = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(authority, issuer.cert.pem()).unwrap();
@@ -98,7 +98,7 @@ fn secured(threads: &Runtime, collector: &str, authority: &std::path::Path) -> S
             let (stream, _) = listener.accept().await.unwrap();
             let (acceptor, collector) = (acceptor.clone(), collector.clone());
             tokio::spawn(async move {
-                // Who does not trust the certificate leaves.
+                // A client that does not trust the certificate disconnects.
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
                 let mut collector = tokio::net::TcpStream::connect(collector).await.unwrap();
                 let _ = tokio::io::copy_bidirectional(&mut stream, &mut collector).await;
@@ -108,13 +108,13 @@ fn secured(threads: &Runtime, collector: &str, authority: &std::path::Path) -> S
     address
 }
 
-/// The span of a service whose name ends like this.
+/// The span of a service with this name ending.
 fn span_of<'s>(spans: &'s [(String, Span)], service: &str, name: &str) -> &'s Span {
     let found = spans.iter().find(|(of, span)| of.contains(service) && span.name.ends_with(name));
     &found.unwrap_or_else(|| panic!("no {name} of {service} in {spans:#?}")).1
 }
 
-/// Sends a request as it is and returns the response as it is.
+/// Sends raw bytes as a request, and returns the raw response.
 pub(crate) fn raw(address: SocketAddr, head: &str) -> String {
     raw_with_body(address, head, "")
 }
@@ -133,7 +133,7 @@ pub(crate) fn raw_with_body(address: SocketAddr, head: &str, body: &str) -> Stri
     let json = "Content-Type: application/json";
     let request =
         format!("{head}\r\nHost: test\r\n{json}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
-    // At once: a request that is refused at its first line may be closed before the rest is sent.
+    // In one write: the service can close a request that it rejects at its first line before the rest is sent.
     stream.write_all(request.as_bytes()).unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
@@ -188,7 +188,7 @@ fn both_tiers_count_what_they_serve() {
         let labels = format!("{{service=\"compliance.v1.{service}\",method=\"{method}\",code=\"{code}\"}}");
         seen.get(&format!("compliance_grpc_call_duration_seconds_count{labels}")).copied()
     };
-    // A read that the gateway sends with others still counts as one read.
+    // A read that the gateway sends in a batch still counts as one read.
     assert_eq!(count("AffiliateService", "GetAffiliate", "NOT_FOUND"), Some(1), "{seen:#?}");
     assert_eq!(count("ComplianceUrlService", "StreamComplianceUrls", "OK"), Some(1));
     assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1));
@@ -201,12 +201,12 @@ fn both_tiers_count_what_they_serve() {
     assert!(seen["compliance_database_connections{state=\"idle\"}"] >= 1);
     assert!(seen["process_resident_memory_bytes"] > 1_000_000);
     assert!(raw(core.admin, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404 "));
-    // What alerts and the dashboard ask for exists. Failing webhooks are counted with the first round of deliveries.
+    // The metrics of alerts and the dashboard exist. Failing webhooks are counted after the first round of deliveries.
     wait_until("failing webhooks are counted", || metrics(core.admin).contains_key("compliance_webhooks_failing"));
     let tiers = [metrics(gateway.admin), metrics(core.admin)];
     for (file, most) in [(ALERTS, 10), (DASHBOARD, 20)] {
         let mut names = metric_names(file);
-        // Where there are such files, or replicas: `certificates`, `keys` and `replicas` look at these.
+        // Exists only with such files or replicas: `certificates`, `keys` and `replicas` check these.
         let conditional = ["_certificate_", "_token_key", "_tls_", "_replicas_", "_reads_"];
         names.retain(|name| !conditional.iter().any(|part| name.contains(part)));
         assert!(names.len() >= most, "{names:?}");
@@ -273,7 +273,7 @@ fn a_trace_leads_from_the_client_to_the_statement() {
         assert!(has(of_core, "compliance.queue_wait_ms"), "{spans:#?}");
     }
 
-    // Reads that come together share a statement.
+    // Concurrent reads share a statement.
     let (trace_id, context) = trace();
     let ends = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -287,7 +287,7 @@ fn a_trace_leads_from_the_client_to_the_statement() {
         collector.wait_for(&trace_id, &["coalesced read", "reads of affiliates"]);
         ends.store(true, Ordering::Relaxed);
     });
-    // A request leads to the statement that it shares with others, and that leads to its requests.
+    // A request links to its shared statement, and the statement links to its requests.
     wait_until("a shared statement and its requests have arrived", || {
         let spans = collector.spans();
         let batches = spans.iter().filter(|(_, span)| span.name.ends_with("reads of affiliates"));
@@ -357,7 +357,7 @@ fn traces_are_sent_over_tls() {
         let gateway = Service::start_as({ gateway }.env("OTEL_BSP_SCHEDULE_DELAY", "100"));
         let traced = format!("traceparent: 00-{trace:032x}-00000000000000aa-01\r\nAuthorization: Bearer {}", token());
         raw(gateway.rest, &format!("GET /api/urls HTTP/1.1\r\n{traced}"));
-        // What is left is sent at the end.
+        // The remaining spans are sent at the end.
         gateway.signal(Signal::SIGTERM);
         assert!(gateway.end().success());
         collector.spans().iter().filter(|(_, span)| span.trace_id == trace.to_be_bytes()).count()
@@ -370,7 +370,7 @@ fn traces_are_sent_over_tls() {
 }
 
 #[test]
-fn wrong_settings_of_observability_are_named() {
+fn wrong_observability_settings_are_reported() {
     let programs = Programs::new();
     let (status, _, errors) =
         output(&mut programs.core(&["--otlp-endpoint", "https://localhost:1", "--otlp-ca", "/no/such/file"]));

@@ -1,4 +1,4 @@
-//! The log of both tiers while the database is away.
+//! The log of both tiers during an outage of the database.
 
 use embedded_postgres::{ClusterOptions, OWNER_ROLE};
 use nix::sys::signal::Signal;
@@ -11,7 +11,7 @@ use crate::{
     programs::Programs,
 };
 
-/// The first reason may pass, and another one keep the database away.
+/// The first reason can end, and another one can continue the outage.
 #[test]
 fn each_reason_of_an_outage_is_logged() {
     let programs = Programs::new();
@@ -33,7 +33,7 @@ fn each_reason_of_an_outage_is_logged() {
 const REQUESTS: usize = 1200;
 const CALLERS: usize = 6;
 
-/// Warnings and errors of a log: how many lines, and how many there would have been.
+/// Warnings and errors of a log: the number of lines, and the number without the limit.
 fn counted(log: &str) -> (usize, u64) {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let lines: Vec<Value> = lines.filter(|line| line["level"] == "WARN" || line["level"] == "ERROR").collect();
@@ -45,7 +45,7 @@ fn counted(log: &str) -> (usize, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_away_writes_few_lines() {
+async fn a_database_outage_writes_few_lines() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");
@@ -82,10 +82,10 @@ async fn a_database_that_is_away_writes_few_lines() {
             let callers: Vec<_> = callers.collect();
             callers.into_iter().map(|caller| caller.join().unwrap()).sum()
         });
-        // Every second may have a line of each kind: few kinds, whatever the number of requests.
+        // Every second can have a line of each kind. There are few kinds, for any number of requests.
         let seconds = started.elapsed().as_secs() as usize + 4;
         assert!(failed > REQUESTS / 2, "{failed} of {REQUESTS}");
-        // What was left out of a burst is reported after it.
+        // After a burst, the log reports the number of omitted lines.
         let mut logs = Vec::new();
         wait_until("the end of the burst is reported", || {
             logs.extend(gateway.logged());

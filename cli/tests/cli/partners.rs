@@ -1,4 +1,4 @@
-//! The partner guide: its commands are run as they stand, in the shell and in Python, and give its responses.
+//! The partner guide: its commands run as written, in the shell and in Python, and return its responses.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use test_support::output;
 
 use crate::common::{DataDir, Service, compliance, have, start, token};
 
-/// The chapters with commands, in an order in which each finds the records that it needs.
+/// The chapters with commands, in an order in which each chapter finds its records.
 const CHAPTERS: &[&str] = &[
     include_str!("../../../docs/partners/affiliates.md"),
     include_str!("../../../docs/partners/batches.md"),
@@ -30,11 +30,11 @@ const CHAPTERS: &[&str] = &[
 ];
 const QUICK_START: &str = include_str!("../../../docs/partners/quick-start.md");
 
-/// Where a chapter says so, the company's monitoring opens a case.
+/// Where a chapter says so, the test opens a case as the company's monitoring.
 const CASE: &str = r#"{"request_id":"c-1","case":{"client_affiliate_id":"A-1001","case_status":"Open","risk_level":"High","tags":["priority"]},"incidents":[{"incident_type":"display ad","reference":"ad 7","infraction_type":"Health Claim","infraction_name":"weight loss"}]}"#;
 const CASE_IS_OPENED: &str = "<!-- test: a case is opened -->";
 
-/// Stands for what differs, and for keys that are left out.
+/// Replaces parts that differ, and omitted keys.
 const ANYTHING: &str = "…";
 
 /// Runs a block of Python whose last line is an expression, after the definition of `call`.
@@ -96,7 +96,7 @@ fn in_python(service: &Service, token: &str, first: &str, block: &str) -> (u64, 
     (answer[0].as_u64().unwrap(), answer[1].clone())
 }
 
-/// Whether an answer is what the text shows.
+/// Whether a response matches the text.
 fn is_as_shown(shown: &Value, answer: &Value) -> bool {
     match (shown, answer) {
         (Value::String(text), _) if text == ANYTHING => true,
@@ -119,7 +119,7 @@ fn is_as_shown(shown: &Value, answer: &Value) -> bool {
 fn every_command_of(language: &str) -> usize {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
-    // What the guide asks for where an operation needs a scope.
+    // The scopes that the guide requires.
     let scopes = ["token", "--company", "1", "--scope", "cases erase webhooks"];
     let (status, token, log) = output(compliance(&data).args(scopes));
     assert!(status.success(), "{log}");
@@ -182,14 +182,14 @@ fn a_watch_has_the_events_shown() {
 }
 
 #[test]
-fn the_commands_of_the_shell_give_the_answers_shown() {
+fn the_shell_commands_return_the_shown_responses() {
     if have(&["bash", "curl"]) {
         assert_eq!(every_command_of("sh"), 28);
     }
 }
 
 #[test]
-fn the_commands_of_python_give_the_answers_shown() {
+fn the_python_commands_return_the_shown_responses() {
     if have(&["python3"]) {
         assert_eq!(every_command_of("python"), 28);
     }

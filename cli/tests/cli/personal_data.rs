@@ -1,5 +1,5 @@
-//! Personal data and secrets stay out of every log, at every level, and out of errors, metrics and traces: two tiers and their database, with
-//! everything that they log, are given texts that are found again wherever they appear. Once they are erased, no table and no dump has them.
+//! Personal data and secrets are in no log, at any level, and in no error, metric or trace. Two tiers and their database, which log
+//! everything, get texts that the test can find anywhere. After an erasure, no table and no dump has these texts.
 
 use std::{
     fs,
@@ -30,9 +30,9 @@ use crate::{
     observability::{Collector, metrics},
 };
 
-/// Part of every text that must not appear. It is found without regard to case.
+/// Part of every text that must not appear. The search ignores case.
 const CANARY: &str = "qzcanary";
-/// The subject of the token, which the access log has, and nothing else.
+/// The subject of the token, which only the access log has.
 const SUBJECT: &str = "qzsubject";
 const SECRET: &str = "qzcanary-secret-0123456789abcdef";
 
@@ -69,7 +69,7 @@ fn affiliate(number: usize) -> Map<String, Value> {
     fields
 }
 
-/// Sends a request as it is and returns the response as it is.
+/// Sends raw bytes as a request, and returns the raw response.
 fn raw(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -78,7 +78,7 @@ fn raw(address: SocketAddr, request: &str) -> String {
     String::from_utf8_lossy(&response).into_owned()
 }
 
-/// Fails if a canary or a part of the token is in a text. What the contract repeats to its caller is taken out before.
+/// Fails if a canary or a part of the token is in a text. Before, it removes texts that the contract repeats to the caller.
 fn assert_clean(what: &str, text: &str, token: &str) {
     let lower = text.to_lowercase();
     assert!(!lower.contains(CANARY), "{what} shows personal data: {}", around(text, lower.find(CANARY).unwrap()));
@@ -90,13 +90,13 @@ fn assert_clean(what: &str, text: &str, token: &str) {
     }
 }
 
-/// The line of a text that has this byte.
+/// The line of a text at this byte.
 fn around(text: &str, position: usize) -> &str {
     let start = text[..position].rfind('\n').map_or(0, |end| end + 1);
     text[start..].lines().next().unwrap_or_default()
 }
 
-/// Sends requests that fail and requests that save. Returns the number of errors.
+/// Sends failing and successful requests. Returns the number of errors.
 fn over_rest(gateway: &Service, token: &str) -> usize {
     let text = |value: Value| value.to_string();
     let invalid = |field: &str, value: &str| {
@@ -127,7 +127,7 @@ fn over_rest(gateway: &Service, token: &str) -> usize {
         ("POST", "/api/affiliates", invalid("replicated_website", CANARY)),
         ("POST", "/api/affiliates", invalid("city", &long)),
         ("POST", "/api/affiliates", invalid("notes", "qzcanary\0")),
-        // Refused by a constraint that the service does not know: an unexpected error.
+        // A constraint that the service does not know rejects this: an unexpected error.
         ("POST", "/api/affiliates", invalid("affiliate_name", "qzcanary refused")),
         ("POST", "/api/affiliates", text(json!({"affiliates": [{"city": {"x": CANARY}, "zip": [CANARY]}, CANARY]}))),
         ("POST", "/api/affiliates", text(json!({"affiliates": CANARY}))),
@@ -153,11 +153,11 @@ fn over_rest(gateway: &Service, token: &str) -> usize {
         let (status, mut answer) = send(method, path, body);
         assert!(status >= 400, "{method} {path}: {status} {answer}");
         seen[usize::from(status)] += 1;
-        // The envelope of a duplicate names the affiliate as its caller did.
+        // The response for a duplicate repeats the affiliate's name.
         if status == 409 {
             answer["detail"].as_object_mut().unwrap().remove("client_affiliate_id");
         }
-        // So does the sentence about an unknown affiliate.
+        // The message about an unknown affiliate also repeats it.
         let answer = answer.to_string().replace("for the provided affiliate ID qzcanary.", "");
         assert_clean(&format!("the response to {method} {path}"), &answer, token);
     }
@@ -166,7 +166,7 @@ fn over_rest(gateway: &Service, token: &str) -> usize {
         "{:?}",
         &seen[400..]
     );
-    // Secrets of other places: a token in the query, cookies, a forged token, and heads that are malformed.
+    // Secrets in other places: a token in the query, cookies, a forged token, and malformed heads.
     let forged = issue(&Secret::new([7; 32]).unwrap(), &claims()).unwrap();
     for request in [
         format!(
@@ -293,7 +293,7 @@ fn claims() -> Claims {
     Claims { scope: some(&format!("{SCOPE_MONITOR} erase")), sub: some(SUBJECT), ..claims }
 }
 
-/// Everything that a dump of the records has.
+/// The content of a dump of the records.
 fn dump(endpoint: &Endpoint) -> String {
     let programs = tokio::runtime::Runtime::new().unwrap().block_on(Installation::find(None)).unwrap();
     let mut dump = Command::new(programs.program("pg_dump"));
@@ -304,7 +304,7 @@ fn dump(endpoint: &Endpoint) -> String {
     dump.to_lowercase()
 }
 
-/// Syncs and imports a roster, and erases an affiliate by a request and the company by the command. Returns the logs of both commands.
+/// Syncs and imports a full list. Erases an affiliate with a request, and the company with the command. Returns the logs of both commands.
 fn import_and_erase(
     gateway: &Service,
     token: &str,
@@ -364,7 +364,7 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
     };
     let (status, _, migrated) = output(&mut command(&["migrate"]));
     assert!(status.success(), "{migrated}");
-    // Errors that the service does not expect, with the row in their details.
+    // Unexpected errors, with the row in their details.
     let unexpected = "
         alter table affiliates add constraint refused check
             (affiliate_name <> 'qzcanary refused' and notes is distinct from 'qzcanary refused');
@@ -397,11 +397,11 @@ fn no_log_and_no_error_shows_personal_data_or_a_secret() {
         service.signal(Signal::SIGTERM);
         let (status, log) = service.end_with_log();
         assert_eq!(status.code(), Some(0));
-        // Everything was logged: also by the libraries below, as far as that is allowed.
+        // Everything was logged, also by libraries, as far as the filter allows.
         assert!(log.contains("\"TRACE\"") && log.contains("\"ERROR\"") && log.contains(SUBJECT), "{log}");
         logs.push((name, log));
     }
-    // The programs have sent what they had before they ended.
+    // The programs have sent their remaining spans before they ended.
     let spans = collector.spans();
     assert!(spans.len() > 100, "{}", spans.len());
     logs.push(("the traces", format!("{spans:?}")));

@@ -123,7 +123,7 @@ impl Programs {
         })
     }
 
-    /// Locks what a statement says, until it is dropped.
+    /// Takes the locks of a statement, until it is dropped.
     pub(crate) fn hold(&self, lock: &'static str) -> PgConnection {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
@@ -144,7 +144,7 @@ impl Programs {
         })
     }
 
-    /// Runs a last statement of a transaction, and commits it.
+    /// Runs the last statement of a transaction, and commits it.
     pub(crate) fn commit(&self, transaction: &mut PgConnection, last: &'static str) {
         self.threads.block_on(async {
             sqlx::raw_sql(last).execute(&mut *transaction).await.unwrap();
@@ -152,7 +152,7 @@ impl Programs {
         });
     }
 
-    /// Waits until so many statements wait for the lock.
+    /// Waits until this number of statements waits for the lock.
     pub(crate) fn wait_for_blocked_statements(&self, count: i64) {
         wait_until("the reads wait for the lock", || self.blocked_statements() == count);
     }
@@ -179,7 +179,7 @@ impl Programs {
         })
     }
 
-    /// The process of the database server, while it runs.
+    /// The process of the database server, if it is running.
     pub(crate) fn server_pid(&self) -> Option<i32> {
         self.cluster.as_ref().and_then(Cluster::server_pid)
     }
@@ -307,8 +307,7 @@ fn the_first_signal_finishes_requests_and_the_second_ends_the_program() {
     }
 }
 
-/// Statements that their callers have abandoned are cancelled. Those that cannot be, because the process that runs them has
-/// stopped, do not keep a program from ending.
+/// Abandoned statements are cancelled. If this is impossible, because the statement's process has stopped, the program still ends.
 #[test]
 fn an_abandoned_statement_does_not_keep_a_program_from_ending() {
     let programs = Programs::new();

@@ -1,4 +1,4 @@
-//! The rate limit of a company whose calls a gateway spreads over several cores.
+//! The rate limit of a company whose calls a gateway distributes over several cores.
 
 use std::io::Read as _;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 use nix::sys::signal::Signal;
 
-/// The status of a response, and what it says of the limit: the limit and what remains.
+/// The status of a response, its limit, and its remaining requests.
 fn request(gateway: &Service, path: &str, company: i64) -> (u16, [u64; 2]) {
     let mut response = String::new();
     gateway.send("GET", path, &token_of(company), "").read_to_string(&mut response).unwrap();
@@ -27,13 +27,13 @@ fn cores_behind_a_gateway_share_the_limit_of_a_company() {
     let [first, mut second] = [0, 1].map(|_| Service::start_as(&mut programs.core(&["--rate-limit", "20/m"])));
     let gateway = Service::start_as(&mut programs.gateway_of(&[first.grpc, second.grpc], &[]));
     assert_eq!(request(&gateway, "/api/affiliates/1", 7), (404, [20, 18]));
-    // Reads that go to a core in batches, and calls of their own. Two cores that count for themselves would let all of them through.
+    // Reads that go to a core in batches, and single calls. Two cores with separate counts would accept all of them.
     let paths = ["/api/affiliates/1", "/api/urls", "/api/cases/1"].iter().cycle().take(39);
     let through = 1 + paths.filter(|path| request(&gateway, path, 7).0 != 429).count();
-    // Some come back while the test runs: one in three seconds.
+    // Some requests become available again during the test: one in three seconds.
     assert!((20..30).contains(&through), "{through}");
 
-    // A core that is left alone has the whole limit.
+    // The last remaining core has the whole limit.
     second.signal(Signal::SIGTERM);
     second.wait_for_end();
     let mut companies = 8..;

@@ -1,4 +1,4 @@
-//! Links between the pages lead somewhere, and the reference of the settings has what the commands show.
+//! Links between the pages lead somewhere, and the reference of settings matches the commands' help.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ fn pages() -> Vec<PathBuf> {
     files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
-/// The anchors of the headings of a page, as the web makes them.
+/// The anchors of a page's headings, as GitHub makes them.
 fn anchors(page: &str) -> Vec<String> {
     let headings = page.lines().filter_map(|line| line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' '));
     let kept = |character: &char| character.is_alphanumeric() || matches!(character, '-' | '_' | ' ');

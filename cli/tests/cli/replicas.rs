@@ -1,4 +1,4 @@
-//! Reads from streaming replicas: a read sees everything that was acknowledged before, whatever happens to a replica.
+//! Reads from streaming replicas: a read sees every write that was acknowledged before, whatever happens to a replica.
 
 use std::{
     collections::HashSet,
@@ -41,14 +41,14 @@ impl Servers {
         let runtime = Runtime::new().unwrap();
         let primary = set_up(&runtime, "password");
         let [standby, replica] = runtime.block_on(async {
-            // The timeline that a replica follows is not shown to everybody.
+            // Not every role can see the timeline of a replica.
             primary.execute("postgres", "grant pg_read_all_stats to service").await;
             let standby = primary.standby().await;
             let replica = standby.standby().await;
             let follows = "alter system set synchronous_standby_names = '*'; select pg_reload_conf()";
             primary.execute("postgres", follows).await;
             primary.wait_for("select exists (select from pg_stat_replication where sync_state = 'sync')").await;
-            // Without waiting for it, no read would see what was just written.
+            // Without the wait, no read would see the latest write.
             let late = "alter system set recovery_min_apply_delay = '30ms'; select pg_reload_conf()";
             replica.execute("postgres", late).await;
             [standby, replica]
@@ -91,7 +91,7 @@ fn wait_for_replicas(service: &Service, count: i64) {
     wait_until(&format!("{count} replicas are used"), || in_use(service) == count);
 }
 
-/// The reads of a core by its replicas and by the primary.
+/// The number of a core's reads on replicas and on the primary.
 fn reads(core: &Service) -> [i64; 2] {
     let metrics = metrics(core.admin);
     [BY_REPLICA, BY_PRIMARY].map(|name| metrics[name])
@@ -122,7 +122,7 @@ fn expect_read(writer: &Service, reader: &Service, name: &str) {
 }
 
 #[test]
-fn reads_see_what_was_acknowledged_and_replicas_come_and_go() {
+fn reads_see_acknowledged_writes_while_replicas_come_and_go() {
     let (mut servers, data) = (Servers::start(), DataDir::new());
     let core = Service::start_as(servers.command(&data, "core", &[&servers.replica]).args(ADMIN));
     let mut gateway = compliance(&data);
@@ -134,7 +134,7 @@ fn reads_see_what_was_acknowledged_and_replicas_come_and_go() {
     wait_for_replicas(&core, 1);
     wait_for_replicas(&serve, 2);
 
-    every_read_sees_what_another_core_wrote(&servers, &core, &gateway, &serve);
+    every_read_sees_the_writes_of_another_core(&servers, &core, &gateway, &serve);
     a_replica_that_does_not_replay_is_left_out(&servers, &data, &core, &gateway, &serve);
 
     // A replica that is killed, or frozen.
@@ -149,7 +149,7 @@ fn reads_see_what_was_acknowledged_and_replicas_come_and_go() {
     wait_for_replicas(&core, 0);
     servers.replica.freeze(false);
     wait_for_replicas(&core, 1);
-    // Its connections are as good as before.
+    // Its connections still work.
     let [by_replica, _] = reads(&core);
     expect_read(&serve, &gateway, "with a replica again");
     wait_until("the replica serves", || {
@@ -162,7 +162,7 @@ fn reads_see_what_was_acknowledged_and_replicas_come_and_go() {
     an_old_primary_is_not_used(&mut servers, &data, &core, &serve);
 }
 
-fn every_read_sees_what_another_core_wrote(servers: &Servers, core: &Service, gateway: &Service, serve: &Service) {
+fn every_read_sees_the_writes_of_another_core(servers: &Servers, core: &Service, gateway: &Service, serve: &Service) {
     let [by_replica, by_primary] = reads(core);
     for round in 0..10 {
         expect_read(serve, gateway, &format!("round {round}"));
@@ -183,7 +183,7 @@ fn every_read_sees_what_another_core_wrote(servers: &Servers, core: &Service, ga
         assert_eq!(status, 201);
         has(path, expected);
     }
-    // So long that it is streamed.
+    // Long enough to be streamed.
     let text = "update compliance_urls set transcription_text = repeat('long', 1000000)";
     servers.runtime.block_on(servers.primary.execute("given", text));
     has("/api/urls?per_page=3", "longlong");
@@ -224,7 +224,7 @@ fn a_replica_that_does_not_replay_is_left_out(
     assert_eq!(reads(core), [before[0] + 1, before[1]]);
 }
 
-/// Outside of the time in which no server takes writes, no read fails. No acknowledged write is lost, and nothing is restarted.
+/// Except while no server accepts writes, no read fails. No acknowledged write is lost, and nothing is restarted.
 fn a_standby_that_is_promoted_has_everything(
     servers: &mut Servers,
     core: &Service,
@@ -284,7 +284,7 @@ fn a_standby_that_is_promoted_has_everything(
         wait_until("enough is written", || count() >= before + ENOUGH);
     });
     assert_eq!(*wrong.lock().unwrap(), [""; 0]);
-    // The replica follows the standby to its timeline. The standby takes writes now.
+    // The replica follows the standby to its timeline. The standby now accepts writes.
     wait_for_replicas(core, 1);
     wait_for_replicas(serve, 1);
     let [by_replica, _] = reads(core);
@@ -297,11 +297,11 @@ fn a_standby_that_is_promoted_has_everything(
     assert!(lost.is_empty(), "{lost:?} of {}", written.len());
 }
 
-/// Neither while it takes writes nor as a standby.
+/// Neither while it accepts writes nor as a standby.
 fn an_old_primary_is_not_used(servers: &mut Servers, data: &DataDir, core: &Service, serve: &Service) {
     servers.primary.kill();
     servers.runtime.block_on(servers.primary.restart());
-    // The promoted server has much to do, and responds after seconds.
+    // The promoted server is busy, and responds after seconds.
     let slow = servers.runtime.block_on(Proxy::tcp(servers.standby.address));
     let held = servers.runtime.block_on(slow.hold());
     servers.runtime.spawn(async {
@@ -315,7 +315,7 @@ fn an_old_primary_is_not_used(servers: &mut Servers, data: &DataDir, core: &Serv
     wait_for_replicas(&new, 1);
     expect_read(serve, &new, "written after the fail-over");
     expect_read(&new, serve, "written by a new process");
-    // Nor while the promoted server is silent.
+    // Also not while the promoted server is silent.
     servers.standby.freeze(true);
     for service in [&new, serve] {
         service.wait_for_log("a former primary takes writes and is not used");

@@ -1,4 +1,4 @@
-//! Cores and gateways that are restarted or killed one after the other, under steady load.
+//! Cores and gateways that are restarted or killed one after another, under steady load.
 
 use std::{
     net::SocketAddr,
@@ -22,7 +22,7 @@ use nix::sys::signal::Signal;
 const CLIENTS: usize = 6;
 /// Responses between two restarts.
 const ENOUGH: usize = 100;
-/// Requests on one connection. Then the client makes a new one, as some always do.
+/// Requests on one connection. Then the client opens a new connection, as some clients always do.
 const PER_CONNECTION: usize = 25;
 
 /// Clients that read and write without a pause.
@@ -75,7 +75,7 @@ impl Load {
         self.failed.lock().unwrap().push(what);
     }
 
-    /// Runs clients while `during` does what it does to the processes.
+    /// Runs clients during `during`, which affects the processes.
     fn around(&self, address: SocketAddr, during: impl FnOnce()) {
         let token = token();
         let mut first = Connection::new(address).unwrap();
@@ -86,7 +86,7 @@ impl Load {
                 let token = &token;
                 scope.spawn(move || self.client(client, address, token));
             }
-            // If it panics, the clients also end.
+            // If `during` panics, the clients also end.
             let result = panic::catch_unwind(AssertUnwindSafe(during));
             self.over.store(true, Ordering::Relaxed);
             if let Err(panic) = result {
@@ -183,7 +183,7 @@ fn a_killed_core_fails_only_its_own_writes() {
         }
     });
     let failures = load.failures();
-    // At most what was in flight when each was killed.
+    // At most the writes in flight when each core was killed.
     assert!(failures.len() <= 2 * CLIENTS, "{failures:#?}");
     for failure in failures {
         assert!(failure.starts_with("POST /api/affiliates: 503 "), "{failure}");
@@ -191,12 +191,12 @@ fn a_killed_core_fails_only_its_own_writes() {
 }
 
 #[test]
-fn a_gateway_without_a_core_says_so_at_once_and_recovers_with_it() {
+fn a_gateway_without_a_core_reports_it_immediately_and_recovers() {
     let programs = Programs::new();
     let token = token();
     let core = Service::start_as(&mut programs.core(&[]));
     let address = core.grpc;
-    // Longer than a response is waited for, so nothing here ends at its deadline.
+    // Longer than the test waits for a response, so no request ends at its deadline.
     let gateway = Service::start_as(&mut programs.gateway_of(&[address], &["--rest-request-timeout", "10m"]));
     let lock = programs.lock_affiliates();
     let in_flight = {
@@ -226,13 +226,13 @@ fn a_gateway_without_a_core_says_so_at_once_and_recovers_with_it() {
         core.end();
         wait_until("the gateway is not ready", || gateway.request("GET", "/readyz", "", "").0 == 503);
     }
-    // Other programs can delay one of them.
+    // Other programs can delay one of the requests.
     assert!(recovered.iter().min().is_some_and(|fastest| *fastest < Duration::from_secs(5)), "{recovered:?}");
 }
 
-/// Columns and attributes that a newer version adds to the schema before its programs are started. Each table has a transaction of
-/// its own: with locks on several, it could be the victim of a deadlock with a statement that reads them. Rows of
-/// `change_entry` and `change_row` are made with all attributes, so a newer version leaves these as they are.
+/// Columns and attributes that a newer version adds to the schema before its programs start. Each table has its own transaction: with locks
+/// on several tables, it could be the victim of a deadlock with a statement that reads them. Rows of `change_entry` and `change_row` have
+/// all attributes, so a newer version does not change these types.
 const NEWER_COLUMNS: &str = "
 do $$
 declare part record;
@@ -248,7 +248,7 @@ begin
         commit;
     end loop;
 end $$";
-/// A table and an index that it adds.
+/// A table and an index that the newer version adds.
 const NEWER_TABLE: &str = "
 create table newer (company_id bigint primary key, note text not null);
 create index newer_index on affiliates (company_id, newer);
@@ -265,7 +265,7 @@ fn an_old_program_works_on_a_newer_schema() {
         programs.run(NEWER_COLUMNS);
         programs.run(NEWER_TABLE);
         load.wait_for_more();
-        // Nor does it refuse to start.
+        // The old program can also start.
         for (core, argument) in cores.iter_mut().zip([None, Some("--migrate")]) {
             let address = core.grpc;
             core.signal(Signal::SIGTERM);

@@ -1,4 +1,4 @@
-//! How long changes are kept is the owner's to say, and no process drops what another one is to keep.
+//! The owner sets the retention of changes, and no process drops changes that another one must keep.
 
 use nix::sys::signal::Signal;
 
@@ -22,7 +22,7 @@ fn a_core_that_is_to_keep_changes_for_longer_than_the_database_does_not_start() 
     }
     let (status, _, log) = output(&mut programs.migrate(&["--change-retention", "3650"]));
     assert!(status.success(), "{log}");
-    // Without the setting, what was set before stays.
+    // Without the setting, the earlier value remains.
     assert!(output(&mut programs.migrate(&[])).0.success());
     assert_eq!(programs.number(DAYS), 3650);
     let longest = Service::start_as(&mut programs.core(&["--change-retention", "3650"]));
@@ -37,7 +37,7 @@ fn a_core_that_is_to_keep_changes_for_longer_than_the_database_does_not_start() 
 }
 
 #[test]
-fn the_own_database_keeps_what_serve_says_and_other_commands_change_nothing() {
+fn only_serve_sets_the_retention_of_the_private_database() {
     let data = DataDir::new();
     let days = || {
         tokio::runtime::Runtime::new().unwrap().block_on(async {

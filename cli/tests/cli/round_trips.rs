@@ -1,4 +1,4 @@
-//! What one part of the product exports, another imports: every form of a list of affiliates, sent to everything that reads lists.
+//! Every part of the product can import the exports of the others: every form of a list of affiliates, with every reader of lists.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Texts that mean something to spreadsheets, to CSV, or to the rule that escapes cells.
+/// Texts with a meaning in spreadsheets, in CSV, or for the escaping of cells.
 const NASTY: [&str; 24] = [
     "@handle",
     "+49 30 1",
@@ -89,7 +89,7 @@ fn affiliates() -> Vec<Value> {
     NASTY.iter().enumerate().map(affiliate).collect()
 }
 
-/// The affiliates as a partner reads them, without what the service assigns.
+/// The affiliates as a partner reads them, without values that the service assigns.
 fn read(service: &Service, token: &str) -> Vec<Map<String, Value>> {
     let (status, body) = service.request("GET", "/api/affiliates", token, "");
     assert_eq!(status, 200, "{body}");
@@ -100,7 +100,7 @@ fn read(service: &Service, token: &str) -> Vec<Map<String, Value>> {
     records
 }
 
-/// Runs a program with a text as its input; returns what it prints.
+/// Runs a program with a text as its input, and returns its output.
 fn piped(program: &str, arguments: &[&str], input: &str) -> String {
     let mut command = Command::new(program);
     let mut child = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -120,8 +120,7 @@ fn in_console(script: &str, input: &Value) -> Value {
     serde_json::from_str(&piped("node", &["-e", &script], &input.to_string())).unwrap()
 }
 
-/// What `PYTHONPATH` has for the nightly job: its source, and the version of its package. The package that it depends on is
-/// installed if it is missing.
+/// The `PYTHONPATH` of the nightly job: its source, and the version of its package. Installs its dependency if it is missing.
 fn python_path(data: &DataDir) -> String {
     let packages = data.path().join("python");
     let about = packages.join("affiliate_compliance-0.dist-info");
@@ -204,7 +203,7 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
     let python = have(&["python3"]).then(|| python_path(&data));
     let has_node = have(&["node"]);
     let exports = exports(&data, &service, &owner, &core).await;
-    // Imports into other companies and over the same one, the nightly job, and the console.
+    // Imports into other companies and into the same one, the nightly job, and the console.
     let each = 2 + 4 + usize::from(python.is_some()) + usize::from(has_node);
     let expected = exports.len() * each;
     assert_eq!(exports.len(), 7 + usize::from(has_node));
@@ -224,7 +223,7 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
             let tally: Value = serde_json::from_str(&line).unwrap();
             ["created", "updated", "skipped", "bad"].map(|outcome| tally[outcome].as_u64().unwrap() as usize)
         };
-        // Into other companies, and over the same one.
+        // Into other companies, and into the same one.
         for options in [&[][..], &["--sync"]] {
             company += 1;
             assert_eq!(import(company, options), [count, 0, 0, 0], "{name}");
@@ -281,7 +280,7 @@ async fn every_export_of_affiliates_is_read_back_by_every_import() {
     assert_eq!(tried, expected);
 }
 
-/// What the console reads of a file that is pasted into it.
+/// The console's result for a file that is pasted into it.
 fn console_lines(path: &Path) -> Value {
     let script = "const { affiliateLines } = await console_('affiliate-lines.js');
         return affiliateLines(input.text, input.fields);";
@@ -289,9 +288,9 @@ fn console_lines(path: &Path) -> Value {
     in_console(script, &json!({"text": text, "fields": compliance_api_fields()}))
 }
 
-/// What spreadsheets and other programs make of lists: headings in capitals, bars between the cells, and other encodings.
+/// Lists as spreadsheets and other programs write them: headings in capitals, bars between cells, and other encodings.
 #[test]
-fn other_forms_of_lists_are_read_or_refused_by_name() {
+fn other_forms_of_lists_are_read_or_rejected_by_name() {
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     let owner = token(&data, 1);
@@ -333,7 +332,7 @@ fn other_forms_of_lists_are_read_or_refused_by_name() {
     }
 }
 
-/// The fields of an affiliate as the console has them from the description of the interface.
+/// The fields of an affiliate as the console takes them from the OpenAPI document.
 fn compliance_api_fields() -> Vec<Value> {
     use compliance_api::{record::Record as _, v1::AffiliateInput};
     AffiliateInput::names().into_iter().map(|name| json!({"name": name, "label": name.replace('_', " ")})).collect()

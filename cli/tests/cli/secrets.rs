@@ -15,7 +15,7 @@ fn variables(help: &str) -> BTreeSet<String> {
 }
 
 fn may_hold_a_secret(variable: &str) -> bool {
-    // This names the file with the key of a certificate.
+    // This variable names the file with the key of a certificate.
     let is_file = variable.ends_with("_TLS_KEY");
     ["URL", "ENDPOINT", "SECRET", "TOKEN", "PASSWORD", "KEY"].iter().any(|word| variable.ends_with(word)) && !is_file
 }
@@ -53,7 +53,7 @@ fn help_shows_no_secret_of_the_environment() {
     assert_eq!(secret.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
 
-/// A command, variables with `$` in place of the secret, and a text that its error must have all the same.
+/// A command, variables with `$` instead of the secret, and a text that its error must still have.
 type Failure = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
 
 const FAILURES: &[Failure] = &[

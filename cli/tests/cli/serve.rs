@@ -34,7 +34,7 @@ fn without_arguments_a_demo_company_is_served() {
         }
     }
 
-    // Once more: nothing is added.
+    // Again: nothing is added.
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
     let service = start(&data, &[]);
@@ -53,7 +53,7 @@ fn ready_is_logged_with_the_profile_of_the_build() {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let data = DataDir::new();
     let first = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -77,7 +77,7 @@ fn what_was_acknowledged_survives_a_kill() {
     assert!(!data.path().join("postgres/postmaster.pid").exists());
 }
 
-/// Whether the tests were started as by `nohup`: a program that they start ignores SIGHUP then, as they do.
+/// Whether the tests ignore SIGHUP, as under `nohup`. Programs that they start then also ignore it.
 fn hangup_is_ignored() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -39,7 +39,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// Imports the file into a company. Returns the exit status, what was printed, and the report.
+    /// Imports the file into a company. Returns the exit status, the output and the report.
     fn import(&self, data: &DataDir, service: &Service, company: &str) -> (Option<i32>, String, Vec<Refused>) {
         let bytes = self.base64.as_ref().map(|text| BASE64_STANDARD.decode(text).unwrap());
         let bytes = bytes.or_else(|| self.text.clone().map(String::into_bytes)).unwrap();
@@ -86,7 +86,7 @@ fn every_file_of_the_table_is_read_or_refused_with_its_cause() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Advice that a message gives is taken.
+/// Follows the advice of the messages.
 #[test]
 fn the_advice_of_messages_helps() {
     let data = DataDir::new();
@@ -116,7 +116,7 @@ fn the_advice_of_messages_helps() {
     assert!(company >= 7, "{company}");
 }
 
-/// URLs and cases are tables too, and their timestamps are instants in UTC.
+/// URLs and cases are also tables, and their timestamps are in UTC.
 #[test]
 fn tables_of_urls_are_read_like_those_of_affiliates() {
     let data = DataDir::new();

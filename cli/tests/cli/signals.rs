@@ -1,4 +1,4 @@
-//! What operators see: no health checks, each slow statement once, and metrics that move when something is wrong.
+//! Signals for operators: no health checks, each slow statement once, and metrics that change when something is wrong.
 
 use std::{
     net::SocketAddr,
@@ -19,7 +19,7 @@ use crate::{
 const INFO: [(&str, &str); 2] = [("COMPLIANCE_LOG", "info"), ("OTEL_BSP_SCHEDULE_DELAY", "100")];
 const ADMIN: [&str; 2] = ["--admin-addr", "127.0.0.1:0"];
 
-/// The lines of a program that has been asked to end.
+/// The log lines of a program that is shutting down.
 fn lines_of(program: Service) -> Vec<Value> {
     program.signal(Signal::SIGTERM);
     let (_, log) = program.end_with_log();
@@ -76,7 +76,7 @@ fn is_health(operation: &str) -> bool {
     ["Health", "livez", "readyz"].iter().any(|part| operation.contains(part))
 }
 
-/// A request with an ID, made in a thread until it has a response.
+/// Sends a request with an ID in a separate thread, which waits for the response.
 fn in_background(gateway: SocketAddr, method: &'static str, path: &'static str, body: &'static str, id: &'static str) {
     let head = format!("{method} {path} HTTP/1.1\r\nX-Request-Id: {id}\r\nAuthorization: Bearer {}", token());
     std::thread::spawn(move || raw_with_body(gateway, &head, body));
@@ -104,7 +104,7 @@ fn a_slow_statement_is_logged_once_with_its_true_duration() {
     for (method, path, body, id, _) in requests {
         in_background(gateway.rest, method, path, body, id);
     }
-    // Each of both reads waits for a second at a time.
+    // Both reads wait for a second at a time.
     wait_until("the reads have waited for several seconds", || start.elapsed().as_secs() >= 3 && retries() >= 4);
     let held = start.elapsed();
     drop(lock);
@@ -173,14 +173,14 @@ fn metrics_show_cores_that_do_not_serve_and_calls_that_are_sent_again() {
             .sum()
     };
     assert_eq!(retries(), 0);
-    // It serves when it knows one of them.
+    // It serves once it knows one of them.
     wait_until("the gateway knows both cores", || addresses.iter().all(|core| state(*core, "serving") == Some(1)));
     assert_eq!(addresses.map(|core| state(core, "not_serving")), [Some(0); 2]);
     let [first, _second] = cores;
     drop(first);
     wait_until("the gateway knows that a core does not serve", || state(addresses[0], "not_serving") == Some(1));
     assert_eq!((state(addresses[0], "serving"), state(addresses[1], "serving")), (Some(0), Some(1)));
-    // A gateway without its only core responds that it is not ready.
+    // A gateway without its only core reports that it is not ready.
     let alone = Service::start_as(&mut programs.gateway_of(&addresses[..1], &ADMIN));
     assert_eq!(alone.request("GET", "/api/affiliates", &token(), "").0, 503);
     let seen = |name: &str| {

@@ -1,5 +1,5 @@
-//! A soak: mixed load over both layers and both topologies while processes are killed and frozen, connections are cut and
-//! callers leave; then an audit of every acknowledged write, value by value in the order of each key.
+//! A soak: mixed load over both layers and both topologies, while processes are killed and frozen, connections are cut, and callers
+//! disconnect. Then an audit of every acknowledged write, value by value in the order of each key.
 //!
 //! `tools/scripts/soak MINUTES` runs it at length against an optimized program. Without `COMPLIANCE_SOAK_MINUTES`, it ends after
 //! a few faults.
@@ -34,17 +34,17 @@ const COMPANIES: u64 = 4;
 /// Faults of a short run.
 const FEW: usize = 4;
 
-/// What clients and faults share.
+/// The shared state of clients and faults.
 struct Shared {
     sides: [Side; 2],
     over: AtomicBool,
-    /// Counts the beginnings and the ends of faults, so it is odd during one. What a process that is frozen has received it
-    /// executes afterwards, and what one that is killed has sent to the database is executed there, even if its caller has left.
+    /// Counts the beginnings and the ends of faults, so it is odd during a fault. A frozen process later executes the requests that it has
+    /// received. The database executes the statements that a killed process has sent, even if the caller has disconnected.
     faults: AtomicU64,
     outcomes: Mutex<Outcomes>,
 }
 
-/// Ends the load, also when the test fails.
+/// Ends the load, even if the test fails.
 struct Load(Arc<Shared>);
 
 impl Drop for Load {
@@ -58,7 +58,7 @@ fn a_soak_loses_no_acknowledged_write() {
     let minutes = std::env::var("COMPLIANCE_SOAK_MINUTES").ok().map(|text| text.parse::<f64>().unwrap());
     let seed = std::env::var("COMPLIANCE_MODEL_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
     println!("COMPLIANCE_MODEL_SEED={seed}");
-    // The server is killed, so it writes as it does for users.
+    // The server is killed, so its writes are durable, as for users.
     let options =
         ClusterOptions { shared_buffers_mib: 256, max_connections: 200, durable: true, ..ClusterOptions::temporary() };
     let programs = Programs::with(options);

@@ -1,4 +1,4 @@
-//! Many silent connections and few file descriptors: the service goes on, and reports its health.
+//! Many silent connections and few file descriptors: the service continues, and reports its health.
 
 use std::{
     fs,
@@ -27,7 +27,7 @@ fn limited(command: &Command, descriptors: &str) -> Command {
     limited
 }
 
-/// The response to a request without a body; empty if the connection ends without one.
+/// The response to a request without a body, or nothing if the connection ends without a response.
 fn response(address: SocketAddr, path: &str) -> String {
     let mut response = Vec::new();
     let mut exchange = || -> std::io::Result<()> {
@@ -49,9 +49,9 @@ fn processor_time(service: &Service) -> u64 {
     ticks * 10
 }
 
-/// 300 silent connections to each port of a service that may have 256 file descriptors.
+/// 300 silent connections to each port of a service with at most 256 file descriptors.
 #[test]
-fn silent_connections_do_not_shut_others_out() {
+fn silent_connections_do_not_block_others() {
     let data = DataDir::new();
     let token = token(&data, 7);
     let mut command = compliance(&data);
@@ -62,7 +62,7 @@ fn silent_connections_do_not_shut_others_out() {
     let grpc = open(service.grpc);
     assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
     let rest = open(service.rest);
-    // The silent connections of this address hold all that it may have, the reserved ones too, for a short time.
+    // For a short time, the silent connections of this address hold all its permits, including the reserved ones.
     for path in ["/livez", "/readyz"] {
         wait_until("health is reported", || response(service.rest, path).starts_with("HTTP/1.0 200 OK"));
     }
@@ -71,7 +71,7 @@ fn silent_connections_do_not_shut_others_out() {
     thread::sleep(Duration::from_secs(1));
     let (used, passed) = (processor_time(&service) - before, started.elapsed());
     assert!(u128::from(used) < passed.as_millis() / 2, "{used} ms of {passed:?}");
-    // The silent ones are closed in time, with their clients still there.
+    // The service closes silent connections in time, although their clients are still connected.
     wait_until("REST is served again", || response(service.rest, "/api/urls").starts_with("HTTP/1.0 401 "));
     drop((grpc, rest));
     assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
@@ -93,7 +93,7 @@ fn the_limit_of_file_descriptors_is_raised_and_logged() {
     assert!(line.contains(r#""limit":1000"#) && line.contains(r#""before":64"#), "{line}");
 }
 
-/// All calls that may run at the same time wait for a lock.
+/// The maximum number of concurrent calls waits for a lock.
 #[test]
 fn an_overloaded_service_reports_its_health() {
     let programs = Programs::new();

@@ -1,4 +1,4 @@
-//! A start before what the service needs: it waits, says so, and goes on.
+//! A start before the service's dependencies: it waits, logs this, and then continues.
 
 use std::{
     io::{Read as _, Write as _},
@@ -20,7 +20,7 @@ pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// The exit status of a health check, and what it printed.
+/// The exit status of a health check, and its output.
 fn health(url: &str) -> (Option<i32>, String) {
     let (status, printed, errors) = output(compliance(&DataDir::new()).args(["health", url]));
     (status.code(), printed + &errors)
@@ -60,7 +60,7 @@ async fn a_core_waits_for_its_database_and_its_schema() {
     .unwrap();
     cluster.endpoint.create_database("later").await.unwrap();
     tokio::task::spawn_blocking(move || {
-        // The schema is still missing. Migrated by another program, it is enough.
+        // The schema is still missing. The service also accepts a schema that another program has migrated.
         assert_eq!(health(&core_url).0, Some(1));
         let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
         assert!(status.success(), "{log}");
@@ -99,12 +99,12 @@ fn a_gateway_waits_for_its_issuer() {
     drop(stream);
     let gateway = gateway.join().unwrap();
     assert_eq!(gateway.rest, address);
-    // Now the token comes first.
+    // Now the service checks the token first.
     assert!(head(address, "/api/affiliates").starts_with("HTTP/1.0 401 "));
 }
 
 #[test]
-fn a_start_that_waited_long_enough_ends_with_the_reason() {
+fn a_start_that_waits_too_long_ends_with_the_reason() {
     let mut command = compliance(&DataDir::new());
     command
         .args(["core", "--start-timeout", "1s"])

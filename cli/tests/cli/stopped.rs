@@ -18,7 +18,7 @@ use crate::{
     files::Folder,
 };
 
-/// Waits until a thread of a process waits in a function of the system, such as for the other end of a pipe.
+/// Waits until a thread of a process waits in a system call, for example for the other end of a pipe.
 fn wait_until_blocked(child: &Child, function: &str) {
     let tasks = format!("/proc/{}/task", child.id());
     wait_until("the program waits for the pipe", || {
@@ -27,7 +27,7 @@ fn wait_until_blocked(child: &Child, function: &str) {
     });
 }
 
-/// A signal ends a command although a pipe blocks it, with the status of a command that was stopped. Returns its output.
+/// A signal ends a command that a pipe blocks, with the status of a stopped command. Returns its output.
 fn stop(mut child: Child, signal: Signal) -> String {
     kill_process(child.id().cast_signed(), signal);
     let mut status = None;
@@ -47,11 +47,11 @@ fn a_signal_ends_an_import_that_waits_for_a_pipe() {
     let folder = Folder::new();
     let pipe = folder.path("pipe");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
-    // Files are read twice, so a pipe is refused: nothing waits for somebody to write to it.
+    // Files are read twice, so the command rejects a pipe, and does not wait for a writer.
     let (status, _, errors) = output(&mut folder.import(&["pipe"]));
     assert!(status.code() == Some(1) && errors.contains("pipe is not a regular file"), "{errors}");
 
-    // More invalid rows than a pipe takes.
+    // More invalid rows than the buffer of a pipe.
     let rows = "1,A,no address\n".repeat(10_000);
     fs::write(&folder.file, format!("client_affiliate_id,affiliate_name,email_one\n{rows}")).unwrap();
     let import = || {
@@ -106,9 +106,9 @@ fn a_signal_ends_an_export_that_waits_for_a_pipe() {
     assert!(service.end().success());
 }
 
-/// An import that is stopped reports what the service has acknowledged, and the rows that were invalid until then.
+/// A stopped import reports the acknowledged rows, and the invalid rows until then.
 #[test]
-fn an_import_that_is_stopped_reports_what_was_acknowledged() {
+fn a_stopped_import_reports_the_acknowledged_rows() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let core = format!("http://{}", service.grpc);
@@ -131,7 +131,7 @@ fn an_import_that_is_stopped_reports_what_was_acknowledged() {
     assert_eq!(summary["bad"], 1);
     let report = fs::read_to_string(folder.path("rows.csv.report.ndjson")).unwrap();
     assert!(report.starts_with("{\"row\":1,") && report.lines().count() == 1, "{report}");
-    // Nothing is missing of what was reported.
+    // All reported rows exist.
     let (status, exported, errors) =
         output(compliance(&folder.data).args(["export", "affiliates", "--company", "7", "--core-url", &core]));
     assert!(status.success() && exported.lines().count() >= created, "{errors}");

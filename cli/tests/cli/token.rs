@@ -16,7 +16,7 @@ fn a_token_and_nothing_else_is_printed() {
         parts.len() == 3
             && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)))
     );
-    // A new secret is logged, apart from the standard output.
+    // A new secret is logged, not written to the standard output.
     assert!(log.contains("created a secret") && !log.contains(parts[2]), "{log}");
     let mode = fs::metadata(data.path().join("jwt-secret")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);

@@ -17,7 +17,7 @@ use crate::{
 
 const COMPANY: i64 = 7;
 const WRITERS: usize = 4;
-/// Changes that a watch has seen before the service is killed, each time.
+/// Changes that a watch sees before each kill of the service.
 const ENOUGH: usize = 150;
 
 /// Server-sent events, until the connection ends.
@@ -39,14 +39,14 @@ impl Events {
         events
     }
 
-    /// The next whole line. `None` once the connection has ended.
+    /// The next complete line. `None` once the connection has ended.
     fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.0.read_line(&mut line);
         (read.is_ok() && line.ends_with('\n')).then(|| line.trim_end().to_owned())
     }
 
-    /// The ID and the changes of the next whole event.
+    /// The ID and the changes of the next complete event.
     fn next(&mut self) -> Option<(i64, Vec<Value>)> {
         let (mut id, mut changes) = (None, Vec::new());
         loop {
@@ -64,7 +64,7 @@ impl Events {
     }
 }
 
-/// What a client has seen.
+/// The changes that a client has seen.
 #[derive(Default)]
 struct Seen {
     changes: Vec<Value>,
@@ -82,7 +82,7 @@ impl Seen {
 }
 
 #[test]
-fn a_watch_goes_on_after_the_service_was_killed() {
+fn a_watch_continues_after_the_service_was_killed() {
     let data = DataDir::new();
     let token = token(&data, COMPANY);
     let mut seen = Seen::default();
@@ -108,7 +108,7 @@ fn a_watch_goes_on_after_the_service_was_killed() {
                 assert!(seen.next(&mut events));
             }
             service.signal(Signal::SIGKILL);
-            // What had been sent before still arrives.
+            // Events that were already sent still arrive.
             while seen.next(&mut events) {}
         });
         assert!(!service.end().success());
@@ -125,7 +125,7 @@ fn a_watch_goes_on_after_the_service_was_killed() {
     while seen.last < last {
         assert!(seen.next(&mut events));
     }
-    // Nothing is missing, nothing came twice, and nothing came that was not committed.
+    // No change is missing or arrived twice, and no uncommitted change arrived.
     assert_eq!(seen.changes, recorded);
 }
 
@@ -133,7 +133,7 @@ fn a_watch_goes_on_after_the_service_was_killed() {
 fn a_service_that_is_stopped_does_not_wait_for_watches() {
     let data = DataDir::new();
     let token = token(&data, COMPANY);
-    // Longer than the end is waited for.
+    // Longer than the test waits for the end.
     let service = start(&data, &["serve", "--rest-shutdown-grace", "10m", "--grpc-shutdown-grace", "10m"]);
     let mut events: Vec<Events> = (0..20).map(|_| Events::open(service.rest, &token, 0)).collect();
     for events in &mut events {

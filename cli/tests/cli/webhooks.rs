@@ -42,7 +42,7 @@ fn a_core_that_is_killed_while_it_delivers_loses_nothing_and_no_log_has_the_secr
     let second = start();
     create(&second, &["C"]);
     receiver.react(Reaction::OK);
-    // When the lease of the first one has ended.
+    // After the lease of the first core has ended.
     programs.run("update webhooks set leased_until = now()");
     wait_until("everything is delivered", || programs.number("select position from webhooks") == 4);
     second.signal(Signal::SIGTERM);
@@ -56,7 +56,7 @@ fn a_core_that_is_killed_while_it_delivers_loses_nothing_and_no_log_has_the_secr
     }
 }
 
-/// A name server that never responds, at the only port that they have.
+/// A name server that never responds, on the only port that name servers use.
 fn silent_name_server() -> Option<(UdpSocket, DataDir)> {
     const ADDRESS: &str = "127.77.77.77";
     let socket = match UdpSocket::bind((ADDRESS, 53)) {
@@ -100,7 +100,7 @@ fn silent_name_servers_delay_no_other_endpoint() {
     let service = Service::start_as(&mut resolving_by(&folder, &programs.serve(&arguments)));
     let rest = |company| RestClient::new(service.rest, Some(token_with(company, "webhooks")));
 
-    // A request that names an endpoint waits for its name servers. Requests of other companies go on.
+    // A request with an endpoint waits for its name servers. Requests of other companies continue.
     let waiting: Vec<_> = (100..140)
         .map(|number| {
             let body = json!({"url": format!("https://{number}.silent.example/")}).to_string();
@@ -115,7 +115,7 @@ fn silent_name_servers_delay_no_other_endpoint() {
         assert_eq!(threads.block_on(status).unwrap(), 201);
     }
 
-    // More than attempts at the same time.
+    // More than the maximum number of concurrent attempts.
     programs.run(
         "insert into webhooks (company_id, url, types, secret, position, next_attempt_at)
          select company, format('https://%s-%s.silent.example/', company, number), '{}', 'whsec_', 0, now() - interval '1 hour'

@@ -1,12 +1,11 @@
-//! What the database itself records: every value that was written, with the time at which its statement began.
+//! The database's own notes: every written value, with the time at which its statement began.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use load_test::workload::LoadRequest;
 use sqlx::PgConnection;
 
-/// A table of the test, and triggers that note what the service writes: at which key which value, in the order in which each
-/// key was written.
+/// A table of the test, and triggers that note the service's writes: the key and the value, in the order of writes to each key.
 pub(crate) const SCHEMA: &str = "
 create table witness (
     n bigint generated always as identity,
@@ -35,7 +34,7 @@ end $$;
 create trigger note_affiliate after insert or update on affiliates for each row execute function note_affiliate();
 create trigger note_url after insert or update on compliance_urls for each row execute function note_url();";
 
-/// Waits until no statement of the service runs, and none is in a transaction.
+/// Waits until the service has no running statement and no open transaction.
 pub(crate) async fn until_quiet(connection: &mut PgConnection) {
     let running = "select count(*) from pg_stat_activity
         where application_name = 'affiliate-compliance' and state <> 'idle' and query not like '%pg_is_in_recovery%'";

@@ -1,12 +1,12 @@
--- The first row that does not follow from the row before, with the position before it. An erased row must be what the erasure left of it. Also
--- the end of the record.
+-- The first row that does not follow from the previous row, with the position before it. An erased row must match what the erasure left.
+-- The end of the record must match the last position.
 with erasure as (
     select distinct on (e.position) e.position, e.digest
     from (
         select c.position as erased_at, r.key::bigint as position, decode(r.value, 'hex') as digest
         from changes c
         cross join lateral jsonb_each_text(
-            -- Another text was altered, which the chain shows.
+            -- Any other text was altered. The chain shows that.
             case when c.records[1] ~ '^\{"\d{1,18}": "[0-9a-f]{64}"(?:, "\d{1,18}": "[0-9a-f]{64}")*\}$' then c.records[1]::jsonb end
         ) r
         where c.company_id = $1 and c.operation = 4
@@ -19,7 +19,7 @@ with erasure as (
             else placed_digest(coalesce(c.erased_digest, d.digest), c.company_id, c.parents)
         end, c.position, c.changed_at) as expected,
         case when c.erased_digest is null then e.digest is null else e.digest = d.digest end as is_as_erased,
-        -- The hash covers the company from one row on, and times go back where a row says so.
+        -- From one row on, the hash also covers the company. Times go back only where a row says so.
         case
             when c.is_set_back is null then lag(c.is_set_back) over w is null
             else c.is_set_back = coalesce(c.changed_at < lag(c.changed_at) over w, c.is_set_back)

@@ -1,5 +1,5 @@
--- The first changes that were not dropped as required: the position before them, and the last one. If the first change of a company follows a
--- restore, its record begins at a multiple of its distance (see `first_position`).
+-- The first changes that were dropped against the rules: the position before them, and their last position. If a company's first change
+-- follows a restore, its record begins at a multiple of the restore distance (see `first_position`).
 with dropped as (
     select d.after, d.position, d.hash,
         lag(d.position, 1, case when d.after % restore_distance() = 0 and d.after <= first_position() then d.after else 0 end)

@@ -1,5 +1,5 @@
--- Conditions on the case `u` without counts. A null parameter is no condition. The ID 0 matches cases without an ID.
--- A case is open unless its status is Resolved, Closed, Rejected, Invalid or Duplicate (5 to 9).
+-- Conditions on the case `u` for filters without counts. A null parameter means no condition. The ID 0 matches cases without an ID. A case
+-- is open unless its status is Resolved, Closed, Rejected, Invalid or Duplicate (5 to 9).
 and ($8::boolean is null or $8 = (u.case_status_id not between 5 and 9))
 and ($9::integer is null or $9 = coalesce(u.risk_level_id, 0))
 and ($10::integer is null or $10 = coalesce(u.sub_status_id, 0))

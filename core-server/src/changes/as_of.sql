@@ -1,9 +1,10 @@
--- What a record of the company $1 was made of before the second $4: what there is now, as if it were deleted then, and all later changes,
--- undone from the last one on. The record is the one with the ID $3 in the table with the number $2. A URL has infractions, and a case
--- incidents; both have an affiliate.
+-- The state of a record of the company $1 before the second $4. The record has the ID $3 in the table with the number $2. The statement
+-- takes the current rows as if they were deleted then, and undoes all later changes, the last one first. A URL also has infractions, a case
+-- also has incidents, and both have an affiliate.
 --
--- Later are the changes after the last one whose time is before $4. Times ascend from each row that `is_set_back` up to the next one, so
--- these are the rows from the last such row before $4 on whose time is not before $4. None is later than now, whatever its time is.
+-- The later changes begin after the last change whose time is before $4. From each row that `is_set_back` up to the next such row, times
+-- never decrease. So the later changes are all rows from the last such row before $4 whose time is not before $4. If $4 is in the future,
+-- there are no later changes, whatever their times are.
 ), later as materialized (
     select greatest(
         (
@@ -23,7 +24,7 @@
         select c.before + e.number as position, c.resource, c.columns, c.operation, e.id, e.record,
             coalesce(c.parent, e.parent) as parent
         from (
-            -- Rows with one part, and rows that may have several: each kind has an index. `changes_of.sql` explains the limits.
+            -- Rows with one part, and rows that can have several. Each kind has an index. `changes_of.sql` explains the limits.
             (
                 select c.position, c.resource, c.columns, c.operation, c.ids, c.records, c.position - cardinality(c.ids) as before,
                     case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
@@ -53,7 +54,7 @@
     ) e
     where case
         when e.parent is not null then e.parent = $3
-        -- Rows of before, and parts that have moved.
+        -- Rows of earlier releases, and parts that have moved.
         when e.operation = 2 then true
         else split_part(e.record, ',', 3) = $3::text end
 ), affiliate_ids as materialized (
@@ -89,7 +90,7 @@
     union all select * from of_parts
     union all select * from of_affiliates
 ), past as materialized (
-    -- A field had the value from before its first change. A part of another record has no change that deletes it.
+    -- Before its first later change, each field had its old value. Parts of other records have no change that deletes them.
     select e.resource, e.id, jsonb_object_agg(e.field, e.value) as fields
     from (
         select distinct on (e.resource, e.id, f.key) e.resource, e.id, e.position, e.operation, f.key as field,
@@ -114,7 +115,7 @@
 select s.last_position, coalesce(s.dropped, nullif(s.last_position, s.lost_position), 0) as dropped_position,
     floor(extract(epoch from now()))::bigint as this_second, floor(extract(epoch from nearest_shown(f.changed_at)))::bigint as first_second, r.*
 from state s
--- What is kept gives every state from its first change on, and from each time that the clock was set back to.
+-- The stored changes give every state from the time of the first one, and from each time to which the clock was set back.
 cross join lateral (
     select least(
         coalesce(

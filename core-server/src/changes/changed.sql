@@ -1,13 +1,13 @@
--- The IDs of records of the company $1 that were created or updated after the position $2, in the table with the number $3, if fewer than $4
--- rows with at most $5 entries follow. Infractions are a part of their URLs, and incidents of their cases.
+-- The IDs of records of the company $1 that were created or updated after the position $2, in the table with the number $3. Only if fewer
+-- than $4 rows with at most $5 entries follow. An infraction counts as a change of its URL, and an incident as a change of its case.
 ), scanned as materialized (
-    -- Expressions on a row are computed once, and not for each entry, because its arrays can be large.
+    -- A row's arrays can be large, so these expressions are computed once for each row, not for each entry.
     select c.position, c.position - cardinality(c.ids) as before, c.ids,
         c.resource = $3 and c.operation in (1, 2) as is_record,
         (c.resource, $3) in ((3, 2), (5, 4)) and c.operation in (1, 3) as is_part,
         case when cardinality(c.parents) = 1 then c.parents[1] end as parent,
         case when cardinality(c.parents) > 1 then c.parents end as parents,
-        -- Older rows: the third column of a part is its record.
+        -- In rows of earlier releases, the third column of a part is its record.
         case when c.parents is null and c.resource <> $3 then c.records end as records
     from changes c
     where c.company_id = $1 and c.position > (select $2) and c.position <= (select $2 + $5)

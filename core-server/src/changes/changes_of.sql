@@ -1,6 +1,6 @@
--- The later changes of the record :id in the table :resource, in rows of it alone and in rows of several: each kind has an index. The
--- planner cannot see that the limits are none, so it reads along the indexes. What is said of a row is computed once, and not for each
--- entry: its arrays can be large.
+-- The later changes of the record :id in the table :resource: in rows with only this record, and in rows with several records. Each kind of
+-- row has an index. The limits are null, which the planner cannot see, so it reads along the indexes. A row's arrays can be large, so its
+-- expressions are computed once, not for each entry.
 select c.before + e.number as position, c.resource, c.operation, e.id,
     case c.operation when 2 then ('{' || substr(e.record, 2) || '}')::jsonb
         else change_fields(c.resource, c.columns, c.operation, e.record) end as fields

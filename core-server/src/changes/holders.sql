@@ -1,4 +1,4 @@
--- A list of sessions, with their programs, and of prepared transactions that have locked the record of changes.
+-- The sessions, with their programs, and the prepared transactions that have locked the record of changes, as one text.
 with locks as (
     select l.pid, l.virtualtransaction from pg_locks l
     where l.granted and l.pid is distinct from pg_backend_pid()

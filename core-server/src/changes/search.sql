@@ -1,7 +1,8 @@
--- Changes of the company $1 before the position $2, newest first: of the table with the number $3, of the ID $4, by the subject $5, by the
--- request $6 (each any if it is null), from the second $7 on and before the second $8, at most $9. At most $10 rows are read.
+-- Changes of the company $1 before the position $2, newest first, at most $9. Reads at most $10 rows. Filters: the table with the number
+-- $3, the ID $4, the subject $5, the request $6. A null filter matches all. The changes are from the second $7 on, and before the second
+-- $8.
 ), rows as (
-    -- Rows that may have the record: rows of it alone, and all rows with several records. A row has 1,024 at most.
+    -- Rows that can have the record: rows with only this record, and all rows with several records. A row has at most 1,024 records.
     (
         select c.* from changes c
         where $4::bigint is not null and c.company_id = $1 and c.resource = $3 and c.ids[1] = $4 and cardinality(c.ids) = 1
@@ -17,7 +18,7 @@
         order by c.position desc limit (select $10)
     )
     union all
-    -- Or all rows, by key.
+    -- Without an ID: all rows, by key.
     (
         select c.* from changes c
         where $4::bigint is null and c.company_id = $1 and c.position < (select $2 + 1023)
@@ -31,7 +32,7 @@
     from (
         select c.*, ($3::smallint is null or c.resource = $3) and ($4::bigint is null or c.ids @> array[$4::bigint])
             and c.changed_at >= to_timestamp($7::double precision)
-            -- With one writer, or one for each entry.
+            -- A row has one writer for all entries, or one for each entry.
             and ($5::text is null or c.changed_by @> to_jsonb(array[$5]) or c.changed_by @> to_jsonb(array[array[$5]]))
             and ($6::text is null or c.changed_by @> to_jsonb(array[$6]) or c.changed_by @> to_jsonb(array[array[$6]])) as is_asked
         from rows c
@@ -53,7 +54,8 @@
     order by s.before + e.number desc
     limit $9
 ), reached as (
-    -- Times ascend from each row that `is_set_back` up to the next one. Before the first row that is too old, only rows before it can match.
+    -- From each row that `is_set_back` up to the next such row, times never decrease. So after a row that is too old, the search continues before
+    -- the last such row.
     select case
         when p.found = $9 then p.first
         when (r.unread or r.found = $10) and r.since >= to_timestamp($7::double precision) then r.first

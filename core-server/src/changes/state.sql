@@ -1,9 +1,9 @@
--- The range of positions of the company $1, and the number of recorded columns of each table. Rows before a dropped row are skipped: times need
--- not ascend, so a month can have rows from before and after those of another month.
+-- The range of positions of the company $1, and the number of recorded columns of each table. Skips rows before a dropped row: times can
+-- decrease, so a month can have rows from before and after rows of another month.
 with state as materialized (
     select
         coalesce((select p.position from change_positions p where p.company_id = $1), first_position()) as last_position,
-        -- Where the record begins if a restore may have lost everything before. Records from before changes existed begin at 1.
+        -- Where the record begins if a restore could have lost everything before it. Records that are older than the record of changes begin at 1.
         coalesce((
             select case when p.dropped_hash is null and p.dropped_position > 1 then p.dropped_position else 0 end
             from change_positions p where p.company_id = $1

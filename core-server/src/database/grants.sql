@@ -1,6 +1,6 @@
--- Statements that let the role $1 serve. It reads and writes records, and can neither change nor empty a table. It reads the record of
--- changes and the tables $2 of the owner, and adds to the record only by triggers. Of the functions that run as the owner, it calls $3, whose
--- arguments can do no harm. Earlier grants are revoked, and tables of later migrations are included.
+-- Grants that the role $1 needs to serve. It can read and write records, but cannot alter or truncate tables. It can read the record of
+-- changes and the owner's tables $2, and add to the record only through triggers. It can call the functions $3, which run as the owner, and
+-- are safe with any arguments. Revokes earlier grants, and includes tables of later migrations.
 select statement from (
     select position, format(grants, current_schema(), $1, current_database(), array_to_string($2::text[], ', ')) as statement from unnest(array[
         'revoke all on all tables in schema %1$I from %2$I',

@@ -1,4 +1,4 @@
--- The rights that `grants.sql` gives and that the connection's role lacks. Partitions are used through their tables, so they need none.
+-- The rights of `grants.sql` that the connection's role lacks. Partitions are used through their tables, so they need no rights.
 with own as (select relnamespace as schema, relowner as owner from pg_class where oid = to_regclass('_sqlx_migrations'))
 select format('%s on %s', lower(privilege), c.oid::regclass) as missing
 from own, pg_class c, unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) as privilege

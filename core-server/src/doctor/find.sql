@@ -1,5 +1,5 @@
--- Stores the differences between the counts of the company $1 and its records. Ranges of days may be too wide, but not too narrow. The
--- statement groups instead of joining, because a filter's column may be null.
+-- Stores the differences between the counts of the company $1 and its records. A range of days can be too wide, but not too narrow. The
+-- statement groups instead of joining, because a filter's column can be null.
 insert into differences
 select dimension, bucket, :split_by, :missing, min(first_day), max(last_day)
 from (

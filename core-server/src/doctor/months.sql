@@ -1,4 +1,4 @@
--- This month and the next one if they are missing, and months whose changes could have been dropped more than a day ago.
+-- The current month and the next one if they are missing, and months whose changes could have been dropped more than a day ago.
 select r.days,
     array(
         select m.part from (

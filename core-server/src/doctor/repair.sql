@@ -1,4 +1,4 @@
--- Repairs at most $2 counts of the company $1. A count without records exists already, so its days are not used.
+-- Repairs at most $2 counts of the company $1. For a count without records, the row already exists, so its days are not used.
 with chunk as (
     delete from differences where ctid = any(array(select ctid from differences limit $2)) returning *
 )

@@ -1,4 +1,4 @@
--- Constraints of the service that some rows may violate. Constraints and tables of operators are left out.
+-- Constraints of the service that some rows can violate. Excludes constraints and tables of operators.
 select c.conrelid::regclass::text, c.conname::text, pg_get_expr(c.conbin, c.conrelid), exists (
     select from pg_attribute a where a.attrelid = c.conrelid and a.attname = 'id')
 from pg_constraint c

@@ -1,5 +1,5 @@
--- The entries of an affiliate's records in the record of changes of the company $1. $3 are its URLs and $4 its cases. Deleted ones are found by
--- the ID of the affiliate, $2, which is null while some of its records remain. At most $5 rows.
+-- The entries of an affiliate's records in the record of changes of the company $1, at most $5 rows. $3 are the affiliate's URLs, and $4
+-- its cases. Deleted records are found by the affiliate's ID $2, which is null while some of its records remain.
 with deleted as materialized (
     select c.resource, e.id, change_fields(c.resource, c.columns, c.operation, e.record) as fields
     from changes c

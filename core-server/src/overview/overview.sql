@@ -1,8 +1,8 @@
 -- Figures of the company $1 at the time $2, in one row. A case is open unless its status is Resolved, Closed, Rejected, Invalid or
--- Duplicate (5 to 9). The last of twelve weeks ends today, UTC.
+-- Duplicate (5 to 9). The last of the twelve weeks ends today, UTC.
 --
--- What has no index for it is read in the order of the primary key. That is so whatever the planner knows of the tables, since it
--- takes the limit, which is none, for a part of them.
+-- Figures without an index are read in the order of the primary key. The limit exceeds every table, but the planner expects only a part of
+-- the rows. So it reads along the key, whatever the statistics say.
 with days as materialized (
     select utc_day($2) as today, utc_day($2) - 83 as first_day
 ), times as materialized (
@@ -65,7 +65,7 @@ with days as materialized (
     from (
         select i.created_date, i.url_id from infractions i
         where i.company_id = $1
-            -- The planner takes this for half of the records. It would sort the few that it expects of a range.
+            -- The planner expects half of the records to match this. For a range, it would expect few records and sort them.
             and coalesce(
                 i.created_date >= (select starts[1] from times) and i.created_date < (select starts[13] from times), false)
         order by i.url_id, i.id

@@ -1,6 +1,7 @@
--- Numbers URLs of companies, which are $1, in the order sent and inserts them in the order of companies and hashes, so that
--- two statements that cross do not wait for each other. Of two equal URLs the first is inserted. Returns the ID of each that was, and
--- null for each that was not, in the order sent. $5 is who changes records: one element for each URL, or one for all.
+-- Adds URLs of the companies $1. Draws IDs in the order sent, and inserts in the order of companies and hashes, so overlapping statements
+-- do not deadlock. If two URLs are equal, inserts the first. $5 is the author of the changes: one element for each URL, or one for all.
+--
+-- Returns the ID of each new URL, or null, in the order sent.
 with input as materialized (
     select position, company_id, nextval('compliance_urls_id_seq') as id, url, url_hash, domain
     from unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[])

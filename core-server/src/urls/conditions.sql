@@ -1,4 +1,4 @@
--- Conditions on the URL `u` that the counts do not have. A parameter that is null asks for nothing.
+-- Conditions on the URL `u` for filters without counts. A null parameter means no condition.
 and (($9::integer is null and $10::integer is null) or coalesce((
     select true from infractions i
     where i.company_id = $1 and i.url_id = u.id

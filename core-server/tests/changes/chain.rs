@@ -1,4 +1,4 @@
-//! The chain of the record of changes: what is done to it by hand is found, at the first position that it is done to.
+//! The chain of the record of changes: the audit finds manual changes, and reports the first changed position.
 
 use compliance_api::v1::{AddComplianceUrlsRequest, UrlInput};
 use core_server::audit::{Broken, Checkpoint, checkpoint, companies, compare, verify};
@@ -10,7 +10,7 @@ async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
     core.pool.acquire().await.unwrap()
 }
 
-/// Six rows: an affiliate, and URLs of which three are added at once.
+/// Six rows: an affiliate, and URLs. Three of the URLs are added together.
 async fn fill(core: &TestCore, company: i64) {
     let mut clients = core.company(company);
     clients.affiliate(&format!("A{}", rand::random::<u64>())).await;
@@ -28,7 +28,7 @@ async fn found(connection: &mut PgConnection, company: i64) -> Option<Broken> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_record_of_writers_at_once_is_whole() {
+async fn concurrent_writers_leave_a_valid_chain() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
     join_all((0..6).map(|number| fill(&core, companies[number % 2]))).await;
@@ -43,7 +43,7 @@ async fn the_record_of_writers_at_once_is_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_changed_by_hand_is_found() {
+async fn manual_changes_are_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let altered = |first, last| Some(Broken::Altered { first, last });
@@ -81,7 +81,7 @@ async fn what_is_changed_by_hand_is_found() {
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
     }
 
-    // Who computes hashes anew has to do so for all later rows, and is found by a checkpoint then.
+    // Anyone who recomputes a hash must recompute all later hashes. A checkpoint then shows the change.
     for (last, found_by_chain, found_by_checkpoint) in
         [(6, altered(7, 7), None), (8, None, Some(Broken::Rewritten { position: 8 }))]
     {
@@ -110,9 +110,9 @@ async fn what_is_changed_by_hand_is_found() {
     }
 }
 
-/// A whole record, so that no row lacks the one before.
+/// A complete record, so each row has its previous row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_copied_from_another_company_is_found() {
+async fn a_record_copied_from_another_company_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     for mark in ["is_set_back", "null"] {
@@ -134,9 +134,9 @@ async fn what_is_copied_from_another_company_is_found() {
     }
 }
 
-/// Rows up to the position 5 are made what they were before. Later rows cannot be made such rows, whatever their hash.
+/// Rows up to the position 5 get the form of earlier releases. Later rows cannot have this form, whatever their hash.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_from_before_the_hash_covered_the_company_keep_theirs() {
+async fn rows_of_earlier_releases_keep_their_hashes() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     for (before, expected) in [("position <= 5", None), ("position = 6", Some(Broken::Altered { first: 6, last: 6 }))] {
@@ -165,15 +165,15 @@ async fn rows_from_before_the_hash_covered_the_company_keep_theirs() {
     }
 }
 
-/// The rows before are dropped, and the chain goes on.
+/// The earlier rows are dropped, and the chain continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_longer_kept_breaks_nothing() {
+async fn dropped_changes_do_not_break_the_chain() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let company = new_company();
     fill(&core, company).await;
     let before = checkpoint(&mut *connection, company).await.unwrap().unwrap();
-    // As if they were old, in a partition of their own.
+    // Makes them look old, in a separate partition.
     let old = [
         "create table changes_y2020m01 (like changes)".to_owned(),
         format!(
@@ -203,9 +203,9 @@ async fn what_is_no_longer_kept_breaks_nothing() {
     assert_eq!(found(&mut connection, company).await, Some(Broken::Removed { first: 6, last: 6 }));
 }
 
-/// With the end of the record as the beginning of what is kept, which retention alone may set.
+/// Sets the end of the record as its beginning, which only retention may set.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_removed_at_the_beginning_is_found() {
+async fn rows_removed_from_the_beginning_are_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let remove = "
@@ -220,16 +220,16 @@ async fn what_is_removed_at_the_beginning_is_found() {
     let removed = |first, last| Some(Broken::Removed { first, last });
     for (damage, expected) in [
         (remove.replace("{last}", "5"), removed(1, 5)),
-        // Nothing is left.
+        // No row remains.
         (remove.replace("{last}", "8"), removed(1, 8)),
-        // It had to be kept.
+        // It was not due.
         ((early + remove).replace("{last}", "5").replace("{after}", "0"), removed(1, 5)),
-        // More than what was due.
+        // More rows than were due.
         (
             (due.clone() + remove).replace("{last}", "5").replace("{after}", "0") + &remove.replace("{last}", "6"),
             removed(6, 6),
         ),
-        // Less is recorded than is gone.
+        // Fewer rows are recorded as dropped than are missing.
         ((due.clone() + remove).replace("{last}", "5").replace("{after}", "2"), removed(1, 2)),
         (
             (due.clone() + remove).replace("{last}", "5").replace("{after}", "0")
@@ -241,7 +241,7 @@ async fn what_is_removed_at_the_beginning_is_found() {
                 + "update change_drops set hash = '' where company_id = {company}",
             removed(1, 5),
         ),
-        // What retention drops.
+        // The rows that retention drops.
         ((due.clone() + remove).replace("{last}", "5").replace("{after}", "0"), None),
     ] {
         let company = new_company();
@@ -251,15 +251,15 @@ async fn what_is_removed_at_the_beginning_is_found() {
         let damage = damage.replace("{company}", &company.to_string());
         sqlx::raw_sql(AssertSqlSafe(damage.clone())).execute(&mut *connection).await.unwrap();
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
-        // A checkpoint of the end does not show it, and one of before is not kept.
+        // A checkpoint of the end does not show it, and no earlier checkpoint exists.
         assert_eq!(compare(&mut connection, &end).await.unwrap(), None, "{damage}");
         assert_eq!(compare(&mut connection, &before).await.unwrap(), Some(Broken::NotKept { position: 2 }), "{damage}");
     }
 }
 
-/// Records, or what was dropped of the changes, show that there were some.
+/// Records or dropped months show that there were changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_removed_as_a_whole_is_found() {
+async fn a_completely_removed_record_is_found() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let all =
@@ -280,7 +280,7 @@ async fn what_is_removed_as_a_whole_is_found() {
         (all.to_owned() + &begin(1), true, Some(Broken::Removed { first: 1, last: 1 })),
         (no_records.to_owned() + all + no_position, false, None),
         (no_records.to_owned() + all + no_position + dropped, true, removed),
-        // As a company with records from before changes were recorded.
+        // Like a company whose records are older than the record of changes.
         (all.to_owned() + &begin(1) + dropped, true, None),
     ] {
         let company = new_company();

@@ -1,4 +1,4 @@
-//! Whole lists of what has changed since a position.
+//! Whole lists of records that have changed since a position.
 
 use std::collections::BTreeSet;
 
@@ -30,11 +30,11 @@ async fn listed<T>(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lists_have_what_has_changed() {
+async fn whole_lists_return_the_changed_records() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
-    // More than a page and the statement of a page have; of the first ones, none is left.
+    // More records than a page, and than the statement of a page, can have. None of the first ones remains.
     let many = format!(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
             select {company}, n, 'first ' || n from generate_series(1, 2500) n;
@@ -90,9 +90,9 @@ async fn whole_lists_have_what_has_changed() {
     assert_eq!(reason_of(&refused), "POSITION_GONE");
 }
 
-/// So many rows that IDs are no longer collected: the list has all that has changed, among all others.
+/// So many rows that the core does not collect IDs. The list then has all records, including the changed ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lists_have_all_records_if_very_many_have_changed() {
+async fn whole_lists_return_all_records_after_many_changes() {
     let core = TestCore::start().await;
     let company = new_company();
     let rows = core_server::limits::CHANGED_ROWS;
@@ -101,7 +101,7 @@ async fn whole_lists_have_all_records_if_very_many_have_changed() {
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) select {company}, n, n, n from generate_series(1, 3) n;
         update affiliates set city = 'X' where company_id = {company} and id = 2"
     );
-    // An update of the second one, in a row with no other entry, or with a thousand. One position is not used by any.
+    // An update of the second record, in a row with no other entry or with a thousand entries. One position is unused.
     let many = |from: i64, rows: i64, entries: i64| {
         format!(
             "insert into changes (company_id, position, changed_at, resource, columns, operation, ids, records)

@@ -1,4 +1,4 @@
-//! A clock that was wrong for a while: positions stay the order, and times recover.
+//! A clock that was wrong for a while: positions remain in order, and times recover.
 
 use compliance_api::v1::{GetAffiliateRequest, SearchChangesRequest};
 use core_server::audit;
@@ -10,7 +10,7 @@ use super::all;
 const HOUR: i64 = 3600;
 const DAYS: i64 = 400 * 24 * HOUR;
 
-/// Lets the triggers read a clock that is `test.clock` off.
+/// Makes the triggers read a clock that is wrong by `test.clock`.
 async fn shift_clocks(connection: &mut PgConnection) {
     let shifted = "do $$ begin
         execute replace(pg_get_functiondef('write_changes'::regproc), 'clock_timestamp()',
@@ -19,7 +19,7 @@ async fn shift_clocks(connection: &mut PgConnection) {
     sqlx::raw_sql(shifted).execute(connection).await.unwrap();
 }
 
-/// Sets the city of the affiliate 1, so many seconds from now.
+/// Sets the city of the affiliate 1 with a clock that is this number of seconds ahead.
 async fn set_city(connection: &mut PgConnection, company: i64, city: &str, seconds: i64) {
     let update = format!(
         "begin;
@@ -31,7 +31,7 @@ async fn set_city(connection: &mut PgConnection, company: i64, city: &str, secon
     sqlx::raw_sql(AssertSqlSafe(update)).execute(connection).await.unwrap();
 }
 
-/// The second of an hour and so many seconds from now on.
+/// The second that is this number of seconds from now, as text.
 fn second(seconds: i64) -> String {
     compliance_api::json::datetime_text(&prost_types::Timestamp { seconds: now() + seconds, nanos: 0 }).unwrap()
 }
@@ -58,7 +58,7 @@ async fn found(clients: &mut GrpcClients, from: i64, to: Option<i64>) -> Vec<i64
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_jumped_ahead_is_forgotten() {
+async fn a_clock_that_jumped_ahead_has_no_lasting_effect() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
         return;
@@ -70,7 +70,7 @@ async fn a_clock_that_jumped_ahead_is_forgotten() {
     for (city, seconds) in [("1", -3 * HOUR), ("2", -2 * HOUR), ("3", DAYS - HOUR), ("4", DAYS - HOUR)] {
         set_city(&mut connection, company, city, seconds).await;
     }
-    // Nothing is later than now, whatever its time is.
+    // No change is later than now, whatever its time is.
     assert_eq!([city(&mut clients, -90 * 60).await, city(&mut clients, 0).await], ["2", "4"]);
     set_city(&mut connection, company, "5", -HOUR).await;
     set_city(&mut connection, company, "6", -HOUR / 2).await;
@@ -96,9 +96,9 @@ async fn a_clock_that_jumped_ahead_is_forgotten() {
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
 }
 
-/// Up to five minutes, times do not go back.
+/// Within five minutes, times do not decrease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_was_behind_loses_nothing() {
+async fn a_clock_that_was_behind_loses_no_change() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
         return;
@@ -123,12 +123,13 @@ async fn a_clock_that_was_behind_loses_nothing() {
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
 }
 
-/// To a database, a month that is old and an attempt that was long ago look the same whether the clock jumped or the service was off.
+/// The database cannot distinguish a clock that jumped from a service that was off: in both cases, a month is old, and the last attempt was
+/// long ago.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_not_steady_drops_nothing() {
+async fn an_unsteady_clock_drops_no_month() {
     let options = fresh_database().await.options;
     let core = TestCore::over(options.clone(), 3).await;
-    // Of one session: another one would find the locks of a statement that was just refused.
+    // In one session, because another session would find the locks of the statement that has just failed.
     let pool = PgPoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
     let company = new_company();
     core.company(company).affiliate("A").await;
@@ -165,7 +166,7 @@ async fn a_clock_that_is_not_steady_drops_nothing() {
         .await
         .unwrap();
         assert!(!is_dropped().await, "{last_run}");
-        // Also if it cannot be stored that it runs.
+        // Also if the attempt cannot be stored.
         run(&format!(
             "update change_retention set last_run_at = {last_run}, steady_since = now() - interval '900 days'"
         ))
@@ -173,7 +174,7 @@ async fn a_clock_that_is_not_steady_drops_nothing() {
         .unwrap();
         run("select drop_change_month()").await.unwrap_err();
         run("select make_change_months()").await.unwrap();
-        // More attempts of the same hours change nothing, and neither do cores of before, which make months all the same.
+        // More attempts within the same hours change nothing. Cores of earlier releases also change nothing, but create months.
         run("update change_retention set steady_since = steady_since - interval '23 hours', last_run_at = last_run_at - interval '1 hour'")
             .await
             .unwrap();
@@ -186,7 +187,7 @@ async fn a_clock_that_is_not_steady_drops_nothing() {
         assert!(is_dropped().await);
         assert_eq!(kept().await, left);
     }
-    // Without anything to drop, nothing is wrong.
+    // If there is nothing to drop, no error is reported.
     run("update change_retention set last_run_at = now() - interval '400 days'").await.unwrap();
     run("select drop_change_month()").await.unwrap();
 }

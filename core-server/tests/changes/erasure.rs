@@ -1,4 +1,4 @@
-//! Erasure: no personal data is left, the chain is whole, and what belongs to others stays.
+//! Erasure: no personal data remains, the chain is valid, and data of others remains.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use tonic::Code;
 use super::{all, list, replay::Copy};
 use crate::monitoring::builders::{observation, opening, some, url_incident};
 
-/// Part of every text of a company that is erased.
+/// Part of every text of an erased company.
 const CANARY: &str = "qzcanary";
 
 async fn run(pool: &PgPool, statements: &str, company: i64) {
@@ -30,7 +30,7 @@ async fn raw(pool: &PgPool, statement: &str, company: i64) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
-/// Affiliates 1 and 2 with records of every kind, in rows that they share. Every text has the canary or, of affiliate 2, `others`.
+/// Affiliates 1 and 2 with records of every kind, in shared rows. Every text has the canary or, for affiliate 2, `others`.
 async fn fill(pool: &PgPool, company: i64) {
     let records = "
         insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, status, start_date)
@@ -52,7 +52,7 @@ async fn fill(pool: &PgPool, company: i64) {
     assert!(texts.len() > 50, "{texts:?}");
     for (table, column, kind, has_affiliate) in texts {
         let affiliate = if has_affiliate { "affiliate_id" } else { "id" };
-        // Citus takes functions that are immutable.
+        // Citus accepts only immutable functions here.
         let text = format!("case when {affiliate} = 1 then '{CANARY} ' else 'others ' end || id::text");
         let bytes = format!("case when {affiliate} = 1 then '{CANARY}' else 'others' end::bytea || int8send(id)");
         let value = match &*kind {
@@ -62,7 +62,7 @@ async fn fill(pool: &PgPool, company: i64) {
         };
         run(pool, &format!("update {table} set {column} = {value} where company_id = {{company}}"), company).await;
     }
-    // What is gone already: an incident, and a URL with its infraction.
+    // Records that no longer exist: an incident, and a URL with its infraction.
     let gone = "
         delete from incidents where company_id = {company} and id = 13;
         insert into compliance_urls (company_id, id, url, url_hash, affiliate_id) values ({company}, 4, 'qzcanary 4', '4', 1);
@@ -72,7 +72,7 @@ async fn fill(pool: &PgPool, company: i64) {
     run(pool, gone, company).await;
 }
 
-/// The tables that have a text in a row of the company. A text that is stored as bytes is found, too.
+/// The tables that have a text in a row of the company. This also finds texts that are stored as bytes.
 async fn tables_with(pool: &PgPool, company: i64, text: &str) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     for table in erasure::tables() {
@@ -97,7 +97,7 @@ async fn broken(connection: &mut PgConnection, company: i64) -> Option<Broken> {
     audit::verify(connection, company).await.unwrap()
 }
 
-/// What there is of the records in the end, by the changes alone.
+/// The final records, computed only from the changes.
 async fn replayed(clients: &mut GrpcClients) -> Copy {
     let mut copy = Copy::default();
     for change in all(clients, 0, 1000).await {
@@ -114,7 +114,7 @@ async fn assert_counts_are_right(pool: &PgPool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_personal_is_left_of_an_affiliate() {
+async fn no_personal_data_of_an_erased_affiliate_remains() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -127,7 +127,7 @@ async fn nothing_personal_is_left_of_an_affiliate() {
 
     assert_eq!(erase(&mut clients, 1).await.unwrap(), [2, 2, 2, 1]);
     assert_eq!(tables_with(&core.pool, company, CANARY).await, BTreeSet::new());
-    // `incidents` has a reference of the other affiliate, and so on.
+    // For example, `incidents` has a reference of the other affiliate.
     assert_eq!(tables_with(&core.pool, company, "others").await, others_before);
     assert_eq!(erase(&mut clients, 1).await.unwrap_err().code(), Code::NotFound);
     assert_counts_are_right(&core.pool).await;
@@ -149,7 +149,7 @@ async fn nothing_personal_is_left_of_an_affiliate() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_is_erased_more_than_once() {
+async fn a_row_can_be_erased_more_than_once() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -168,11 +168,11 @@ async fn a_row_is_erased_more_than_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_changed_by_hand_does_not_pass_for_an_erasure() {
+async fn manual_changes_are_not_mistaken_for_an_erasure() {
     let core = TestCore::start().await;
     let altered = |first, last| Some(Broken::Altered { first, last });
     for (damage, expected) in [
-        // The row of the erased affiliate, in what was erased and in what was not.
+        // The row of the erased affiliate, in its erased part and in its other part.
         (
             "update changes set records[1] = replace(records[1], 'active', 'terminated') where position = 2",
             altered(1, 2),
@@ -181,7 +181,7 @@ async fn what_is_changed_by_hand_does_not_pass_for_an_erasure() {
         ("update changes set key = '00000000-0000-4000-8000-000000000000' where position = 2", altered(1, 2)),
         ("update changes set erased_digest = null where position = 2", altered(1, 2)),
         ("update changes set erased_digest = sha256('x') where position = 2", altered(1, 2)),
-        // Another one, as if it was erased.
+        // Another row, made to look erased.
         (
             "do $$
             declare
@@ -194,7 +194,7 @@ async fn what_is_changed_by_hand_does_not_pass_for_an_erasure() {
             $$",
             altered(3, 3),
         ),
-        // What the erasure says.
+        // The entry of the erasure.
         ("update changes set records = '{}' where operation = 4", altered(1, 2)),
         ("update changes set records = '{x}' where operation = 4", altered(1, 2)),
         (r#"update changes set records = array['{"2": "x"}'] where operation = 4"#, altered(1, 2)),
@@ -243,7 +243,7 @@ async fn an_affiliate_with_many_records_is_erased_in_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_personal_is_left_of_a_company() {
+async fn no_personal_data_of_an_erased_company_remains() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     for company in [company, other] {
@@ -293,7 +293,7 @@ async fn nothing_personal_is_left_of_a_company() {
             .iter()
             .all(|kind| changes.iter().any(|change| change.resource == *kind))
     );
-    // Rows that are no longer kept are dropped as others are.
+    // Retention drops erased rows like other rows.
     run(
         &core.pool,
         "update changes set changed_at = '2020-01-05Z' where position <= 5 and company_id = {company}",
@@ -307,9 +307,9 @@ async fn nothing_personal_is_left_of_a_company() {
     assert_eq!(broken(&mut connection, company).await, None);
 }
 
-/// Writers of other records of the company, and of those that are erased, either succeed before or find nothing.
+/// Writers of other records of the company succeed. Writers of erased records either succeed before the erasure, or find no record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn others_write_meanwhile() {
+async fn others_can_write_during_an_erasure() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut ids = Vec::new();
@@ -342,7 +342,7 @@ async fn others_write_meanwhile() {
     assert_counts_are_right(&core.pool).await;
     let left = "select count(*) from affiliates where company_id = $1";
     assert_eq!(sqlx::query_scalar::<_, i64>(left).bind(company).fetch_one(&mut *connection).await.unwrap(), 0);
-    // URLs that were seen after the erasure are of no affiliate.
+    // URLs that were observed after the erasure have no affiliate.
     erasure::erase_company(&mut connection, company).await.unwrap();
     assert_eq!(tables_with(&core.pool, company, CANARY).await, BTreeSet::new());
     assert_eq!(broken(&mut connection, company).await, None);

@@ -1,4 +1,4 @@
-//! The record of changes: what is in it, in which order, and for how long.
+//! The record of changes: its content, its order, and its retention.
 
 pub(crate) mod chain;
 pub(crate) mod changed;
@@ -50,7 +50,7 @@ pub(crate) async fn list(
     clients.changes.list_changes(request).await.map(tonic::Response::into_inner)
 }
 
-/// All changes after a position, read in pages of so many.
+/// All changes after a position, read in pages of this size.
 pub(crate) async fn all(clients: &mut GrpcClients, after: i64, limit: i64) -> Vec<Change> {
     let (mut after, mut changes) = (after, Vec::new());
     loop {
@@ -80,7 +80,7 @@ fn named<T>(id: &str, message: T) -> Request<T> {
     request
 }
 
-/// Called again, `record_changes_of` makes the same functions: none lacks a column.
+/// A second call of `record_changes_of` creates the same functions, so no function lacks a column.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_table_with_records_is_recorded_with_all_its_columns() {
     let pool = TestCore::start().await.pool;
@@ -119,9 +119,9 @@ async fn every_table_with_records_is_recorded_with_all_its_columns() {
     }
 }
 
-/// Also where writes of several callers are one statement, or a batch is copied.
+/// Also if one statement has the writes of several callers, or a batch uses `COPY`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_is_recorded_for_who_made_it() {
+async fn a_change_is_recorded_with_its_author() {
     const CALLERS: usize = 24;
     let core = TestCore::start().await;
     let company = new_company();
@@ -171,7 +171,7 @@ async fn a_change_is_recorded_for_who_made_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_made_the_change_before_is_not_recorded_again() {
+async fn the_author_of_an_earlier_change_is_not_recorded_again() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -189,7 +189,7 @@ async fn who_made_the_change_before_is_not_recorded_again() {
     assert_eq!(by, [("affiliate", Some("first")), ("url", None), ("case", None), ("affiliate", None)]);
 }
 
-/// Concurrent updates of companies share a statement.
+/// Concurrent updates of several companies share a statement.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn companies_with_the_same_id_are_not_mixed_up() {
     let core = TestCore::start().await;
@@ -221,7 +221,7 @@ async fn companies_with_the_same_id_are_not_mixed_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_begins_and_ends_within_what_one_statement_changed() {
+async fn a_page_can_begin_and_end_within_the_changes_of_one_statement() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -243,11 +243,11 @@ async fn a_page_begins_and_ends_within_what_one_statement_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_types_that_are_asked_for_are_returned() {
+async fn only_the_requested_types_are_returned() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
-    // More rows than are read for one response.
+    // More rows than the core reads for one response.
     let many = "do $$ begin for n in 1..2100 loop
         insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ({}, n, n);
         end loop; end $$";
@@ -268,7 +268,7 @@ async fn only_the_types_that_are_asked_for_are_returned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_longer_kept_is_refused_with_what_is() {
+async fn dropped_positions_are_rejected_with_the_stored_range() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -295,7 +295,7 @@ async fn what_is_no_longer_kept_is_refused_with_what_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn months_are_made_and_dropped() {
+async fn months_are_created_and_dropped() {
     let database = fresh_database().await;
     let mut connection = PgConnection::connect_with(&database.options).await.unwrap();
     let parts = async |connection: &mut PgConnection| -> Vec<String> {
@@ -312,7 +312,7 @@ async fn months_are_made_and_dropped() {
         sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
     }
     assert_eq!(parts(&mut connection).await.len(), 4);
-    // The month first, and then what no month was made for.
+    // First the month, and then the rows without a month.
     for expected in [&[2, 3][..], &[3], &[3]] {
         sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
         assert_eq!(parts(&mut connection).await, made);
@@ -320,7 +320,7 @@ async fn months_are_made_and_dropped() {
             sqlx::query_scalar("select position from changes order by position").fetch_all(&mut connection).await;
         assert_eq!(kept.unwrap() as Vec<i64>, expected);
     }
-    // A month that changes have reached is left where it is.
+    // A month that already has changes does not move.
     let late = "insert into changes select 1, 4, now() + interval '1 month', 1, 1, 1, '{4}', '{()}'";
     for statement in [format!("drop table {}", made[2]), late.to_owned()] {
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
@@ -328,7 +328,7 @@ async fn months_are_made_and_dropped() {
     sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
     assert_eq!(parts(&mut connection).await, made[..2]);
     assert_eq!(core_server::doctor::months(&mut connection).await.unwrap().missing, [""; 0]);
-    // A month that somebody reads is dropped later.
+    // A month that a session is reading is dropped later.
     sqlx::raw_sql(month).execute(&mut connection).await.unwrap();
     let mut reader = PgConnection::connect_with(&database.options).await.unwrap();
     let mut reading = reader.begin().await.unwrap();
@@ -340,9 +340,9 @@ async fn months_are_made_and_dropped() {
     assert_eq!(parts(&mut connection).await, made[..2]);
 }
 
-/// Whatever an older core asks for. What is dropped is recorded.
+/// Older cores cannot change it. Drops are recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_are_kept_as_long_as_the_owner_says() {
+async fn the_owner_sets_the_retention() {
     let core = TestCore::start().await;
     let company = new_company();
     core.company(company).affiliate("A").await;
@@ -363,7 +363,7 @@ async fn changes_are_kept_as_long_as_the_owner_says() {
     }
     sqlx::raw_sql("update change_retention set days = 90").execute(&core.pool).await.unwrap();
     assert_eq!(months().await.overdue, ["changes_y2020m01"]);
-    // A core of before that is to keep changes for longer drops none.
+    // A core of an earlier release with a longer retention drops no changes.
     sqlx::raw_sql("select keep_changes(365)").execute(&core.pool).await.unwrap();
     assert_eq!(kept().await, 2);
     sqlx::raw_sql("select keep_changes(90)").execute(&core.pool).await.unwrap();
@@ -380,13 +380,13 @@ async fn changes_are_kept_as_long_as_the_owner_says() {
     assert_eq!((kept.after, kept.last), (1, 2));
 }
 
-/// Drops end where a change begins that is to be kept, and changes whose time has not come yet go with those after them.
+/// A drop ends before the first change that must remain. Changes with a future time are dropped together with the changes after them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_clock_neither_keeps_old_changes_nor_drops_new_ones() {
     let core = TestCore::start().await;
     let old = "'2020-01-05Z'::timestamptz";
     for (times, left) in [
-        // The clock was ahead, and then right.
+        // The clock was ahead, and then correct.
         ([old, "now() + interval '400 days'", old, "now()"], &[4][..]),
         // It was behind once.
         (["now()", old, "now()", "now()"], &[1, 2, 3, 4]),

@@ -1,4 +1,4 @@
-//! Affiliates that pass on their names: of a transaction that releases names first, nothing is recorded but what it has committed.
+//! Affiliates that pass on their names: a transaction first releases names, but only its committed values are recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ fn named(name: &str) -> AffiliateInput {
     AffiliateInput { affiliate_name: Some(name.to_owned()), ..AffiliateInput::default() }
 }
 
-/// Gives the affiliates with these identifiers other names.
+/// Renames the affiliates with these identifiers.
 async fn sync(clients: &mut GrpcClients, items: &[(&str, &str)]) {
     let item = |(identifier, name): &(&str, &str)| AffiliateSync {
         affiliate: Some(AffiliateInput { client_affiliate_id: Some((*identifier).to_owned()), ..named(name) }),
@@ -83,13 +83,13 @@ async fn names_that_are_passed_on_are_recorded_once() {
             // Items are applied in their order, so two cannot swap.
             3 => batch(clients, &[(a, "F"), (b, "H")], &[UpdateFailed; 2]).await,
             4 => batch(clients, &[(a, "I"), (b, "H"), (a, "F")], &[Saved; 3]).await,
-            // With the other names, and back.
+            // Swaps the names, and swaps them back.
             _ => sync(clients, &[("A", "H"), ("B", "F")]).await,
         }
         let position = list(clients, ListChangesRequest::default()).await.unwrap().last_position;
         snapshots.push((position, names(clients, &ids, None).await));
     }
-    // Each change of it is one version.
+    // Each change of the affiliate is one version.
     assert_eq!(etag(clients).await - first_etag, 5);
 
     let known: BTreeSet<&str> = ["A", "B", "C", "D", "E", "F", "G", "H", "I"].into();

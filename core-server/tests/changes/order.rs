@@ -1,4 +1,4 @@
-//! Positions have the order of commits, whatever the writers do between their statements and their commits.
+//! Positions follow the order of commits, whatever writers do between statement and commit.
 
 use std::{
     sync::atomic::{AtomicI64, AtomicUsize, Ordering},
@@ -14,11 +14,11 @@ use tokio::{task::yield_now, time::timeout};
 
 use super::list;
 
-/// Longer than anything takes here.
+/// Longer than any step of this test takes.
 const SOON: Duration = Duration::from_mins(2);
 
-/// Writers hold their transactions open until the reader has read again, and some roll back. The reader must find each position right
-/// after the one before.
+/// Writers keep their transactions open until the reader has read again, and some roll back. The reader must find each position directly
+/// after the previous one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_reader_sees_every_position_before_the_next_one() {
     const WRITERS: usize = 8;
@@ -35,7 +35,7 @@ async fn each_reader_sees_every_position_before_the_next_one() {
                 select $1, $2, $2 || '-' || n from generate_series(1, $3) n";
             let insert = sqlx::query(insert).bind(company).bind(format!("{writer}-{round}")).bind(rows);
             insert.execute(&mut *transaction).await.unwrap();
-            // The statement is done, and not committed, while the reader reads at least once from begin to end.
+            // The statement has ended but is not committed, while the reader reads at least once from start to end.
             let seen = reads.load(Ordering::SeqCst);
             while reads.load(Ordering::SeqCst) < seen + 2 {
                 yield_now().await;
@@ -52,7 +52,7 @@ async fn each_reader_sees_every_position_before_the_next_one() {
     let read = async {
         let (mut clients, mut last) = (core.company(company), 0);
         loop {
-            // Whatever was committed before is in the next page.
+            // The next page has everything that was committed before.
             let have_ended = ended.load(Ordering::SeqCst) == WRITERS;
             let request = ListChangesRequest { after: Some(last), limit: Some(5), ..ListChangesRequest::default() };
             let page = list(&mut clients, request).await.unwrap();
@@ -73,7 +73,7 @@ async fn each_reader_sees_every_position_before_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_writer_that_has_not_committed_holds_up_its_company_alone() {
+async fn an_uncommitted_writer_delays_only_its_company() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let mut held = core.pool.begin().await.unwrap();

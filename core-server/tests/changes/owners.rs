@@ -1,4 +1,4 @@
-//! What operators do to their own database: it neither breaks what reads the record of changes, nor goes unrecorded.
+//! Changes that operators make to their database: they do not break readers of the record of changes, and are recorded.
 
 use compliance_api::{
     json::datetime_text,
@@ -19,9 +19,9 @@ async fn run(pool: &PgPool, statement: String) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
-/// They come and go while changes are made. Feeds, audits, earlier states, searches and erasures know nothing of them.
+/// Operators add and drop them while changes are made. Feeds, audits, earlier states, searches and erasures ignore them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn columns_of_their_own_are_not_recorded() {
+async fn columns_of_operators_are_not_recorded() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     for table in RECORDED {
         run(
@@ -57,9 +57,9 @@ async fn columns_of_their_own_are_not_recorded() {
     assert!(all(&mut core.company(companies[0]), 0, 1000).await.iter().any(|change| change.operation == "erased"));
 }
 
-/// As `docs/adding-a-field.md` has it, in a database with a column of somebody else's before ours.
+/// As `docs/adding-a-field.md` describes, in a database where an operator's column precedes ours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_column_of_ours_follows_one_of_theirs() {
+async fn a_new_column_can_follow_a_column_of_an_operator() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let insert = |id: i64, columns: &str, values: &str| {
@@ -101,8 +101,8 @@ async fn a_column_of_ours_follows_one_of_theirs() {
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
 }
 
-/// A function has a `search_path` of its own, or names what it uses, so that it can be created under an empty one. Those of triggers that
-/// record changes run as the owner.
+/// A function has its own `search_path`, or qualifies all names, so that it works with an empty one. Functions of triggers that record
+/// changes run as the owner.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_function_is_safe_under_any_search_path() {
     let pool = TestCore::start().await.pool;
@@ -138,9 +138,9 @@ async fn every_function_is_safe_under_any_search_path() {
     transaction.rollback().await.unwrap();
 }
 
-/// As `pg_restore` and careful people do it. Changes and counts are written all the same.
+/// As `pg_restore` and careful operators do. Triggers still write changes and counts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_by_hand_need_no_search_path() {
+async fn manual_changes_need_no_search_path() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut connection = core.pool.acquire().await.unwrap();
@@ -172,7 +172,7 @@ async fn changes_by_hand_need_no_search_path() {
         sqlx::raw_sql(AssertSqlSafe(change)).execute(&mut *connection).await.unwrap();
     }
     sqlx::raw_sql("reset search_path").execute(&mut *connection).await.unwrap();
-    // A case is set for a URL by its incident, and reset when that is deleted.
+    // An incident sets the case of its URL. Deleting the incident resets the case.
     let recorded = all(&mut core.company(company), 0, 100).await;
     assert_eq!(recorded.len(), changes.len() + 2);
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
@@ -181,9 +181,9 @@ async fn changes_by_hand_need_no_search_path() {
     assert_eq!(differences, 0);
 }
 
-/// Anyone may make a temporary table, but nobody records changes with it, with or without the right to make such a trigger.
+/// Anyone can create a temporary table, but nobody can record changes with it, with or without the right to create such a trigger.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_of_others_record_nothing() {
+async fn temporary_tables_record_no_changes() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut connection = core.pool.acquire().await.unwrap();
@@ -222,7 +222,7 @@ async fn the_key_of_a_row_never_changes() {
     }
     let is_citus = connect_to_citus(&core.pool).await.is_some();
     for table in RECORDED.into_iter().chain(["webhooks"]) {
-        // Citus refuses the other one itself.
+        // Citus itself rejects the other update.
         let columns: &[&str] = if is_citus { &["id"] } else { &["id", "company_id"] };
         for column in columns {
             let update = format!("update {table} set {column} = {column} + 1000000 where company_id = {company}");
@@ -231,7 +231,7 @@ async fn the_key_of_a_row_never_changes() {
             assert_eq!(error.code().as_deref(), Some("23001"), "{table}.{column}: {error}");
             assert!(error.message().contains("never change"), "{error}");
         }
-        // The same key is none.
+        // An update to the same key is not a change of the key.
         run(&core.pool, format!("update {table} set id = id where company_id = {company}")).await;
     }
     for (table, column) in [("infractions", "url_id"), ("incidents", "case_id"), ("vocabulary_entries", "vocabulary")] {
@@ -248,7 +248,7 @@ async fn the_key_of_a_row_never_changes() {
     assert_eq!(changes.last().map(|change| change.fields.len()), Some(2));
 }
 
-/// The key of some tables has more than the company and the ID, so two rows may have the same ID.
+/// In some tables, the key has more columns than the company and the ID, so two rows can have the same ID.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_share_an_id_are_recorded_one_by_one() {
     let core = TestCore::start().await;
@@ -280,7 +280,7 @@ async fn rows_that_share_an_id_are_recorded_one_by_one() {
     assert_eq!(updates, expected);
 }
 
-/// Names that are released are not recorded, so an affiliate has another one at the end of the transaction.
+/// Released names are not recorded, so an affiliate must have another name at the end of the transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_released_name_is_never_committed() {
     let core = TestCore::start().await;
@@ -303,7 +303,7 @@ async fn a_released_name_is_never_committed() {
         assert!(error.message().contains("has a released name"), "{error}");
     }
     assert_eq!(all(&mut core.company(company), 0, 100).await.len(), 2);
-    // A swap, and an affiliate that is deleted.
+    // A swap, and a deleted affiliate.
     let names = format!(
         "{release}; delete from affiliates where company_id = {c} and id = 2;
         update affiliates set affiliate_name = 'B' where company_id = {c} and id = 1"
@@ -312,12 +312,12 @@ async fn a_released_name_is_never_committed() {
     assert_eq!(all(&mut core.company(company), 0, 100).await.len(), 4);
 }
 
-/// Columns whose dates no program reads.
+/// Columns with dates that no program reads.
 const UNREAD: [(&str, &str); 2] = [("_sqlx_migrations", "installed_on"), ("change_drops", "changed_at")];
 
-/// Each column of each table, from the catalogue: a new one needs a constraint as well. The months of the record of changes have bounds.
+/// Each column of each table, from the catalog. A new column also needs a constraint. The months of the record of changes have bounds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_table_takes_a_date_that_no_text_shows() {
+async fn tables_reject_dates_that_cannot_be_shown() {
     let pool = TestCore::start().await.pool;
     let columns = "
         select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod),
@@ -355,9 +355,9 @@ async fn no_table_takes_a_date_that_no_text_shows() {
     }
 }
 
-/// Those from before there was a constraint.
+/// Changes that are older than the constraint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_with_such_a_time_are_read() {
+async fn changes_with_such_times_can_be_read() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     run(&core.pool, "alter table changes_default drop constraint changes_default_dates_check".to_owned()).await;
     for date in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {

@@ -1,4 +1,4 @@
-//! Records as they were: every state that was read while they were written is read again afterwards.
+//! Earlier states: every state that was read during the writes can be read again later.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate,
@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 use super::{affiliate, all, list};
 use crate::monitoring::builders::{form_incident, infraction, observation, opening, some, url_incident};
 
-/// Records after the change of a position.
+/// The records after the change at a position.
 pub(super) struct Snapshot {
     pub(super) position: i64,
     pub(super) affiliates: Vec<Affiliate>,
@@ -36,12 +36,12 @@ pub(super) async fn snapshot(clients: &mut GrpcClients) -> Snapshot {
     let urls = clients.urls.list_compliance_urls(urls).await.unwrap().into_inner().urls;
     let cases = ListComplianceCasesRequest { per_page: Some(200), ..ListComplianceCasesRequest::default() };
     let cases = clients.cases.list_compliance_cases(cases).await.unwrap().into_inner().cases;
-    // The names of uplines are those of now.
+    // Upline names are always the current ones.
     let cases = cases.into_iter().map(|case| ComplianceCase { upline_name: None, ..case }).collect();
     Snapshot { position, affiliates, urls, cases }
 }
 
-/// Makes the changes of a company two seconds after another, from a day on.
+/// Puts the changes of a company two seconds apart, beginning on a certain day.
 pub(super) async fn spread(core: &TestCore, company: i64) {
     let spread = format!(
         "update changes
@@ -51,7 +51,7 @@ pub(super) async fn spread(core: &TestCore, company: i64) {
     sqlx::raw_sql(AssertSqlSafe(spread)).execute(&core.pool).await.unwrap();
 }
 
-/// A second in which the change of a position is the last one.
+/// A second in which the change at a position is the last one.
 pub(super) fn second(position: i64) -> Option<String> {
     let seconds = 1_769_903_940 + position * 2;
     compliance_api::json::datetime_text(&prost_types::Timestamp { seconds, nanos: 0 })
@@ -88,7 +88,7 @@ pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
         affiliate: Some(AffiliateInput {
             affiliate_name: some(name),
             notes: some(notes),
-            // One of them is its own, whose name is not read all the same.
+            // One affiliate is its own upline, whose name is not read either.
             upline: some(name.trim_end_matches('2')),
             country: some("DE"),
             start_date: some("02/29/2024"),
@@ -155,7 +155,7 @@ pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
     ] {
         step!(sql(text.to_owned()).await);
     }
-    // A record that is restored under its ID.
+    // A record that is restored with its ID.
     let gone = &snapshots[0]
         .affiliates
         .iter()
@@ -169,7 +169,7 @@ pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
     snapshots
 }
 
-/// The record of an ID that a snapshot has, if it has one.
+/// The record with this ID in a snapshot, if any.
 fn expected<T: Clone>(records: &[T], id: i64, of: fn(&T) -> i64) -> Option<T> {
     records.iter().find(|record| of(record) == id).cloned()
 }
@@ -185,20 +185,20 @@ fn read<T>(result: Result<tonic::Response<T>, Status>) -> Option<T> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_state_is_read_again() {
+async fn every_earlier_state_can_be_read() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let snapshots = history(&core, company).await;
     // The changes of another company have other positions.
     history(&core, other).await;
     read_every_state(&core, company, &snapshots).await;
-    // As rows were before they had the records that parts belong to.
+    // Rows in the form of earlier releases, without the records that parts belong to.
     let before = format!("update changes set parents = null where company_id = {company}");
     sqlx::raw_sql(AssertSqlSafe(before)).execute(&core.pool).await.unwrap();
     read_every_state(&core, company, &snapshots).await;
 }
 
-/// Reads all records as they were at each snapshot of a history. Times of changes are others afterwards.
+/// Reads the state of all records at each snapshot of a history. Changes have other times afterwards.
 pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &[Snapshot]) {
     spread(core, company).await;
     let mut clients = core.company(company);
@@ -233,7 +233,7 @@ pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_longer_kept_is_refused() {
+async fn states_with_dropped_changes_are_rejected() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -263,7 +263,7 @@ async fn what_is_no_longer_kept_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn searches_find_what_the_feed_has() {
+async fn searches_find_the_same_changes_as_the_feed() {
     let core = TestCore::start().await;
     let company = new_company();
     history(&core, company).await;
@@ -272,7 +272,7 @@ async fn searches_find_what_the_feed_has() {
     searches_find(&mut clients, feed).await;
 }
 
-/// Searches find the changes of a feed, the last one first: all, and those of a record.
+/// Searches find the same changes as a feed, newest first: all changes, and the changes of one record.
 pub(super) async fn searches_find(clients: &mut GrpcClients, mut feed: Vec<Change>) {
     feed.reverse();
     let mut search = async |request: &SearchChangesRequest| {

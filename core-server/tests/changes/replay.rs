@@ -1,4 +1,4 @@
-//! A copy of all records that is made from their changes alone.
+//! A copy of all records, computed only from their changes.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Copy {
         Some(vocabulary.default_name(id).map_or_else(own, str::to_owned))
     }
 
-    /// A record as it is read, from its own fields and those of its affiliate.
+    /// A record as reads return it, from its own fields and its affiliate's fields.
     fn record<R: Record>(&self, id: i64, own: &Fields) -> R {
         let mut record = R::default();
         let affiliate = own.get("affiliate_id").map(|id| &self.0["affiliate"][&id.parse().unwrap()]);
@@ -86,7 +86,7 @@ impl Copy {
         record
     }
 
-    /// What infractions and incidents have in common.
+    /// The common fields of infractions and incidents.
     fn names(&self, fields: &Fields) -> (Option<String>, Option<String>) {
         (
             self.name(Vocabulary::InfractionType, fields.get("infraction_type_id")),
@@ -154,8 +154,7 @@ async fn all_changes_from_the_first_one_rebuild_every_record() {
     let company = new_company();
     let mut clients = core.company(company);
     write_all(&mut clients).await;
-    // Another program, in another time zone, that has read no manual.
-    // Citus sends such days to its nodes, which have another style.
+    // Another program, in another time zone, with other settings. Citus sends such days to its nodes, which have another `DateStyle`.
     let style = if connect_to_citus(&core.pool).await.is_some() { "" } else { "set datestyle = 'SQL, DMY';" };
     let by_hand = format!(
         "set time zone 'Asia/Kolkata'; {style} begin;
@@ -211,7 +210,7 @@ async fn all_changes_from_the_first_one_rebuild_every_record() {
     }
 }
 
-/// Every operation that writes, in each of the forms in which it does.
+/// Every writing operation, in each of its forms.
 async fn write_all(clients: &mut GrpcClients) {
     let upline = clients.affiliate("Upline").await;
     let (first, second) = (clients.affiliate("A").await, clients.affiliate("B").await);
@@ -244,7 +243,7 @@ async fn write_all(clients: &mut GrpcClients) {
     };
     for updates in [
         vec![renamed(first, "A2", Some("Upline")), renamed(upline, "Upline", None)],
-        // They exchange their names.
+        // They swap their names.
         vec![renamed(first, "B", None), renamed(second, "A2", Some("")), renamed(first, "B", Some("Upline"))],
     ] {
         let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
@@ -307,7 +306,7 @@ async fn write_all(clients: &mut GrpcClients) {
     clients.monitoring.close_case(CloseCaseRequest { id: two, ..CloseCaseRequest::default() }).await.unwrap();
 }
 
-/// Changes are stored as rows of the table that there was.
+/// Changes are stored as rows of the table at that time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_column_that_was_added_later_is_read_as_absent() {
     let database = fresh_database().await;

@@ -1,4 +1,4 @@
-//! A database that was restored: what was handed out after the backup is recognisably gone.
+//! A restored database: clients can recognize that positions, IDs and etags from after the backup are lost.
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateUpdate, ListAffiliatesRequest, ListChangesRequest, UpdateAffiliateRequest,
@@ -25,7 +25,7 @@ fn restored(status: &Status) -> Option<(i64, i64)> {
         .then(|| Some((position("kept_position")?, position("restored_position")?)))?
 }
 
-/// What each way to read after a position says of a restore.
+/// What each kind of read after a position reports about a restore.
 async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] {
     let request = ListChangesRequest { after: Some(after), ..ListChangesRequest::default() };
     let listed = list(clients, request).await.err();
@@ -39,7 +39,7 @@ async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] 
     [listed, watched, changed].map(|status| status.as_ref().and_then(restored))
 }
 
-/// Where the last jump went.
+/// The position after the last jump.
 async fn reached(pool: &PgPool) -> i64 {
     sqlx::query_scalar("select first_position()").fetch_one(pool).await.unwrap()
 }
@@ -61,7 +61,7 @@ async fn positions_and_ids_jump_ahead_together() {
         clients.affiliate(name).await;
     }
     let mut connection = core.pool.acquire().await.unwrap();
-    // That of a change which the restore loses.
+    // The position of a change that the restore loses.
     let checkpoint = Checkpoint { company_id: company, position: 8, hash: "00".into() };
     let mut kept = 5;
     for restore in 1..3 {
@@ -71,7 +71,7 @@ async fn positions_and_ids_jump_ahead_together() {
         for after in [kept + 1, kept + 5, last - 1] {
             assert_eq!(lost(&mut clients, after).await, [at; 3], "{after}");
         }
-        // Who has seen the last position that is kept, or an earlier one, goes on.
+        // Readers that have seen the last stored position, or an earlier one, continue.
         for after in [0, kept] {
             let changes = all(&mut clients, after, 100).await;
             let entry = changes.iter().find(|change| change.position == last).unwrap();
@@ -92,7 +92,7 @@ async fn positions_and_ids_jump_ahead_together() {
         assert_eq!(compared, Some(Broken::Lost { position: 8 }));
         kept = last + 1;
     }
-    // Every sequence has gone on, whatever the table.
+    // Every sequence has advanced, whatever the table.
     let behind =
         "select count(*) from id_sequences() s cross join lateral id_reached(s.id_sequence, s.of_table, s.of_column) r
         where r.last_id < first_position() / restore_distance() * ((s.most + 1) >> 31)";
@@ -102,7 +102,7 @@ async fn positions_and_ids_jump_ahead_together() {
     let count =
         async |question: &'static str| sqlx::query_scalar::<_, i64>(question).fetch_one(&core.pool).await.unwrap();
     assert_eq!(count(of_tables).await, count(known).await, "a sequence that no column owns does not jump");
-    // The entry cannot be moved by hand.
+    // The entry cannot be moved manually.
     let moved =
         "update changes set records[1] = replace(records[1], '[5,', '[4,') where company_id = {} and resource = 0";
     sqlx::raw_sql(AssertSqlSafe(moved.replace("{}", &company.to_string()))).execute(&core.pool).await.unwrap();
@@ -110,7 +110,7 @@ async fn positions_and_ids_jump_ahead_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
+async fn a_company_that_lost_everything_begins_after_its_lost_positions() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     jump(&core.pool).await;
     let at = reached(&core.pool).await;
@@ -137,7 +137,7 @@ async fn a_company_of_which_nothing_is_left_begins_after_what_it_lost() {
 
 /// The same backup can be restored twice, so the second jump knows nothing of the first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jumps_depend_on_the_time_alone() {
+async fn jumps_depend_only_on_the_time() {
     const SECONDS: &str = "select floor(extract(epoch from now() - timestamptz '2020-01-01 00:00:00Z'))::bigint";
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
@@ -149,18 +149,18 @@ async fn jumps_depend_on_the_time_alone() {
     let first = reached(&core.pool).await;
     let after = seconds().await;
     assert!((before << 22..=after << 22).contains(&first), "{before} {first} {after}");
-    // A clock that is behind lets none of them be the same: the database knows the one before.
+    // Even if the clock is behind, no two jumps are equal: the database stores the previous one.
     let ahead = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select 1::bigint << 52'";
     run(&core.pool, ahead).await;
     jump(&core.pool).await;
     assert_eq!(reached(&core.pool).await, (1 << 52) + (1 << 22));
-    // Nor does it know of another one after a copy of the records alone.
+    // After a copy of only the records, it knows no other jump.
     let forgotten = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select 0::bigint'";
     run(&core.pool, forgotten).await;
     jump(&core.pool).await;
     assert_eq!(reached(&core.pool).await, (1 << 52) + (2 << 22));
     assert_eq!(audit::verify(&mut core.pool.acquire().await.unwrap(), company).await.unwrap(), None);
-    // Where positions end, nothing jumps.
+    // At the end of the positions, nothing jumps.
     let end = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select (1::bigint << 53) - 1'";
     run(&core.pool, end).await;
     let error = jump_ahead(&mut core.pool.acquire().await.unwrap()).await.unwrap_err().to_string();
@@ -168,7 +168,7 @@ async fn jumps_depend_on_the_time_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sequences_of_others_are_left_alone() {
+async fn sequences_of_operators_do_not_change() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let own = "
         create table own_notes (id smallserial primary key, note text);
@@ -186,7 +186,7 @@ async fn sequences_of_others_are_left_alone() {
 async fn a_jump_that_fails_moves_no_id() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let id = core.company(new_company()).affiliate("A").await;
-    // The last one by name has no IDs left.
+    // The last sequence by name has no IDs left.
     run(&core.pool, "alter sequence webhooks_id_seq maxvalue 100; select setval('webhooks_id_seq', 100)").await;
     for _ in 0..3 {
         let error = jump_ahead(&mut core.pool.acquire().await.unwrap()).await.unwrap_err().to_string();
@@ -199,7 +199,7 @@ async fn a_jump_that_fails_moves_no_id() {
     assert_eq!(core.company(new_company()).affiliate("C").await, at + 1);
 }
 
-/// A restore that drops the tables first: for a time, the table of the identity is empty, or has no key.
+/// A restore that first drops the tables: for a time, the identity table is empty, or has no key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_being_restored_is_not_served() {
     let database = fresh_database().await.options;
@@ -222,7 +222,7 @@ async fn a_database_that_is_being_restored_is_not_served() {
     let (error, rows) = identities(keyless).await;
     assert!(error.is_some_and(|error| error.contains("not restored completely")));
     assert_eq!(rows, 1);
-    // As a service of an earlier version left it: two rows.
+    // As a service of an earlier release left it: two rows.
     run(&core.pool, "insert into database_identity table kept").await;
     jump(&core.pool).await;
     let rows: Vec<i64> =
@@ -232,7 +232,7 @@ async fn a_database_that_is_being_restored_is_not_served() {
     assert_eq!(error, None);
 }
 
-/// Positions that a restore has passed over count neither as dropped nor as kept.
+/// Positions that a restore has skipped count neither as dropped nor as stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
@@ -252,7 +252,7 @@ async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
         }
         jump(&core.pool).await;
     }
-    // Retention drops the first changes, of the one company with a restore.
+    // Retention drops the first changes. One company has a restore among them.
     let old = format!(
         "create table changes_y2020m01 (like changes including compression);
         alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
@@ -269,7 +269,7 @@ async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
         );
         assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
     }
-    // No restore has come so far.
+    // No restore has happened yet.
     let beyond = reached(&core.pool).await + (1 << 22);
     let set = format!(
         "update change_positions set dropped_position = {beyond}, dropped_hash = null; delete from change_drops"
@@ -290,7 +290,7 @@ async fn a_restart_does_not_jump_and_another_identity_does() {
     };
     let core = TestCore::over(database.clone(), 4).await;
     assert_eq!(restores(&core.pool).await, 0);
-    // As a dump has it that was made of another table.
+    // As in a dump of another table.
     let other = "update database_identity set identity = identity || '0'";
     sqlx::raw_sql(other).execute(&core.pool).await.unwrap();
     drop(core);
@@ -303,7 +303,7 @@ async fn a_restart_does_not_jump_and_another_identity_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn etags_that_were_lost_match_nothing_again() {
+async fn lost_etags_never_match_again() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;
@@ -314,9 +314,9 @@ async fn etags_that_were_lost_match_nothing_again() {
         UpdateAffiliateRequest { update: Some(update) }
     };
     jump(&core.pool).await;
-    // The etag of the backup is still that of the record.
+    // The record still has the etag from the backup.
     clients.affiliates.update_affiliate(update("after the restore", "1")).await.unwrap();
-    // The second version is another one than before the restore.
+    // The second version is not the same as before the restore.
     let status = clients.affiliates.update_affiliate(update("lost", "2")).await.unwrap_err();
     assert_eq!(reason_of(&status), "ETAG_MISMATCH");
     let revision: i64 = sqlx::query_scalar("select revision from affiliates").fetch_one(&core.pool).await.unwrap();

@@ -1,4 +1,4 @@
-//! Watches of changes, by readers that are slow, late or many.
+//! Watches of changes, by slow, late or many readers.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ async fn readers_of_any_speed_see_each_change_once() {
         }
     });
     tokio::join!(join_all(writing), join_all(reading));
-    // Who comes later reads alone first.
+    // A late reader first reads alone.
     let mut late = watch(&clients, 5, &["url"]).await.unwrap();
     let mut seen = 5;
     while seen < total {
@@ -84,7 +84,7 @@ async fn readers_of_any_speed_see_each_change_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
+async fn a_reader_that_does_not_read_is_disconnected_and_holds_no_memory() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut watches = Vec::new();
@@ -104,7 +104,7 @@ async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
         assert!(start.elapsed() < PATIENCE, "{} bytes are held for readers that do not read", memory.held());
         sleep(Duration::from_millis(10)).await;
     }
-    // Longer than the service waits for them. The message that was requested ahead was made; nothing else was kept.
+    // Longer than the service waits for them. It made the message that was requested in advance, and kept nothing else.
     sleep(Duration::from_secs(12)).await;
     for watch in &mut watches {
         let mut messages = 0;
@@ -117,7 +117,7 @@ async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
         assert!(messages <= 1, "{messages} messages were kept");
         assert_eq!((ended.code(), &*reason_of(&ended)), (Code::ResourceExhausted, "RATE_LIMITED"), "{ended:?}");
     }
-    // One that goes on has missed nothing.
+    // A reader that continues has missed nothing.
     let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
     let mut positions = Vec::new();
     while positions.len() < 2000 {
@@ -127,7 +127,7 @@ async fn a_reader_that_does_not_read_is_ended_and_holds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
+async fn a_large_change_is_counted_for_each_reader_until_it_is_sent() {
     const BYTES: usize = 1 << 20;
     const READERS: usize = 4;
     let core = TestCore::start().await;
@@ -150,7 +150,7 @@ async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
             sleep(Duration::from_millis(1)).await;
         }
     };
-    // More than the page that they share.
+    // More changes than in the shared page.
     wait_for(|held| held >= READERS * BYTES * 2).await;
     for watch in &mut watches {
         assert_eq!(next(watch).await.unwrap().page.unwrap().position, 1);
@@ -159,15 +159,15 @@ async fn a_large_change_is_counted_for_each_reader_until_it_was_sent() {
     wait_for(|held| held == 0).await;
 }
 
-/// As that of a company whose records were removed by hand.
+/// Like the record of a company whose rows were removed manually.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_that_begins_anew_ends_its_watches() {
+async fn a_record_that_restarts_ends_its_watches() {
     let core = TestCore::start().await;
     let company = new_company();
     add(&core.pool, company, 1, 5).await;
     let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
     assert_eq!(next(&mut watch).await.unwrap().page.unwrap().position, 5);
-    // The first position that is noticed is that of the record before.
+    // The first position that the core notices belongs to the previous record.
     add(&core.pool, company, 6, 1).await;
     assert_eq!(next(&mut watch).await.unwrap().page.unwrap().position, 6);
     let remove = format!(
@@ -180,11 +180,11 @@ async fn a_record_that_begins_anew_ends_its_watches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_many_watches_are_refused() {
+async fn too_many_watches_are_rejected() {
     let core = TestCore::start().await;
     let most = core_server::limits::WATCHERS_OF_A_COMPANY;
     let (company, other) = (core.company(new_company()), core.company(new_company()));
-    // All at once, as after a restart: more than a company may have other calls in flight.
+    // All at the same time, as after a restart: more watches than a company's limit of other calls in flight.
     let open = stream::iter(0..most).map(|_| watch(&company, 0, &[])).buffer_unordered(most);
     let read = open.map(|watch| {
         let mut watch = watch.unwrap();

@@ -241,7 +241,7 @@ fn update(case_id: i64, case: CaseInput, paths: &[&str]) -> UpdateCaseRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_update_changes_what_its_mask_names() {
+async fn an_update_changes_the_fields_of_its_mask() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -278,7 +278,7 @@ async fn an_update_changes_what_its_mask_names() {
     assert_eq!(read, expected);
     assert!(now() - read.last_updated_date.unwrap().seconds < 60);
 
-    // Without a mask, the fields that are given are changed.
+    // Without a mask, the update changes the given fields.
     let case = CaseInput { case_worker: some("Carl"), ..CaseInput::default() };
     let request = UpdateCaseRequest { id, case: Some(case), update_mask: None, etag: String::new() };
     assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);

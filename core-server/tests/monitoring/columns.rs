@@ -1,4 +1,4 @@
-//! Each column alone: every field of an export, and every column of a counted table.
+//! Each column separately: every field of an export, and every column of a counted table.
 
 use compliance_api::v1::{ExportCasesRequest, ExportUrlsRequest, OpenCaseRequest, UrlObservation};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn every_field_of_an_export_is_the_one_that_was_written() {
     assert_eq!(serde_json::to_value(&exported).unwrap(), json!([case]));
 }
 
-/// Keys: who writes them by hand repairs the counts, too.
+/// Keys: anyone who changes them manually must also repair the counts.
 const KEYS: [&str; 2] = ["company_id", "id"];
 
 /// New values of a column, as expressions of a row `t`.
@@ -99,7 +99,7 @@ async fn counts_follow_each_column_alone() {
                 continue;
             }
             for value in changes(column, data_type, *nullable) {
-                // One row, and then all of them, in the order of their keys for the sake of unique ones.
+                // One row, and then all rows, in the order of their keys because of unique keys.
                 for rows in ["t.id = 1400", "t.id <> 7"] {
                     run(pool, &format!("update {table} t set {column} = {value} where t.company_id = 1 and {rows}"))
                         .await;

@@ -227,12 +227,12 @@ async fn count(pool: &PgPool, sql: &'static str) -> i64 {
 }
 
 async fn deadlocks(pool: &PgPool) -> i64 {
-    // Statistics are delayed; those of this connection are flushed now.
+    // Statistics are delayed. This flushes the statistics of this connection.
     sqlx::query("select pg_stat_force_next_flush()").execute(pool).await.unwrap();
     count(pool, "select deadlocks from pg_stat_database where datname = current_database()").await
 }
 
-/// The counts are those of the records, and every URL has the case of its newest incident.
+/// The counts equal the counted records, and every URL has the case of its newest incident.
 async fn hold(pool: &PgPool) {
     counts_hold(pool).await;
     let wrong = "
@@ -243,7 +243,7 @@ async fn hold(pool: &PgPool) {
     assert_eq!(count(pool, wrong).await, 0);
 }
 
-/// The counts are those of the records.
+/// The counts equal the counted records.
 pub(super) async fn counts_hold(pool: &PgPool) {
     let wrong = "
         with real as (

@@ -78,7 +78,7 @@ async fn each_date_follows_from_its_change() {
         let id = company.open(opening(&format!("r-{number}"))).await;
         age(&service).await;
         assert_eq!(change(&mut company, id, step.clone()).await, expected, "{step:?}");
-        // A date that was set first stays.
+        // A date that is already set does not change.
         age(&service).await;
         let again = change(&mut company, id, step.clone()).await;
         assert_eq!(again, expected.replace('+', "-"), "{step:?}");
@@ -191,12 +191,12 @@ async fn an_opening_sets_dates_like_a_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dates_that_are_given_are_kept() {
+async fn given_dates_are_kept() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.open(opening("r")).await;
-    // One date is given, another is named in the mask and absent: both are as requested.
+    // One date is given. Another one is in the mask but absent. Both end as requested.
     let case =
         CaseInput { last_updated_date: Some(at(LONG_AGO)), reviewed_date: Some(at(LONG_AGO)), ..status("Resolved") };
     let paths = ["case_status", "last_updated_date", "reviewed_date", "resolved_date"].map(str::to_owned).to_vec();

@@ -1,4 +1,4 @@
-//! Etags of cases, and requests to open a case that was opened with other content.
+//! Etags of cases, and requests to open a case that already exists with other content.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn worker(id: i64, worker: &str, etag: &str) -> UpdateCaseRequest {
     UpdateCaseRequest { id, case, update_mask: None, etag: etag.to_owned() }
 }
 
-/// Updates a case; returns its etag after that.
+/// Updates a case, and returns its new etag.
 async fn update(company: &mut GrpcClients, request: UpdateCaseRequest) -> Result<String, Status> {
     Ok(company.monitoring.update_case(request).await?.into_inner().etag)
 }
@@ -32,7 +32,7 @@ fn assert_changed(refused: &Status, id: i64, etag: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_of_a_case_needs_its_present_etag() {
+async fn a_change_of_a_case_needs_its_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -41,7 +41,7 @@ async fn a_change_of_a_case_needs_its_present_etag() {
     let second = update(&mut company, worker(id, "Ann", &first)).await.unwrap();
     assert_eq!(company.case(id).await.etag, second);
     assert_changed(&update(&mut company, worker(id, "Bob", &first)).await.unwrap_err(), id, &second);
-    // Also if it would change nothing.
+    // Also if the update would change nothing.
     assert_changed(&update(&mut company, worker(id, "Ann", &first)).await.unwrap_err(), id, &second);
     assert_eq!(update(&mut company, worker(id, "Ann", &second)).await.unwrap(), second);
 
@@ -64,7 +64,7 @@ async fn a_change_of_a_case_needs_its_present_etag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_concurrent_changes_with_one_etag_one_wins() {
+async fn one_of_concurrent_changes_with_the_same_etag_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -127,7 +127,7 @@ async fn a_request_id_with_other_content_is_refused() {
     let mut company = core.company(1);
     company.affiliate("A").await;
     let id = company.open(full()).await;
-    // It is compared with what the case was opened with, whatever it has become.
+    // The content is compared with the content at the opening, even if the case has changed since.
     update(&mut company, worker(id, "Bob", "")).await.unwrap();
     let attach = AttachIncidentsRequest { id, incidents: vec![form_incident("3")] };
     company.monitoring.attach_incidents(attach).await.unwrap();
@@ -151,11 +151,11 @@ async fn a_request_id_with_other_content_is_refused() {
         assert_eq!((metadata["case_id"].as_str(), metadata["fields"].as_str()), (id.to_string().as_str(), fields));
     }
     assert_eq!(company.case(id).await.case_worker.as_deref(), Some("Bob"));
-    // The request ID of another company is another one.
+    // The same request ID of another company is different.
     let mut other = core.company(2);
     other.affiliate("A").await;
     assert_ne!(other.open(opening("r")).await, id);
-    // Nothing is known of what a case was opened with by an earlier version.
+    // For cases that an earlier release opened, the content at the opening is unknown.
     sqlx::raw_sql("update compliance_cases set opened_with = null").execute(&core.pool).await.unwrap();
     assert_eq!(company.open(with(|case| case.case_worker = some("Cem"))).await, id);
 }
@@ -209,9 +209,9 @@ async fn exported_cases_can_be_opened_again() {
     assert_eq!(other.case(id + 1).await.case_worker.as_deref(), Some("Bob"));
 }
 
-/// Cases, their incidents, URLs and infractions: once more, with the same content.
+/// Repeats cases, their incidents, URLs and infractions with the same content.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_repeated_changes_nothing() {
+async fn repetitions_change_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -244,7 +244,7 @@ async fn what_is_repeated_changes_nothing() {
         company.monitoring.close_case(CloseCaseRequest { id, ..CloseCaseRequest::default() }).await.unwrap();
         let position = "select position from change_positions where company_id = 1";
         let position: i64 = sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap();
-        // With its etag and the date of its last change.
+        // The case, with its etag and the date of its last change.
         (company.case(id).await, position)
     };
     let first = repeat().await;

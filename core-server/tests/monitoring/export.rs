@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::builders::{form_incident, infraction, observation, opening, some, url_incident, violations};
 
-/// Adds URLs, each with a text of so many bytes.
+/// Adds URLs, each with a text of this number of bytes.
 async fn add_urls(core: &TestCore, company: i64, count: i32, bytes: i32) -> Vec<i64> {
     let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text)
         select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3)
@@ -39,7 +39,7 @@ async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> 
     pages
 }
 
-/// A page that nobody asks for is dropped after half a second, and read again from where the reader is.
+/// The core drops a page that nobody reads for half a second, and reads it again from the reader's position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_reader_receives_every_record_once() {
     let core = TestCore::start().await;
@@ -53,7 +53,7 @@ async fn a_slow_reader_receives_every_record_once() {
     assert_eq!(read, ids.len());
 }
 
-/// A page of long texts has few records, and is not the last one.
+/// A page with long texts has few records, but is not the last page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_of_long_texts_is_complete() {
     let core = TestCore::start().await;
@@ -82,7 +82,7 @@ async fn cases(company: &mut GrpcClients) -> Vec<OpenCaseRequest> {
     all
 }
 
-/// What partners read, without the IDs, which differ between companies.
+/// The records as partners read them, without IDs, which differ between companies.
 async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase>) {
     let request =
         ListComplianceUrlsRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };
@@ -109,8 +109,8 @@ async fn open(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec<Cas
     company.monitoring.batch_open_cases(BatchOpenCasesRequest { cases }).await.unwrap().into_inner().results
 }
 
-/// With affiliates that share an identifier, with cases that have changed since they were opened, and with one that was not opened
-/// by the service.
+/// With affiliates that share an identifier, with cases that have changed since their opening, and with a case that the service did not
+/// open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_imported_by_its_own_company_changes_nothing() {
     let core = TestCore::start().await;
@@ -155,7 +155,7 @@ async fn an_export_imported_by_its_own_company_changes_nothing() {
     }
     assert_eq!(reads(&mut company).await, original);
 
-    // A difference from what the cases are now stays one, and alone is named.
+    // Only a difference from the current case is reported.
     let differing = exported_cases.into_iter().map(|mut request| {
         request.case.as_mut().unwrap().submitter = some("Sam");
         request
@@ -172,7 +172,7 @@ async fn an_export_imported_by_its_own_company_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_id_of_a_caller_is_not_taken_for_an_invented_one() {
+async fn a_request_id_of_a_caller_is_not_mistaken_for_a_generated_one() {
     let core = TestCore::start().await;
     let (mut company, mut other) = (core.company(1), core.company(2));
     let affiliate = company.affiliate("A").await;
@@ -181,13 +181,13 @@ async fn a_request_id_of_a_caller_is_not_taken_for_an_invented_one() {
     let id: i64 = sqlx::query_scalar(insert).bind(affiliate).fetch_one(&core.pool).await.unwrap();
     let exported = cases(&mut company).await;
     assert_eq!(exported[0].request_id, Some(format!("case-{id}")));
-    // A case of another company is another one.
+    // A case of another company is different.
     assert!(open(&mut other, exported.clone()).await[0].created);
     let spelled_otherwise = OpenCaseRequest { request_id: Some(format!("case-0{id}")), ..exported[0].clone() };
     assert!(open(&mut company, vec![spelled_otherwise]).await[0].created);
     let own = company.open(opening(&format!("case-{id}"))).await;
     assert_ne!(own, id);
-    // The request ID now is that of the case that was opened with it.
+    // The request ID now belongs to the case that was opened with it.
     assert_eq!(open(&mut company, exported).await[0].case_id, Some(own));
 }
 
@@ -228,7 +228,7 @@ async fn an_export_imported_by_another_company_reads_the_same() {
     }
 
     let (exported_urls, exported_cases) = (urls(&mut one).await, cases(&mut one).await);
-    // Encoded and decoded, as by a file.
+    // Encodes and decodes them, as a file does.
     let line = serde_json::to_string(&exported_urls).unwrap();
     assert_eq!(serde_json::from_str::<Vec<UrlObservation>>(&line).unwrap(), exported_urls);
     let line = serde_json::to_string(&exported_cases).unwrap();

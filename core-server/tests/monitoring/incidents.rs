@@ -63,7 +63,7 @@ async fn every_type_is_attached_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_incident_takes_the_infraction_that_is_given() {
+async fn an_incident_gets_the_given_infraction() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -208,11 +208,11 @@ async fn a_full_case_takes_changes_but_no_more_incidents() {
         assert_eq!(violations(&refused.violations), [("reference", full)]);
     }
     assert_eq!(company.case(case).await.incidents.len(), 10_000);
-    // Room is made by detaching.
+    // Detaching makes room for new incidents.
     let key = IncidentKey { incident_id: results[0].incident_id, ..IncidentKey::default() };
     assert_eq!(changed(&detach(&mut company, case, vec![key]).await), [true]);
     assert_eq!(changed(&attach(&mut company, case, vec![form_incident("10001")]).await), [true]);
-    // More than a message may hold is not written at all.
+    // If the items exceed the limit of a message, nothing is written.
     let incidents = (0..10_001).map(|number| form_incident(&number.to_string())).collect();
     let request = OpenCaseRequest { incidents, ..opening("r-2") };
     assert_eq!(company.monitoring.open_case(request).await.unwrap_err().code(), Code::InvalidArgument);

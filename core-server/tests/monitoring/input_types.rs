@@ -1,11 +1,11 @@
-//! The types that batches are sent as: the order of their attributes has no meaning.
+//! The composite types of batches: the order of their attributes does not matter.
 
 use core_server::database;
 use test_support::{TestCore, fresh_database};
 
 use super::{cases, incidents, infractions, observations, vocabularies};
 
-/// Reverses the attributes of every input type of the monitoring operations: `affiliate_input` has a test of its own.
+/// Reverses the attributes of every input type of the monitoring operations. `affiliate_input` has its own test.
 const REVERSE: &str = "
     do $$
     declare

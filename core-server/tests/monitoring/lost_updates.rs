@@ -1,5 +1,5 @@
-//! Writers of different fields of one record, all of which wait for the same lock: every field keeps its own writer's
-//! value. A statement that reads a record before it has locked it writes the other fields back as they were.
+//! Writers of different fields of one record, which all wait for the same lock: every field keeps its own writer's value. A statement that
+//! reads a record before it locks it would write back old values of the other fields.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use test_support::{TestCore, values};
 
 use super::builders::{form_incident, observation, opening, some};
 
-/// Writers at a time: fewer than the core has connections.
+/// Concurrent writers: fewer than the core has connections.
 const WRITERS: usize = 6;
 
 type Writer<'w> = LocalBoxFuture<'w, ()>;
@@ -31,8 +31,8 @@ async fn lock(pool: &PgPool, table: &str) -> Transaction<'static, Postgres> {
     lock
 }
 
-/// Waits until two statements wait for a lock, and releases it. Writers may also share a statement, or wait for each other
-/// outside of the database: then it waits for a short time.
+/// Waits until two statements wait for a lock, and releases it. If writers share a statement, or wait for each other outside the database,
+/// it waits for a short time.
 async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
     let started = Instant::now();
     let waiting = "select count(*) from pg_stat_activity
@@ -45,7 +45,7 @@ async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
     lock.rollback().await.unwrap();
 }
 
-/// Runs writers that wait for a lock, and releases it when they do.
+/// Runs writers that wait for a lock, and releases it when they wait.
 async fn run(pool: &PgPool, lock: Transaction<'static, Postgres>, writers: Vec<impl Future<Output = ()>>) {
     tokio::join!(join_all(writers), release(pool, lock));
 }
@@ -63,7 +63,7 @@ async fn every_field_of_a_case_is_kept() {
     company.affiliate("B").await;
     let case_id = company.open(opening("r")).await;
     let mut values = values::of_case();
-    // Every change sets it.
+    // Every change sets this date.
     values.remove("last_updated_date");
     for group in groups(&values) {
         let lock = lock(&core.pool, "compliance_cases").await;

@@ -1,4 +1,4 @@
-//! The operations of internal services: what they write, and what partners then read.
+//! The operations of internal services: their writes, and what partners read afterwards.
 
 pub(crate) mod builders;
 mod cases;

@@ -84,7 +84,7 @@ pub(super) async fn fields_are_read_as_observed(service: &TestCore) {
     assert_eq!(ComplianceUrl { infractions: vec![], ..read.clone() }, ComplianceUrl { id, ..expected });
     assert_eq!(read.infractions[0].infraction_name.as_deref(), Some("weight loss"));
 
-    // A repetition changes nothing, and each field can be written to a record that has none of them.
+    // A repetition changes nothing. Each field can be written to a record without the other fields.
     assert_eq!(company.observe_one(observation.clone()).await, id);
     assert_eq!(company.url(id).await, read);
     let bare = company.observe_one(super::builders::observation("https://bare.example/")).await;
@@ -143,7 +143,7 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
     };
     assert_eq!(company.url(id).await, cleared);
 
-    // An empty text clears the field; for a field that cannot be cleared it is a violation.
+    // An empty text clears the field, or is a violation if the field cannot be cleared.
     let item = UrlObservation { note: some(""), incident_status: some(""), ..observation(&url) };
     let result = company.observe(vec![item]).await.pop().unwrap();
     assert_eq!(violations(&result.violations), [("incident_status", "The incident status field cannot be cleared.")]);
@@ -184,14 +184,14 @@ async fn the_same_url_is_the_same_record() {
     assert_eq!((result.url_id, result.created), (Some(first), false));
     let read = company.url(first).await;
     assert_eq!((read.url.as_str(), read.note.as_deref()), ("https://example.org", Some("seen")));
-    // A corrected discovery date is taken over.
+    // A corrected discovery date replaces the old one.
     let corrected = UrlObservation { discovery_date: Some(at("2020-01-01 00:00:00")), ..observation(&read.url) };
     company.observe_one(corrected).await;
     assert_eq!(company.url(first).await.discovery_date, Some(at("2020-01-01 00:00:00")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_observations_in_one_request_the_later_wins() {
+async fn the_later_of_two_observations_in_a_request_wins() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

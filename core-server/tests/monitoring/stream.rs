@@ -39,7 +39,7 @@ async fn chunks_are_acknowledged_in_order() {
         shared = results[50].url_id;
     }
     assert_eq!(acknowledgements.message().await.unwrap(), None);
-    // Of two chunks with the same URL the later wins.
+    // If two chunks have the same URL, the later one wins.
     assert_eq!(company.url(shared.unwrap()).await.note.as_deref(), Some("19"));
 }
 
@@ -53,7 +53,7 @@ async fn a_client_that_does_not_read_is_throttled() {
     while tokio::time::timeout(Duration::from_millis(500), sender.send(chunk(sent, 1000))).await.is_ok() {
         sent += 1;
     }
-    // One chunk in each stage, and of this size one in the transport.
+    // One chunk in each stage, and one chunk of this size in the transport.
     assert!(sent < 10, "{sent}");
     let mut acknowledgements = stream.into_inner();
     for _ in 0..sent {
@@ -76,7 +76,7 @@ async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
     assert_eq!(count, 6);
 }
 
-/// The chunk waits for a lock, one try after the other.
+/// The chunk waits for a lock in several tries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chunk_that_waits_is_not_saved_once_its_client_has_left() {
     let service = TestCore::start().await;
@@ -101,7 +101,7 @@ async fn a_chunk_that_waits_is_not_saved_once_its_client_has_left() {
         where datname = current_database() and wait_event_type = 'Lock'";
     until(waiting, |waiting| waiting > 0).await;
     drop((sender, stream));
-    // Its statement is cancelled, and no other one follows.
+    // The core cancels its statement, and sends no other one.
     until(waiting, |waiting| waiting == 0).await;
     transaction.rollback().await.unwrap();
     let active = "select count(*) from pg_stat_activity
@@ -113,7 +113,7 @@ async fn a_chunk_that_waits_is_not_saved_once_its_client_has_left() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_ends_with_its_token() {
     let service = TestCore::start().await;
-    // The first chunk has to be saved while the token is valid, so on a busy machine that is for longer.
+    // The first chunk must be saved while the token is valid, so on a busy machine the token is valid for longer.
     for seconds in [2, 8, 32, 128] {
         let expiry = now() + seconds;
         let mut company = service.clients(&token_with_scope(1, Some(SCOPE_MONITOR), seconds));

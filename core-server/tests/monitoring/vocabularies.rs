@@ -46,7 +46,7 @@ async fn names_are_added_once_and_used() {
 pub(super) async fn add_and_use_names(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
-    // The name is unknown, and the names of the company are cached without it.
+    // The name is unknown, and the core caches the company's names without it.
     let item = || UrlObservation {
         incident_status: some("Watched"),
         infractions: vec![infraction("Tax", "evasion"), infraction("Health Claim", "miracle")],

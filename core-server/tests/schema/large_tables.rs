@@ -1,15 +1,15 @@
-//! Steps of a migration must not hold up the users of a large table. What a step does to tables that exist is asked of PostgreSQL:
-//! after the step, and before its transaction ends. `docs/adding-a-field.md` says how to do better what a rule refuses.
+//! Migrations must not block the users of a large table. After each migration, and before its transaction ends, the test asks PostgreSQL
+//! what the migration did to existing tables. `docs/adding-a-field.md` describes what to write instead.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, migrate::Migrator};
 use test_support::fresh_database;
 
 static STEPS: Migrator = sqlx::migrate!("./migrations");
 
-/// The last step that was made before there were rules. It keeps them, too.
+/// The last migration that is older than the rules. It also follows them.
 const BEFORE_RULES: i64 = 20_261_121_000_008;
 
-/// A row in each table that steps may change.
+/// A row in each table that migrations can change.
 const TABLES: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'A', 'A'), (1, 2, 'B', 'B');
     insert into compliance_cases (company_id, id, affiliate_id) values (1, 1, 1);
@@ -18,7 +18,7 @@ const TABLES: &str = "
     insert into incidents (company_id, case_id, incident_type, url_id) values (1, 1, 1, 1);
     insert into vocabulary_entries (company_id, vocabulary, name) values (1, 1, 'A')";
 
-/// What there is before a step.
+/// The state before a migration.
 const BEFORE: &str = "
     drop table if exists large_before;
     create table large_before as
@@ -26,7 +26,7 @@ const BEFORE: &str = "
             and convalidated) as constraints, array(select indexrelid from pg_index where indrelid = c.oid) as indexes
         from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'";
 
-/// Each rule that the statements of this transaction have broken.
+/// The rules that the statements of this transaction violate.
 const BROKEN: &str = "
     with large as (
         select b.*, exists (select from pg_locks where pid = pg_backend_pid() and relation = b.oid and granted and mode in
@@ -56,7 +56,7 @@ const BROKEN: &str = "
         from large l join pg_stat_xact_user_tables s on s.relid = l.oid where l.locked and s.seq_scan > 0 and pg_relation_size(l.oid) > 0
     ) broken order by number, relname limit 1";
 
-/// What is wrong with a step outside of a transaction: by its text, since it commits as it goes.
+/// The violation of a migration outside a transaction, found in its text, because it commits while it runs.
 fn broken_outside(sql: &str) -> Option<&'static str> {
     let lines = sql.lines().filter(|line| !line.trim_start().starts_with("--"));
     let text = lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
@@ -79,7 +79,7 @@ fn broken_outside(sql: &str) -> Option<&'static str> {
     checks.then_some("has no `if not exists`: an index that an earlier attempt left unfinished exists")
 }
 
-/// Runs a step, and returns the rule that it breaks.
+/// Runs a migration, and returns the rule that it violates.
 async fn broken(connection: &mut PgConnection, sql: &str) -> Option<String> {
     if sql.starts_with("-- no-transaction") {
         let rule = broken_outside(sql);
@@ -89,7 +89,7 @@ async fn broken(connection: &mut PgConnection, sql: &str) -> Option<String> {
         return rule.map(|rule| format!("a step outside of a transaction {rule}"));
     }
     sqlx::raw_sql(BEFORE).execute(&mut *connection).await.unwrap();
-    // What earlier statements did is no longer counted then.
+    // From here on, earlier statements do not count.
     sqlx::raw_sql("select pg_stat_force_next_flush()").execute(&mut *connection).await.unwrap();
     let mut transaction = connection.begin().await.unwrap();
     sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut *transaction).await.unwrap();
@@ -98,7 +98,7 @@ async fn broken(connection: &mut PgConnection, sql: &str) -> Option<String> {
     rule
 }
 
-/// The schema before there were rules, with a few records.
+/// The schema that is older than the rules, with a few records.
 async fn before_rules() -> PgConnection {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let schema = "create schema before_rules; set search_path = before_rules";
@@ -111,20 +111,20 @@ async fn before_rules() -> PgConnection {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_step_holds_up_a_large_table() {
+async fn no_step_blocks_a_large_table() {
     let mut connection = before_rules().await;
     for step in STEPS.iter().filter(|step| step.version > BEFORE_RULES) {
         let rule = broken(&mut connection, step.sql.as_str()).await;
         assert_eq!(rule, None, "migrations/{}_{}.sql would hold up others", step.version, step.description);
     }
-    // Its records are from before changes were recorded.
+    // Its records are older than the record of changes.
     let position = "select position from change_positions where company_id = 1";
     assert_eq!(sqlx::query_scalar::<_, i64>(position).fetch_one(&mut connection).await.unwrap(), 1);
     connection.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_rule_is_found_broken() {
+async fn a_violation_of_each_rule_is_found() {
     let mut connection = before_rules().await;
     for (sql, rule) in [
         ("alter table affiliates add a text", ""),
@@ -166,7 +166,7 @@ async fn each_rule_is_found_broken() {
     connection.close().await.unwrap();
 }
 
-/// The example of `docs/adding-a-field.md`: it can be ended at any time, and goes on with what is missing.
+/// The example of `docs/adding-a-field.md`: it can stop at any time, and continues with the remaining rows.
 const BATCHES: &str = "-- no-transaction
 do $$
 declare

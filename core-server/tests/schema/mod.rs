@@ -1,5 +1,5 @@
-//! Columns and attributes are known by name: their order in the database has no meaning, and a database that lacks one
-//! is refused at start.
+//! The core finds columns and attributes by name: their order in the database does not matter. It rejects a database that lacks one of them
+//! at start.
 
 pub(crate) mod large_tables;
 
@@ -28,7 +28,7 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Lets two columns, or attributes of a type, change places.
+/// Swaps two columns, or two attributes of a type.
 async fn swap(pool: &PgPool, owner: &str, part: &str, one: &str, other: &str) {
     for (from, to) in [(one, "swapped"), (other, one), ("swapped", other)] {
         run(pool, &format!("alter {owner} rename {part} {from} to {to}")).await;
@@ -48,7 +48,7 @@ async fn prepared(statements: &[&str]) -> (PgPool, sqlx::postgres::PgConnectOpti
     (pool, database.options)
 }
 
-/// An affiliate whose texts name their fields.
+/// An affiliate whose texts are the names of their fields.
 fn labelled(name: &str) -> AffiliateInput {
     let mut affiliate = AffiliateInput::default();
     for field in AffiliateInput::FIELDS {
@@ -71,7 +71,7 @@ fn labelled(name: &str) -> AffiliateInput {
     affiliate
 }
 
-/// The field of the read form that has the column of a field of the written form.
+/// The field of the read message that has the same column as a field of the written message.
 fn read_form(affiliate: &Affiliate, written: &AffiliateInput) {
     for field in AffiliateInput::FIELDS {
         let read = Affiliate::FIELDS.iter().find(|read| read.column.name == field.column.name).unwrap();
@@ -169,7 +169,7 @@ async fn urls_and_cases_are_read_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_differs_is_refused_by_name() {
+async fn a_different_database_is_rejected_with_the_difference() {
     for (statement, difference) in [
         ("alter table affiliates drop column city", "affiliates.city is missing, expected text"),
         ("alter table affiliates alter column zip type integer using null", "affiliates.zip is integer, expected text"),
@@ -193,14 +193,14 @@ async fn a_database_that_differs_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_type_may_gain_an_attribute_while_the_service_runs() {
+async fn a_type_can_gain_an_attribute_while_the_service_runs() {
     let (pool, options) = prepared(&[]).await;
     let core = TestCore::over(options, 4).await;
     let mut clients = core.company(1);
     round_trip(&mut clients, "Before").await;
     run(&pool, "alter type affiliate_input add attribute added text").await;
     round_trip(&mut clients, "After").await;
-    // And one that changes several in one transaction.
+    // And a migration that changes several types in one transaction.
     run(&pool, "alter type affiliate_input add attribute added_too boolean").await;
     let ids = [clients.affiliate("X").await, clients.affiliate("Y").await];
     run(&pool, "alter type affiliate_input add attribute added_at_last bigint").await;
@@ -217,9 +217,9 @@ async fn a_type_may_gain_an_attribute_while_the_service_runs() {
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
 }
 
-/// As by a restore that drops them first.
+/// As in a restore that first drops them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn types_and_tables_may_be_made_again_while_the_service_runs() {
+async fn types_and_tables_can_be_recreated_while_the_service_runs() {
     const AGAIN: &str = "
         do $$ declare t record; begin
             for t in
@@ -290,9 +290,9 @@ async fn values_of_every_kind_survive_their_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_migration_that_waits_for_a_lock_holds_up_no_reader() {
+async fn a_migration_that_waits_for_a_lock_delays_no_reader() {
     let pool = database::connect(fresh_database().await.options, 4).await.unwrap();
-    // As the previous version left it.
+    // As the previous release left it.
     let last = "
         delete from _sqlx_migrations where version = 20261124000010;
         drop function count_revision cascade;
@@ -313,7 +313,7 @@ async fn a_migration_that_waits_for_a_lock_holds_up_no_reader() {
             }
         };
         timeout(Duration::from_mins(1), until_it_waits).await.unwrap();
-        // Behind the migration, until its wait ends. The other transaction goes on meanwhile.
+        // Waits behind the migration, until its wait ends. The other transaction continues during this time.
         timeout(Duration::from_mins(1), sqlx::query(read).execute(&pool)).await.unwrap().unwrap();
         dump.commit().await.unwrap();
     };

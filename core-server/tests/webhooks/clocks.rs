@@ -1,4 +1,4 @@
-//! Webhooks whose stored times are wrong: of a clock that was ahead, or of somebody with `psql`.
+//! Webhooks with wrong stored times, from a clock that was ahead or from a manual change with `psql`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{Fixture, run};
 
-/// Stores what the clock of 400 days later would have made of a time.
+/// Stores a time as a clock that is 400 days ahead would set it.
 async fn ahead(fixture: &Fixture, columns: &[&str]) {
     let later = |column: &&str| format!("{column} = now() + interval '400 days'");
     let columns = columns.iter().map(later).collect::<Vec<_>>().join(", ");
@@ -28,11 +28,11 @@ async fn a_clock_that_was_ahead_delays_no_delivery() {
         fixture.change(position, 1).await;
         fixture.wait_until(|webhook| webhook.position == position).await;
     }
-    // What is waited for is not tried before.
+    // The next attempt does not begin before its time.
     run(&fixture.core.pool, "update webhooks set next_attempt_at = now() + interval '3 hours'").await;
     fixture.change(4, 1).await;
     timeout(Duration::from_secs(2), fixture.wait_until(|webhook| webhook.position == 4)).await.unwrap_err();
-    // It fails for as long as it has failed by the right clock.
+    // The time for which it has failed follows the correct clock.
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
@@ -61,7 +61,7 @@ async fn a_clock_that_was_ahead_keeps_no_secret() {
     assert_eq!(reason_of(&error), "FAILED_PRECONDITION");
 }
 
-/// Every time of every webhook is one that no text of the interface shows, and was so before there were constraints.
+/// Every time of every webhook is outside the range that the interface can show, and is older than the constraints.
 const TIMES: &str = "
     do $$
     declare
@@ -77,7 +77,7 @@ const TIMES: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dates_that_no_text_shows_stop_no_webhook() {
+async fn dates_that_cannot_be_shown_stop_no_webhook() {
     let mut fixture = Fixture::start().await;
     let pool = fixture.core.pool.clone();
     let constraints = "select format('alter table %s add constraint %I %s not valid', conrelid::regclass, conname,
@@ -105,7 +105,7 @@ async fn dates_that_no_text_shows_stop_no_webhook() {
         let listed = fixture.clients.webhooks.list_webhooks(ListWebhooksRequest {}).await.unwrap().into_inner();
         assert_eq!(listed.webhooks, [webhook]);
         assert_eq!(fixture.deliveries().await[0].time, None, "{value}");
-        // What is due is delivered.
+        // Due changes are delivered.
         fixture.change(position * 10 + 1, 1).await;
         fixture.wait_until(|webhook| webhook.position == position * 2).await;
         spoil().await;

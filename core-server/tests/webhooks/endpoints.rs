@@ -1,4 +1,4 @@
-//! What partners do to webhooks: create, change and delete them, and rotate their secrets.
+//! Operations of partners on webhooks: create, change, delete, and rotate secrets.
 
 use std::time::Duration;
 
@@ -46,13 +46,13 @@ async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
         fixture.clients.webhooks.test_webhook(TestWebhookRequest { id: fixture.id }).await.unwrap();
         let message = fixture.receiver.received().pop().unwrap();
         let signing: Vec<_> = secrets.iter().filter(|secret| message.is_signed_with(secret)).collect();
-        // The last six, of which one is not a previous one.
+        // The last six secrets, including the current one.
         assert_eq!(signing, secrets.iter().skip(rotations / 6).collect::<Vec<_>>());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_connected_to() {
+async fn private_addresses_are_rejected_at_creation_and_at_delivery() {
     let receiver = WebhookReceiver::start().await;
     let settings = WebhookSettings { networks: Vec::new(), ..receiver.settings() };
     let core = core(&fresh_database().await.options, settings).await;
@@ -73,7 +73,7 @@ async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_con
         assert_eq!((error.code(), &*reason_of(&error)), (Code::InvalidArgument, "INVALID_FIELDS"), "{url}");
         assert_eq!(error.message(), format!("The url field {must}."), "{url}");
     }
-    // As if the name had another address then.
+    // Simulates that the name has another address at delivery.
     let (id, _) = create(&mut clients, "https://partner.example/".to_owned(), &[]).await;
     for url in [receiver.url(), format!("https://127.0.0.1:{}/", receiver.port)] {
         run(&core.pool, &format!("update webhooks set url = '{url}'")).await;
@@ -92,7 +92,7 @@ async fn private_addresses_are_refused_when_they_are_named_and_when_they_are_con
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
+async fn the_number_of_webhooks_is_limited_however_they_are_created() {
     let fixture = Fixture::start().await;
     let created = join_all((0..30).map(async |number| {
         let mut clients = fixture.core.company(fixture.company);
@@ -101,18 +101,18 @@ async fn a_company_has_no_more_webhooks_than_it_may_however_they_are_created() {
             let webhook = WebhookInput { url, ..WebhookInput::default() };
             let created = clients.webhooks.create_webhook(CreateWebhookRequest { webhook: Some(webhook) }).await;
             match created.map_err(|status| reason_of(&status)).err().as_deref() {
-                // Few names are looked up at the same time.
+                // The service looks up few names at the same time.
                 Some("RATE_LIMITED") => tokio::task::yield_now().await,
                 refused => return refused.map(str::to_owned),
             }
         }
     }));
     let refused: Vec<String> = created.await.into_iter().flatten().collect();
-    // One was there before.
+    // One webhook existed before.
     assert_eq!(refused, vec!["FAILED_PRECONDITION"; 30 - 19]);
 }
 
-/// Whoever sends it: a client that got no response, a proxy, or both at the same time through different cores.
+/// Any sender: a client that got no response, a proxy, or both at the same time through different cores.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repeated_creation_is_one_webhook_with_one_secret() {
     let mut fixture = Fixture::start().await;
@@ -135,7 +135,7 @@ async fn a_repeated_creation_is_one_webhook_with_one_secret() {
         let id = status.get_error_details().error_info().unwrap().metadata["webhook_id"].clone();
         assert_eq!((reason_of(&status), id), ("FAILED_PRECONDITION".to_owned(), created[0].0.to_string()));
     };
-    // The secret is for whoever created the webhook.
+    // Only the creator of the webhook gets the secret.
     refused(create(&other, "b").await.unwrap_err());
     run(&other.pool, "update webhooks set created_at = now() - interval '61 minutes'").await;
     refused(create(&other, "a").await.unwrap_err());
@@ -148,9 +148,9 @@ async fn a_repeated_creation_is_one_webhook_with_one_secret() {
     assert_eq!(listed.webhooks.len(), 2);
 }
 
-/// Every operation on a webhook, and a failure that disables it, is in the audit with who did it. Deliveries are not.
+/// The audit has every operation on a webhook with its author, and failures that disable a webhook. It does not have deliveries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_done_to_webhooks_is_in_the_audit() {
+async fn changes_of_webhooks_are_in_the_audit() {
     let mut fixture = Fixture::start().await;
     run(&fixture.core.pool, "alter table webhooks enable trigger user").await;
     let claims = Claims::new(fixture.company, now(), 3600);
@@ -219,7 +219,7 @@ async fn what_is_done_to_webhooks_is_in_the_audit() {
         ]
     );
     assert!(found.iter().all(|change| change.resource == "webhook" && change.id == id));
-    // The feed, which needs no scope, and messages have none of it.
+    // The feed, which needs no scope, and messages do not have these entries.
     let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
     let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner();
     let resources: Vec<_> = listed.changes.iter().map(|change| &*change.resource).collect();

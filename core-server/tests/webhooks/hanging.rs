@@ -1,4 +1,4 @@
-//! Endpoints that hang or never end their response delay no others, and their attempts end.
+//! Endpoints that hang, or never end their responses, delay no others, and their attempts end.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ async fn an_endpoint_that_hangs_delays_no_other() {
     fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
     fixture.change(1, 1).await;
     fixture.receiver.wait_for(1).await;
-    // The other one, of the same company and behind the same address, is served meanwhile.
+    // During this time, the other endpoint, of the same company and with the same address, is served.
     fixture.receiver.react(Reaction::OK);
     create(&mut fixture.clients, format!("{}/other", fixture.receiver.url()), &[]).await;
     fixture.change(2, 1).await;
@@ -39,12 +39,12 @@ async fn a_response_is_not_read_to_its_end() {
     assert_eq!((entry.http_status, entry.error.as_deref()), (Some(200), None));
 }
 
-/// The promise. Where the test's processors are busy, a message may take so many times as long as one that nothing hangs beside.
+/// The promise. On busy processors, a message can take this multiple of the time without hanging endpoints.
 const PROMPTLY: Duration = Duration::from_secs(2);
 /// See [`PROMPTLY`].
 const TIMES_ALONE: u32 = 4;
 
-/// Of eight companies all endpoints begin to hang, and of a ninth one all but one.
+/// All endpoints of eight companies begin to hang, and all but one endpoint of a ninth company.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     let fixture = Fixture::start().await;
@@ -55,7 +55,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     let [healthy, own] = paths.map(|path| receiver.react_at(path, Reaction::OK));
     let companies: Vec<i64> = (0..8).map(|_| new_company()).collect();
     let (last, healthy_company) = (new_company(), new_company());
-    // They have waited for longer than those that respond.
+    // They have waited for longer than the endpoints that respond.
     let hang = |companies: &[i64], number: i64| {
         format!(
             "insert into webhooks (company_id, url, types, secret, position, next_attempt_at)
@@ -64,7 +64,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
         )
     };
     let count = |path: &str| receiver.received().iter().filter(|message| message.path == path).count();
-    // How long a message takes to either endpoint, at most.
+    // The longest time of a message to either endpoint.
     let delivered = async |name: &str| {
         let all = [&companies[..], &[last, healthy_company]].concat();
         let before = paths.map(count);
@@ -102,19 +102,19 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     }
     let most = PROMPTLY.max(alone * TIMES_ALONE);
     assert!(beside < most, "{beside:?} beside endpoints that hang, {alone:?} alone");
-    // Then the handshakes of all of them keep the test's processors busy too.
+    // All their handshakes then also keep the test's processors busy.
     assert!(at_first < most * 2, "{at_first:?} when endpoints begin to hang, {alone:?} alone");
     assert!(count("/hang") >= 100, "{} hang", count("/hang"));
-    // The company with 19 has more than may hang at the same time. The service tries the others again.
+    // The company with 19 has more endpoints than can hang at the same time. The service tries the others again.
     let ended = format!(
         "select count(*) from webhook_deliveries where company_id = {last} and error like 'no response within 0.5 s%'"
     );
     fixture.wait_for_count(&ended, |count| count > 0).await;
 }
 
-/// However it keeps the connection: it does not begin with TLS, has no end of its head, or is silent.
+/// For any way to keep the connection open: the endpoint does not begin TLS, never ends its head, or is silent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_an_endpoint_does_the_attempt_ends() {
+async fn an_attempt_ends_whatever_the_endpoint_does() {
     let mut fixture = Fixture::start().await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent_url = format!("https://127.0.0.1:{}/", silent.local_addr().unwrap().port());

@@ -1,4 +1,4 @@
-//! Webhooks: what arrives at an endpoint, in which order, and what happens when it does not accept it.
+//! Webhooks: which messages arrive at an endpoint, in which order, and what happens if it rejects them.
 
 pub(crate) mod clocks;
 pub(crate) mod endpoints;
@@ -51,7 +51,7 @@ async fn run(pool: &PgPool, statement: &str) {
     sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(pool).await.unwrap();
 }
 
-/// A statement that creates so many affiliates.
+/// A statement that creates this number of affiliates.
 fn affiliates(company: i64, first: i64, number: i64) -> String {
     format!(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
@@ -63,7 +63,7 @@ impl Fixture {
     async fn start() -> Self {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
-        // So that positions are those of the changes that a test makes.
+        // So positions count only the changes of the test.
         run(&core.pool, "alter table webhooks disable trigger user").await;
         let company = new_company();
         let mut clients = core.company(company);
@@ -93,7 +93,7 @@ impl Fixture {
         timeout(PATIENCE, waiting).await.unwrap()
     }
 
-    /// Waits until a count in the database is as it shall be.
+    /// Waits until a count in the database has this value.
     async fn wait_for_count(&self, statement: &str, is: impl Fn(i64) -> bool) {
         let counting = async {
             while !is(sqlx::query_scalar(AssertSqlSafe(statement.to_owned())).fetch_one(&self.core.pool).await.unwrap())
@@ -109,7 +109,7 @@ impl Fixture {
         self.clients.webhooks.list_webhook_deliveries(request).await.unwrap().into_inner().deliveries
     }
 
-    /// Lets the next attempt follow now.
+    /// Makes the next attempt due now.
     async fn try_again(&self) {
         run(&self.core.pool, "update webhooks set next_attempt_at = now(), leased_until = 'epoch'").await;
     }
@@ -138,7 +138,7 @@ async fn changes_arrive_in_order_and_signed() {
         assert!(message.positions().len() <= 100);
         after = json["data"]["position"].as_i64().unwrap();
     }
-    // As the feed has them.
+    // As in the feed.
     let request = ListChangesRequest { after: Some(0), limit: Some(1000), ..ListChangesRequest::default() };
     let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner().changes;
     let sent = received.iter().flat_map(|message| message.json()["data"]["changes"].as_array().unwrap().clone());
@@ -153,26 +153,26 @@ async fn changes_arrive_in_order_and_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_types_that_are_asked_for_arrive() {
+async fn only_the_requested_types_arrive() {
     let mut fixture = Fixture::start().await;
     let other = WebhookReceiver::start().await;
     let (id, _) = create(&mut fixture.clients, fixture.receiver.url(), &["url", "case"]).await;
     drop(other);
     fixture.id = id;
     fixture.change(1, 3).await;
-    // What is not sent is passed over.
+    // The position skips changes that are not sent.
     fixture.wait_until(|webhook| webhook.position == 3).await;
     assert!(fixture.deliveries().await.is_empty());
     let url = "insert into compliance_urls (company_id, url, url_hash) values ($1, 'https://a.example/', 'a')";
     sqlx::query(url).bind(fixture.company).execute(&fixture.core.pool).await.unwrap();
     fixture.wait_until(|webhook| webhook.position == 4).await;
     let [entry] = &fixture.deliveries().await[..] else { panic!("it was not delivered once") };
-    // Nothing is missing between the messages.
+    // No change is missing between the messages.
     assert_eq!((entry.after, entry.position), (0, 4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_fails_is_sent_again_as_it_was() {
+async fn a_failed_message_is_sent_again_unchanged() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("503 Service Unavailable\r\nretry-after: 600"));
     fixture.change(1, 2).await;
@@ -228,7 +228,7 @@ async fn an_endpoint_that_fails_for_three_days_is_disabled() {
     let enabled = fixture.clients.webhooks.update_webhook(request).await.unwrap().into_inner().webhook.unwrap();
     assert_eq!((enabled.disabled_reason, enabled.failing_since), (None, None));
     fixture.wait_until(|webhook| webhook.position == 1).await;
-    // Once more from the beginning.
+    // Again from the beginning.
     let replayed = WebhookInput { position: Some(0), ..WebhookInput::default() };
     let request = UpdateWebhookRequest { id: fixture.id, webhook: Some(replayed) };
     fixture.clients.webhooks.update_webhook(request).await.unwrap();
@@ -239,7 +239,7 @@ async fn an_endpoint_that_fails_for_three_days_is_disabled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_that_is_gone_is_disabled_at_once() {
+async fn an_endpoint_that_is_gone_is_disabled_immediately() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("410 Gone"));
     fixture.change(1, 1).await;
@@ -261,7 +261,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_is_changed_during_an_attempt_goes_on_after_it() {
+async fn a_webhook_that_is_changed_during_an_attempt_continues_after_it() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
     fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
@@ -272,7 +272,7 @@ async fn a_webhook_that_is_changed_during_an_attempt_goes_on_after_it() {
     let request = UpdateWebhookRequest { id: fixture.id, webhook: Some(changed) };
     fixture.clients.webhooks.update_webhook(request).await.unwrap();
     go_on.notify_one();
-    // Before the lease would end.
+    // Before the lease ends.
     timeout(PATIENCE / 2, fixture.wait_until(|webhook| webhook.position == 1)).await.unwrap();
     let [first, again] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
     assert_eq!(first.body, again.body);
@@ -305,7 +305,7 @@ async fn a_core_that_dies_loses_nothing() {
     fixture.change(3, 1).await;
     fixture.receiver.react(Reaction::OK);
     assert_eq!(fixture.webhook().await.position, 0);
-    // When its lease has ended.
+    // After its lease has ended.
     run(&pool, "update webhooks set leased_until = now()").await;
     fixture.wait_until(|webhook| webhook.position == 3).await;
     let [first, again, rest] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
@@ -314,7 +314,7 @@ async fn a_core_that_dies_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_committed_is_not_sent() {
+async fn uncommitted_changes_are_not_sent() {
     let mut fixture = Fixture::start().await;
     let mut held = fixture.core.pool.begin().await.unwrap();
     sqlx::raw_sql(AssertSqlSafe(affiliates(fixture.company, 1, 1))).execute(&mut *held).await.unwrap();
@@ -336,7 +336,7 @@ async fn what_is_not_committed_is_not_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_goes_on_at_the_oldest_change_that_is_kept() {
+async fn a_webhook_continues_at_the_oldest_stored_change() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     for first in 1..=3 {
@@ -344,7 +344,7 @@ async fn a_webhook_goes_on_at_the_oldest_change_that_is_kept() {
     }
     fixture.wait_until(|webhook| webhook.attempts > 0).await;
     run(&fixture.core.pool, "delete from changes where position <= 2").await;
-    // The next message fails anew.
+    // The next message fails again.
     fixture.try_again().await;
     let webhook = fixture.wait_until(|webhook| webhook.position == 2 && webhook.attempts > 0).await;
     assert_eq!(webhook.attempts, 1);
@@ -370,7 +370,7 @@ async fn the_log_is_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restore_is_said_by_the_next_message() {
+async fn the_next_message_reports_a_restore() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
@@ -402,11 +402,11 @@ async fn a_restore_is_said_by_the_next_message() {
         }
         let messages = receiver.received();
         let restored = |message: &Received| message.json()["data"]["restored"].as_i64();
-        // The first message after it says which positions are lost, and no other does.
+        // Only the first message after the restore names the lost positions.
         let all: Vec<_> = messages.iter().map(restored).collect();
         assert_eq!((all[before], all.iter().flatten().count()), (Some(6), 1), "{types:?}: {all:?}");
         assert_eq!(messages[before].json()["data"]["after"], 5);
-        // A receiver that ignores positions up to the last one ignores nothing new.
+        // A receiver that ignores positions up to its last one ignores no new change.
         let positions = positions(&messages);
         assert!(positions.windows(2).all(|pair| pair[0] < pair[1]), "{positions:?}");
         assert_eq!(positions.last(), Some(&(last + 2)));
@@ -414,7 +414,7 @@ async fn a_restore_is_said_by_the_next_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
+async fn a_webhook_moved_to_a_lost_position_reports_the_loss() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
@@ -424,7 +424,7 @@ async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
         run(&core.pool, "select from jump_ahead()").await;
         let mut clients = core.company(company);
         let (id, _) = create(&mut clients, receiver.url(), types).await;
-        // A position that was given out after the backup.
+        // A position that was issued after the backup.
         let webhook = Some(WebhookInput { position: Some(8), ..WebhookInput::default() });
         let request = UpdateWebhookRequest { id, webhook };
         clients.webhooks.update_webhook(request).await.unwrap();
@@ -435,7 +435,7 @@ async fn a_webhook_that_is_put_to_a_lost_position_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_do_not_say_who_made_a_change() {
+async fn messages_do_not_name_the_author_of_a_change() {
     let mut fixture = Fixture::start().await;
     let mut request = tonic::Request::new(CreateAffiliateRequest {
         affiliate: Some(AffiliateInput {
@@ -454,7 +454,7 @@ async fn messages_do_not_say_who_made_a_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wait_until_a_date_is_kept() {
+async fn a_wait_until_a_date_is_respected() {
     for status in ["503 Service Unavailable", "429 Too Many Requests", "413 Payload Too Large"] {
         let mut fixture = Fixture::start().await;
         let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10));
@@ -466,7 +466,8 @@ async fn a_wait_until_a_date_is_kept() {
     }
 }
 
-/// As commands have one. A core that serves is the clock: once it has delivered twice, the other one had the time to.
+/// A core without background work, as commands have it. A serving core is the clock: once it has delivered twice, the other core has had
+/// enough time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_core_without_background_work_delivers_nothing() {
     let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);

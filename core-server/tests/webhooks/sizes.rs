@@ -1,4 +1,4 @@
-//! Endpoints that accept small messages only.
+//! Endpoints that accept only small messages.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use test_support::Reaction;
 use super::{Fixture, positions, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_was_cut_is_sent_again_as_it_was() {
+async fn a_shortened_message_is_sent_again_unchanged() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 3).await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
-    // As if there had been memory for two of them.
+    // Simulates that there is memory for only two of them.
     run(&fixture.core.pool, "update webhooks set message_to = 2").await;
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 2).await;
@@ -36,7 +36,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
     let (refused, accepted): (Vec<_>, Vec<_>) =
         fixture.receiver.received().into_iter().partition(|message| message.body.len() > LIMIT);
     assert_eq!(positions(&accepted), (1..=250).collect::<Vec<_>>());
-    // What fits is remembered.
+    // The service remembers the size that the endpoint accepts.
     assert!((1..=4).contains(&refused.len()), "{} are too large", refused.len());
     let mut bodies = BTreeMap::new();
     for message in refused.iter().chain(&accepted) {
@@ -49,7 +49,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
     assert_eq!(errors.len(), refused.len());
     assert!(errors[errors.len() - 1].starts_with("the endpoint responded 413 to 100 changes ("), "{errors:?}");
     assert_eq!(fixture.webhook().await.failing_since, None);
-    // Until the webhook is changed.
+    // Until a change of the webhook.
     fixture.receiver.react(Reaction::OK);
     let webhook = Some(WebhookInput { position: Some(0), ..WebhookInput::default() });
     fixture.clients.webhooks.update_webhook(UpdateWebhookRequest { id: fixture.id, webhook }).await.unwrap();
@@ -58,7 +58,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_is_too_large_is_named() {
+async fn a_change_that_is_too_large_is_reported() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::AtMost(200));
     fixture.change(1, 5).await;

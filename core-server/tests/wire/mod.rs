@@ -1,3 +1,3 @@
-//! What goes over the database's wire: one round trip an operation, counted between the service and a real PostgreSQL.
+//! Round trips to the database: one for each operation, counted between the service and a real PostgreSQL.
 
 mod round_trips;

@@ -16,7 +16,7 @@ use prost::encoding::{int64, string};
 
 use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database};
 
-/// Something new at each call.
+/// A new value at each call.
 fn next() -> i64 {
     static NEXT: AtomicI64 = AtomicI64::new(1);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
@@ -39,7 +39,7 @@ fn update(id: i64) -> AffiliateUpdate {
 
 type Call = Box<dyn Fn(GrpcClients) -> LocalBoxFuture<'static, ()>>;
 
-/// The operations of the partners, by name or path: those that change something, and the reads of the contract.
+/// The partner operations by name or path: writes, and all reads of the contract.
 fn operations() -> BTreeMap<&'static str, Call> {
     let mut calls: BTreeMap<&'static str, Call> = BTreeMap::new();
     macro_rules! operation {
@@ -76,7 +76,7 @@ fn operations() -> BTreeMap<&'static str, Call> {
     }));
     let pages = |operation: &&Operation| matches!(operation.work, Work::SingleRead | Work::Page);
     let of_partners = |operation: &&Operation| operation.authorization == Authorization::Token;
-    // A watch has no end.
+    // A watch is endless.
     let ends = |operation: &&Operation| operation.path != Operation::WATCH_CHANGES.path;
     for read in Operation::ALL.iter().filter(of_partners).filter(pages).filter(ends) {
         let call: Call = Box::new(move |clients| {
@@ -87,7 +87,7 @@ fn operations() -> BTreeMap<&'static str, Call> {
     calls
 }
 
-/// An encoded request for the first record, or the first two: with what has to be there.
+/// An encoded request for the first record, or the first two, with the required fields.
 fn request(message: &Message) -> Vec<u8> {
     let mut bytes = Vec::new();
     for field in message.fields {
@@ -123,7 +123,7 @@ async fn service() -> (Proxy, TestCore) {
 async fn every_operation_is_one_round_trip() {
     let (proxy, service) = service().await;
     for (name, call) in operations() {
-        // A statement is prepared at its first use, and background work is rare: of several calls, one has the wire to itself.
+        // A statement is prepared at its first use, and background work is rare. So at least one of several calls has no other traffic.
         let mut fewest = usize::MAX;
         for number in 0..50 {
             if number >= 5 && fewest == 1 {
@@ -138,7 +138,7 @@ async fn every_operation_is_one_round_trip() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batched_reads_are_fewer_round_trips_than_reads() {
+async fn batched_reads_need_fewer_round_trips() {
     let (proxy, service) = service().await;
     let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
     let before = proxy.round_trips();
@@ -148,7 +148,7 @@ async fn batched_reads_are_fewer_round_trips_than_reads() {
             clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap().into_inner()
         }
     }));
-    // All of them wait for the database, or for those that do.
+    // All reads wait for the database, or for reads that wait for it.
     tokio::select! {
         _ = &mut reads => panic!("the database was not asked"),
         () = locked.until_awaited() => {}
@@ -157,13 +157,13 @@ async fn batched_reads_are_fewer_round_trips_than_reads() {
     for read in reads.await {
         assert_eq!(read.distributor_name(), "Made 1");
     }
-    // A few went out before the others had to wait, each on a connection that prepares the statement first.
+    // A few reads were sent before the others had to wait, each on a connection that first prepares the statement.
     let round_trips = proxy.round_trips() - before;
     assert!((2..40).contains(&round_trips), "{round_trips}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_read_is_sent_again_when_its_connection_was_cut() {
+async fn a_read_is_sent_again_when_its_connection_is_cut() {
     let (proxy, service) = service().await;
     let mut clients = service.company(7);
     for _ in 0..5 {

@@ -1,5 +1,5 @@
-//! Writes whose callers leave before their statement begins: whatever they wait for, and however their callers leave, nothing
-//! of them is written.
+//! Writes whose callers disconnect before their statement begins: nothing is written, whatever the writes wait for, and however the callers
+//! disconnect.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Status};
 
-/// Longer than anything takes here.
+/// Longer than any step of this test takes.
 const SOON: Duration = Duration::from_mins(1);
-/// How long a call gets to come to its wait, and the deadline of those that leave by one. If it is too short, the call leaves
-/// earlier, which must not be written either.
+/// Time for a call to begin to wait, and the deadline of callers that leave by a deadline. If it is too short, the caller leaves earlier,
+/// and nothing must be written either.
 pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
 type Call = LocalBoxFuture<'static, Result<(), Status>>;
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     UpdateInOrder,
     CreateOne,
     CreateMany,
-    /// So many that they are copied.
+    /// So many that the core uses `COPY`.
     CreateByCopy,
     AddFew,
     AddMany,
@@ -50,7 +50,7 @@ const KINDS: [Kind; 8] = [
 /// How a caller leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaves {
-    /// As when its stream is reset or its connection is lost.
+    /// As if its stream is reset or its connection is lost.
     Goes,
     AtItsDeadline,
 }
@@ -77,7 +77,7 @@ fn city(id: i64, city: &str) -> AffiliateUpdate {
 }
 
 impl Kind {
-    /// Writes records that are marked by a text. Updates are of `ids`.
+    /// Writes records with a text as a mark. Updates change `ids`.
     pub(super) fn write(self, mut clients: GrpcClients, ids: [i64; 2], mark: &str, deadline: Option<Duration>) -> Call {
         let mark = mark.to_owned();
         Box::pin(async move {
@@ -113,7 +113,7 @@ impl Kind {
         })
     }
 
-    /// A batch of the same records, for which others of the company wait.
+    /// A batch of the same records, for which other writes of the company wait.
     fn batch(self) -> Self {
         match self {
             Self::UpdateOne | Self::UpdateMany | Self::UpdateInOrder => Self::UpdateMany,
@@ -138,7 +138,7 @@ pub(super) async fn company(core: &TestCore) -> (i64, GrpcClients, [i64; 4]) {
     (company, clients, ids.try_into().unwrap())
 }
 
-/// Locks what companies write: the first two affiliates of each, the names that begin with "held", and their URLs.
+/// Locks the records that companies write: the first two affiliates of each, the names that begin with "held", and their URLs.
 async fn lock(transaction: &mut PgConnection, companies: &[i64]) {
     sqlx::query(
         "select from affiliates where company_id = any($1) and affiliate_name in ('N0', 'N1') order by id for update",
@@ -188,7 +188,7 @@ pub(super) async fn until_idle(core: &TestCore) {
     until(|| async { sqlx::query_scalar::<_, i64>(active).fetch_one(&core.pool).await.unwrap() == 0 }).await;
 }
 
-/// Waits for something while calls go on.
+/// Waits for something while calls continue.
 async fn during<T>(calls: &mut FuturesUnordered<Call>, wait: impl Future<Output = T>) -> T {
     tokio::pin!(wait);
     loop {
@@ -209,7 +209,7 @@ async fn all_end(mut calls: FuturesUnordered<Call>) {
     timeout(SOON, ended).await.expect("a write waits still");
 }
 
-/// Waits until every statement that waits for a lock now has ended. One that runs may go on for those who share it.
+/// Waits until every statement that now waits for a lock has ended. A shared statement can continue for other callers.
 async fn until_run_again(core: &TestCore) {
     let now = "select extract(epoch from clock_timestamp())::float8";
     let since: f64 = sqlx::query_scalar(now).fetch_one(&core.pool).await.unwrap();
@@ -218,14 +218,14 @@ async fn until_run_again(core: &TestCore) {
     until(|| async { sqlx::query_scalar::<_, i64>(older).bind(since).fetch_one(&core.pool).await.unwrap() == 0 }).await;
 }
 
-/// How many records have a mark.
+/// The number of records with a mark.
 pub(super) async fn marked(core: &TestCore, mark: &str) -> i64 {
     let count = "select (select count(*) from affiliates where affiliate_name like $1 or city = $2)
         + (select count(*) from compliance_urls where url like '%/' || $2 || '/%')";
     sqlx::query_scalar(count).bind(format!("{mark}%")).bind(mark).fetch_one(&core.pool).await.unwrap()
 }
 
-/// Lets a call come to its wait, and leave.
+/// Waits until a call waits, and drops it.
 async fn leave(call: Call, leaves: Leaves, kind: Kind) {
     match leaves {
         Leaves::Goes => assert!(timeout(A_WHILE, call).await.is_err(), "{kind:?} does not wait"),
@@ -239,10 +239,10 @@ impl Leaves {
     }
 }
 
-/// Two batches of the company wait for a lock, so that all else that it writes waits for them. Another write of the same kind
-/// stays, which could share the statement.
+/// Two batches of the company wait for a lock, so all other writes of the company wait for them. Another write of the same kind, which
+/// could share the statement, stays.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_that_waits_for_its_company() {
+async fn an_abandoned_write_that_waits_for_its_company_is_not_written() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 16).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -275,9 +275,9 @@ async fn nothing_is_written_that_waits_for_its_company() {
     }
 }
 
-/// More companies than may wait at the same time wait for locks, and so does the one whose caller leaves.
+/// More companies wait for locks than can wait at the same time. The company whose caller leaves is one of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_that_waits_for_a_lock_and_others() {
+async fn an_abandoned_write_that_waits_for_locks_is_not_written() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -296,7 +296,7 @@ async fn nothing_is_written_that_waits_for_a_lock_and_others() {
                 stay.push(kind.write(clients, [ids[0], ids[1]], "held", None));
             }
             during(&mut stay, until(|| async { lock_waits(&core).await > 0 })).await;
-            // These wait for locks: names that begin with "held" are taken.
+            // These wait for locks, because names that begin with "held" are locked.
             let creates = matches!(kind, Kind::CreateOne | Kind::CreateMany | Kind::CreateByCopy);
             let mark = if creates { "held" } else { "left" };
             let left = kind.write(clients.clone(), [ids[0], ids[1]], mark, leaves.deadline());
@@ -313,9 +313,9 @@ async fn nothing_is_written_that_waits_for_a_lock_and_others() {
     }
 }
 
-/// The only connection waits for the database's answer.
+/// The only connection waits for the database's response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_that_waits_for_a_connection() {
+async fn an_abandoned_write_that_waits_for_a_connection_is_not_written() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     // One is in use.
@@ -326,7 +326,7 @@ async fn nothing_is_written_that_waits_for_a_connection() {
             let (_, clients, ids) = company(&core).await;
             let free = core.company(new_company());
             let held = proxy.hold().await;
-            // Of another kind, so that it is not in the same queue.
+            // A write of another kind, which is in another queue.
             let first = if kind.batch() == Kind::AddMany { Kind::CreateMany } else { Kind::AddMany };
             let mut stay = FuturesUnordered::new();
             stay.push(first.write(free, [ids[0], ids[1]], "first", None));
@@ -342,9 +342,9 @@ async fn nothing_is_written_that_waits_for_a_connection() {
     }
 }
 
-/// Nor a cancellation of what was not sent: the connection is borrowed again at once.
+/// No cancellation is sent either, so the connection is free immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
+async fn no_statement_is_sent_if_all_callers_have_left() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     // One is in use.
@@ -359,16 +359,16 @@ async fn nothing_is_sent_for_writes_whose_callers_have_all_left() {
     during(&mut stay, leave(left, Leaves::Goes, Kind::UpdateOne)).await;
     drop(held);
     all_end(stay).await;
-    // It has the connection after the one that left.
+    // It borrows the connection after the caller that has left.
     Kind::AddMany.write(other, [0; 2], "last", None).await.unwrap();
     assert!(!proxy.has_lost_answer(), "a statement that was not sent is cancelled");
     assert_eq!(marked(&core, "left").await, 0);
 }
 
-/// Two writes of a company share a statement, which waits for a lock of one of them. Whoever leaves meanwhile is left out when
-/// it is run again.
+/// Two writes of a company share a statement, which waits for a lock of one of them. Callers that leave during the wait are excluded when
+/// it runs again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_that_is_run_again_leaves_out_who_has_left() {
+async fn a_repeated_statement_excludes_callers_that_have_left() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();

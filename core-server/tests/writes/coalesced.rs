@@ -1,4 +1,4 @@
-//! Single writes of many callers, which become one statement: each has its own result, and none waits for another company.
+//! Single writes of many callers become one statement: each has its own result, and none waits for another company.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -12,7 +12,7 @@ use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Response, Status};
 
-/// Longer than anything takes here unless it waits for a lock that is held.
+/// Longer than any step takes without waiting for a held lock.
 const SOON: Duration = Duration::from_mins(2);
 
 async fn create(mut clients: GrpcClients, name: String) -> Result<i64, Status> {
@@ -69,21 +69,21 @@ async fn concurrent_writes_are_few_statements() {
     .await;
 }
 
-/// Makes a call of each company while the database does not answer, and counts the round trips that they take.
+/// Makes a call of each company while the database does not respond, and counts their round trips.
 async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl AsyncFn(usize, usize)) {
     for round in 0..100 {
         let held = proxy.hold().await;
         let before = proxy.round_trips();
         let mut calls = join_all((0..clients.len()).map(|company| call(round, company)));
         assert!(futures::poll!(&mut calls).is_pending());
-        // Requests of a connection arrive in their order, and this one needs no database. The second time, the calls have begun.
+        // Requests of a connection arrive in order, and this one needs no database. After the second one, the calls have begun.
         let arrived = join_all(clients.iter().map(|clients| async {
             let mut access = clients.access.clone();
             for _ in 0..2 {
                 access.check_access(CheckAccessRequest {}).await.unwrap();
             }
         }));
-        // The database is not held for long, which would be taken for a failure.
+        // The database is held only briefly. Otherwise the service would report an outage.
         let arrived = tokio::select! {
             _ = &mut calls => panic!("the database was not asked"),
             arrived = timeout(Duration::from_millis(200), arrived) => arrived,
@@ -92,7 +92,7 @@ async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl Async
         timeout(SOON, calls).await.expect("a call waits still");
         let round_trips = proxy.round_trips() - before;
         if arrived.is_ok() {
-            // Each connection may have prepared the statement, and had a call that came before the others.
+            // Each connection may have prepared the statement, and may have had a call that came before the others.
             assert!(round_trips < 25, "{round_trips} round trips");
             return;
         }
@@ -100,7 +100,7 @@ async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl Async
     panic!("the calls do not arrive");
 }
 
-/// Companies with equal names and URLs, and callers that want the same within one company.
+/// Companies with equal names and URLs, and callers of one company that want the same name or URL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_caller_has_its_own_result() {
     let core = TestCore::start().await;
@@ -131,7 +131,7 @@ async fn each_caller_has_its_own_result() {
     }
 }
 
-/// Makes calls which all wait before one of them is written.
+/// Makes calls that all wait before any of them is written.
 async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> Vec<F::Output> {
     let held = proxy.hold().await;
     let mut calls = join_all(calls);
@@ -140,7 +140,7 @@ async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> V
     timeout(2 * SOON, calls).await.expect("a call waits still")
 }
 
-/// As many writes and reads as a statement takes, one less and one more, of several companies. Some of them fail.
+/// The maximum number of writes and reads in a statement, one less and one more, of several companies. Some of them fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_that_are_full_have_the_same_results() {
     let most = batcher::MAX_BATCH;
@@ -165,7 +165,7 @@ async fn batches_that_are_full_have_the_same_results() {
             assert_eq!(refused, fails(number).then_some(Code::AlreadyExists), "{number} of {count}");
             assert_eq!(added.is_none(), fails(number), "{number} of {count}");
         }
-        // What was not created is unknown.
+        // Records that were not created are unknown.
         let ids: Vec<i64> = created.into_iter().map(|created| created.unwrap_or(i64::MAX >> 11)).collect();
         let updates = (0..count).map(|number| update(of(number), ids[number], city(number)));
         for (number, updated) in together(&proxy, updates).await.into_iter().enumerate() {
@@ -193,7 +193,7 @@ async fn batches_that_are_full_have_the_same_results() {
 
 /// More companies than there are connections wait for locks: of their counts, of a row, and of a name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_company_that_waits_holds_up_no_other() {
+async fn a_waiting_company_delays_no_other() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -224,7 +224,7 @@ async fn a_company_that_waits_holds_up_no_other() {
         }
     }));
     let others = async {
-        // It takes until the statements have met the locks for other companies to be affected, if they are.
+        // Other companies can be affected only after the statements wait for the locks.
         until(|| async { lock_waits(&core).await > 0 }).await;
         for round in 0..20 {
             let free = core.company(new_company());
@@ -233,7 +233,7 @@ async fn a_company_that_waits_holds_up_no_other() {
             timeout(SOON, update(free.clone(), id, city(round))).await.expect("an update waits").unwrap();
             assert_eq!(name_of(free, id).await, format!("N{round}"));
         }
-        // A quarter of the connections wait, however many companies do.
+        // A quarter of the connections wait, even if more companies wait.
         until(|| async { (1..=2).contains(&lock_waits(&core).await) }).await;
         transaction.commit().await.unwrap();
     };
@@ -245,7 +245,7 @@ async fn a_company_that_waits_holds_up_no_other() {
     }
 }
 
-/// A statement waits for a second.
+/// A statement waits for at most a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_waits_for_a_lock_longer_than_one_statement_does() {
     let core = TestCore::start().await;
@@ -287,9 +287,9 @@ async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
     timeout(SOON, met).await.expect("the condition is not met");
 }
 
-/// The database refuses one item for a reason of its own.
+/// The database rejects one item for its own reason.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_item_that_fails_fails() {
+async fn only_the_invalid_item_fails() {
     let core = TestCore::start().await;
     let constraints = "
         alter table affiliates add constraint refused check (affiliate_name <> 'refused' and city is distinct from 'refused');
@@ -334,7 +334,7 @@ async fn nothing_is_written_for_callers_that_left() {
     let clients = core.company(new_company());
     create(clients.clone(), "First".to_owned()).await.unwrap();
     let held = proxy.hold().await;
-    // The first ones wait for the database; those that come later wait for them.
+    // The first calls wait for the database, and later calls wait for them.
     let mut first = join_all((0..4).map(|number| create(clients.clone(), format!("waits {number}"))));
     assert!(timeout(Duration::from_millis(200), &mut first).await.is_err(), "the database was not asked");
     let mut later: Vec<_> = (0..40).map(|number| Box::pin(create(clients.clone(), format!("left {number}")))).collect();
@@ -350,11 +350,11 @@ async fn nothing_is_written_for_callers_that_left() {
         .fetch_one(&mut direct)
         .await
         .unwrap();
-    // A statement that had begun may have had some of them.
+    // A statement that had begun may include some of them.
     assert!(left < 40, "all callers had left before their statement began");
 }
 
-/// Different fields and names of one affiliate: every write stays, and of each name one gets it.
+/// Different fields and names of one affiliate: every write is saved, and each name goes to one affiliate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writers_of_one_affiliate_all_succeed() {
     let core = TestCore::start().await;
@@ -379,7 +379,7 @@ async fn writers_of_one_affiliate_all_succeed() {
         }));
         let (writes, renames) = futures::join!(writes, renames);
         assert!(writes.iter().all(Result::is_ok), "{writes:?}");
-        // One of the two gets the name, and keeps it: four of its own, four of the other.
+        // One of the two gets the name, and keeps it. Its four renames succeed, and the four of the other fail.
         let codes: Vec<Option<Code>> =
             renames.into_iter().map(|rename| rename.err().map(|status| status.code())).collect();
         assert_eq!(codes.iter().filter(|code| code.is_none()).count(), 4, "{codes:?}");
@@ -393,7 +393,7 @@ async fn writers_of_one_affiliate_all_succeed() {
     }
 }
 
-/// It may have been committed, so its caller gets that the database is unavailable, and decides.
+/// It may have been committed. So its caller gets `UNAVAILABLE`, and decides whether to repeat it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_whose_connection_is_lost_is_not_repeated() {
     let database = fresh_database().await;
@@ -415,7 +415,7 @@ async fn a_write_whose_connection_is_lost_is_not_repeated() {
     transaction.rollback().await.unwrap();
     let written =
         || async { update(clients.clone(), id, AffiliateInput { zip: Some("1".to_owned()), ..city("") }).await };
-    // The connections that are left are borrowed again.
+    // The remaining connections are borrowed again.
     until(|| async { written().await.is_ok() }).await;
     let mut clients = clients.clone();
     let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
@@ -439,11 +439,11 @@ async fn a_write_ends_at_the_deadline_of_its_caller() {
     let created = timeout(SOON, clients.affiliates.create_affiliate(request)).await.expect("the call waits still");
     assert_eq!(created.unwrap_err().code(), Code::DeadlineExceeded);
     transaction.rollback().await.unwrap();
-    // Nothing of it is written later.
+    // Nothing is written later.
     create(clients.clone(), "N".to_owned()).await.unwrap();
 }
 
-/// A lock of one company is held, and twenty of its batches come: they leave the connections to others.
+/// A session holds a lock of one company, and twenty of its batches arrive. They leave the connections to others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_of_one_company_wait_without_connections() {
     let database = fresh_database().await;

@@ -1,4 +1,4 @@
-//! Batches of new affiliates that are so large that they are copied into the table.
+//! Batches of new affiliates that are large enough for `COPY`.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 const LARGE: usize = 1_200;
 /// Affiliates of a batch that is one statement.
 const SMALL: usize = 400;
-/// Longer than anything takes here.
+/// Longer than any step of this test takes.
 const SOON: Duration = Duration::from_mins(2);
 
 async fn create(clients: &mut GrpcClients, affiliates: Vec<AffiliateInput>) -> Vec<AffiliateResult> {
@@ -49,8 +49,8 @@ pub(super) fn value(field: &str, number: usize) -> String {
     }
 }
 
-/// An affiliate of a batch. Some have a name that exists or that another one has, and some have a country that does not
-/// exist. Every third has a value in every field.
+/// An affiliate of a batch. Some have the name of an existing affiliate or of another item, and some have an invalid country. Every third
+/// has a value in every field.
 fn varied(number: usize) -> AffiliateInput {
     let mut affiliate = named(number);
     if number.is_multiple_of(3) {
@@ -69,7 +69,7 @@ fn varied(number: usize) -> AffiliateInput {
     affiliate
 }
 
-/// The affiliates that were created, in the order of their IDs, without what differs between two companies.
+/// The created affiliates, by ID, without the fields that differ between two companies.
 async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<Affiliate> {
     let ids: Vec<i64> = results.iter().filter_map(|result| result.affiliate_id).collect();
     assert!(ids.is_sorted_by(|one, next| one < next), "IDs are not in the order of the items");
@@ -82,9 +82,9 @@ async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<
     read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, ..affiliate }).collect()
 }
 
-/// With names that are taken or equal, and with names that are all free.
+/// With names that are taken or equal, and with only free names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_batch_comes_to_what_its_parts_would() {
+async fn a_large_batch_has_the_result_of_its_parts() {
     let core = TestCore::start().await;
     let varied: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
     let name = |number: usize| named(number).affiliate_name;
@@ -114,10 +114,10 @@ async fn a_large_batch_comes_to_what_its_parts_would() {
     }
 }
 
-/// On both sides of the number that is copied, with names that are all free or not. A field is given by one affiliate in so many
-/// that some have it nowhere, and some at the end only.
+/// On both sides of the threshold for `COPY`, with only free names, and with some taken names. Some fields are rare, so some batches lack
+/// them, or have them only at the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_batches_come_to_what_their_parts_would() {
+async fn random_batches_have_the_results_of_their_parts() {
     let core = TestCore::start().await;
     let many = core_server::limits::MANY_AFFILIATES;
     let mut random = StdRng::seed_from_u64(11);
@@ -146,9 +146,9 @@ async fn random_batches_come_to_what_their_parts_would() {
     }
 }
 
-/// Another writer has taken a name, and its transaction ends while the batch waits for it.
+/// Another writer takes a name, and its transaction ends while the batch waits for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_that_is_taken_meanwhile_is_a_duplicate() {
+async fn a_name_taken_during_the_wait_is_a_duplicate() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -180,7 +180,7 @@ async fn a_name_that_is_taken_meanwhile_is_a_duplicate() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing() {
     let database = fresh_database().await;
-    // One connection for all calls: what a caller leaves behind meets the next one.
+    // One connection for all calls, so the next call would meet anything that a caller leaves on it.
     let core = TestCore::over(database.options.clone(), 3).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
     let company = new_company();
@@ -193,7 +193,8 @@ async fn a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing() {
         results = create(&mut leaving, names(LARGE)) => panic!("the batch did not wait: {} results", results.len()),
         () = until_a_statement_waits(&core) => {}
     }
-    // What waits for the lock ends without it; were it released now, the batch could still be written. A batch that were tried again would wait again soon.
+    // The waiting statement must end without the lock. If the lock were released now, the batch could still be written. A retried batch
+    // would soon wait again.
     let ended = async {
         let mut without = 0;
         while without < 20 {
@@ -211,7 +212,7 @@ async fn a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing() {
     assert_eq!(created(&mut clients, &results).await.len(), LARGE);
 }
 
-/// Whether the copy of a batch waits for another transaction.
+/// Whether the `COPY` of a batch waits for another transaction.
 async fn waits(core: &TestCore) -> bool {
     let waits = "select exists (
         select from pg_stat_activity where wait_event_type = 'Lock' and query like 'copy affiliates%'

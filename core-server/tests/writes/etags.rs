@@ -1,4 +1,4 @@
-//! Etags of affiliates: a change that names the etag of an earlier version is refused, also when it waited for another one.
+//! Etags of affiliates: a change with the etag of an earlier version is rejected, even if it waited for another change.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ async fn read(company: &mut GrpcClients, id: i64) -> Affiliate {
     company.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner()
 }
 
-/// Changes an affiliate; returns its etag after that.
+/// Changes an affiliate, and returns its new etag.
 async fn change(company: &mut GrpcClients, update: AffiliateUpdate) -> Result<String, Status> {
     let request = UpdateAffiliateRequest { update: Some(update) };
     Ok(company.affiliates.update_affiliate(request).await?.into_inner().etag)
@@ -44,7 +44,7 @@ async fn batch(company: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> V
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_needs_the_present_etag() {
+async fn a_change_needs_the_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
@@ -63,7 +63,7 @@ async fn a_change_needs_the_present_etag() {
     }
     assert_eq!(read(&mut company, id).await.city.as_deref(), Some("Bern"));
 
-    // A change of nothing is one of no version; it is compared all the same.
+    // An empty change makes no new version, but its etag is also compared.
     let nothing = |etag: &str| AffiliateUpdate { affiliate: None, ..city(id, "", etag) };
     assert_eq!(change(&mut company, nothing(&second)).await.unwrap(), second);
     assert_eq!(change(&mut company, nothing(&first)).await.unwrap_err().code(), Code::Aborted);
@@ -83,7 +83,7 @@ async fn a_change_needs_the_present_etag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_concurrent_changes_with_one_etag_one_wins() {
+async fn one_of_concurrent_changes_with_the_same_etag_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
@@ -93,7 +93,7 @@ async fn of_concurrent_changes_with_one_etag_one_wins() {
             let (mut company, etag) = (core.company(1), etag.clone());
             async move {
                 let text = format!("{round} {writer}");
-                // Both alone, or one of them in a batch, which is another statement.
+                // Both as single updates, or one of them in a batch, which is another statement.
                 if writer == 1 && round % 2 == 1 {
                     batch(&mut company, vec![city(id, &text, &etag)]).await == [ResultCode::Saved]
                 } else {
@@ -128,13 +128,13 @@ async fn items_that_depend_on_each_other_have_etags() {
     let mut company = core.company(1);
     let (a, b) = (company.affiliate("A").await, company.affiliate("B").await);
     let etag = read(&mut company, a).await.etag;
-    // Two exchange their names; the second change of an affiliate cannot know its etag.
+    // Two affiliates swap their names. The second change of an affiliate cannot know its etag.
     let updates = vec![name(a, "C", &etag), name(b, "A", &etag), name(a, "B", ""), city(b, "Bern", &etag)];
     let codes = batch(&mut company, updates).await;
     assert_eq!(codes, [ResultCode::Saved, ResultCode::Saved, ResultCode::Saved, ResultCode::UpdateFailed]);
     let names = [read(&mut company, a).await.distributor_name, read(&mut company, b).await.distributor_name];
     assert_eq!(names.map(Option::unwrap), ["B", "A"]);
-    // What fails for its etag leaves its name where it is.
+    // An item that fails because of its etag leaves the name unchanged.
     let updates = vec![name(a, "C", &etag), name(b, "B", "")];
     let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
     let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
@@ -148,7 +148,7 @@ async fn every_change_counts() {
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
     let mut seen = BTreeSet::from([read(&mut company, id).await.etag]);
-    // By hand, and by a version of the program that does not know of etags.
+    // Manually, and by an earlier release without etags.
     for statement in [
         "update affiliates set city = 'Bern'",
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
@@ -168,7 +168,7 @@ async fn position(core: &TestCore) -> i64 {
     sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap()
 }
 
-/// Alone, in a batch, in one whose items depend on each other, in another form, and with a field that is cleared again.
+/// As a single update, in a batch, in a batch whose items depend on each other, in another form, and with a field that is cleared again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_to_the_same_values_changes_nothing() {
     let core = TestCore::start().await;
@@ -203,7 +203,7 @@ async fn a_change_to_the_same_values_changes_nothing() {
             let updates = vec![update(affiliate.clone(), paths, condition)];
             assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved]);
         }
-        // What has another etag fails, also if it would change nothing.
+        // An item with another etag fails, even if it would change nothing.
         let refused = change(&mut company, update(affiliate.clone(), paths, "0")).await.unwrap_err();
         assert_eq!(refused.code(), Code::Aborted);
     }
@@ -216,7 +216,7 @@ async fn a_change_to_the_same_values_changes_nothing() {
     let updates = vec![name(b, "C", ""), name(b, "B", ""), name(a, "A", ""), city(a, "Bern", "")];
     assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 4]);
     assert_eq!((position(&core).await, read(&mut company, a).await), (before, rows));
-    // Of two items, the one that differs is changed.
+    // Of two items, only the one with another value makes a change.
     let updates = vec![city(a, "Bern", ""), city(b, "Bern", "")];
     assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 2]);
     assert_eq!((position(&core).await, read(&mut company, a).await.etag), (before + 1, etag));

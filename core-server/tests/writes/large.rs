@@ -1,5 +1,5 @@
-//! Large requests in which all items concern one record, or records that exist: none is answered by a loop over all pairs
-//! of items. Ten times as many items take a hundred times as long in such a loop, which is about 40 s for ten thousand of them.
+//! Large requests whose items all concern one record, or existing records: no operation loops over all pairs of items. In such a loop, ten
+//! times as many items take a hundred times as long, about 40 s for ten thousand.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,14 @@ use test_support::{GrpcClients, TestCore, new_company};
 
 const FEW: usize = 1_000;
 const MANY: usize = 10 * FEW;
-/// Items that an operation on one case, or on names, takes in one request.
+/// Items of one request for an operation on one case, or on names.
 const PART: usize = 1_000;
-/// How many times as long many items may take as few: less than half of what a loop over pairs takes.
+/// The maximum ratio of the times for many and for few items: less than half of the ratio of a loop over pairs.
 const MOST_TIMES: u32 = 40;
-/// What else the machine does makes some runs slow, and a loop over pairs makes all of them slow.
+/// Other work on the machine makes some runs slow. A loop over pairs makes all of them slow.
 const ROUNDS: usize = 5;
 
-/// How long each step took.
+/// The time of each step.
 #[derive(Default)]
 struct Steps(Vec<(&'static str, Duration)>);
 
@@ -36,7 +36,7 @@ impl Steps {
     }
 }
 
-/// Makes the same steps with few and with many items, again if a step took too long. The shortest time of each is compared.
+/// Makes the same steps with few and with many items, and repeats them if a step took too long. Compares the shortest times.
 async fn compare(steps: impl AsyncFn(usize) -> Steps) {
     let (mut shortest_few, mut shortest_many) = (None, None);
     for _ in 0..ROUNDS {
@@ -205,7 +205,7 @@ async fn incidents_of(items: usize) -> Steps {
     };
     let case_id = clients.monitoring.open_case(case).await.unwrap().into_inner().case_id;
 
-    // Every other one is a URL, so that both unique keys are in use.
+    // Every second incident has a URL, so both unique keys are used.
     let content = |number: usize| {
         let is_url = number.is_multiple_of(2);
         let kind = if is_url { IncidentType::Url } else { IncidentType::Form };
@@ -245,7 +245,7 @@ async fn incidents_of(items: usize) -> Steps {
     steps
 }
 
-/// Half of the names are types, the others belong to types of the same request.
+/// Half of the names are types, and the others belong to types of the same request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names() {
     compare(names_of).await;

@@ -1,4 +1,4 @@
-//! Companies whose rows another session has locked: however many they are, and whatever they write, nobody else waits.
+//! Companies whose rows another session has locked: nobody else waits, for any number of companies and any write.
 
 use std::{
     pin::pin,
@@ -20,10 +20,10 @@ use test_support::{GrpcClients, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::Status;
 
-/// Longer than anything takes here unless it waits for what is locked.
+/// Longer than any step takes without waiting for a locked row.
 const SOON: Duration = Duration::from_mins(1);
 const CONNECTIONS: u32 = 16;
-/// What each of the others does one after the other: enough for a p99 that is not what the first of them meet.
+/// Consecutive calls of each other company: enough for a p99 that does not depend on the first calls.
 const ROUNDS: usize = 120;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -46,9 +46,9 @@ async fn sixty_companies_with_batches() {
     nobody_else_waits(60, true).await;
 }
 
-/// PostgreSQL may report the end of a wait for a lock as a cancellation.
+/// PostgreSQL can report the end of a wait for a lock as a cancellation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wait_that_ends_as_cancelled_goes_on() {
+async fn a_wait_that_ends_as_cancelled_continues() {
     const CANCELLED: i64 = 20;
     let core = TestCore::over(fresh_database().await.options, CONNECTIONS).await;
     let company = new_company();
@@ -117,7 +117,7 @@ async fn create_many(mut clients: GrpcClients, names: impl Iterator<Item = Strin
     created.results.iter().map(|result| result.affiliate_id.unwrap()).collect()
 }
 
-/// What other companies do, with the time of each call.
+/// The calls of other companies, with the time of each.
 async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec<Duration>; 3]>) {
     let measure = async |kind: usize, call: &mut (dyn Future<Output = ()> + Unpin)| {
         let start = Instant::now();
@@ -163,12 +163,12 @@ async fn measured(core: &TestCore, rounds: usize) -> [(f64, f64, f64); 3] {
     })
 }
 
-/// The sessions of the service that have waited for a lock for longer than a statement does that others may wait for.
+/// The service's sessions that have waited for a lock for longer than a shared statement does.
 async fn long_waits(core: &TestCore) -> i64 {
     lock_waits(core, 0.15).await
 }
 
-/// The sessions of the service that have waited for a lock for so many seconds.
+/// The service's sessions that have waited for a lock for this number of seconds.
 async fn lock_waits(core: &TestCore, seconds: f64) -> i64 {
     let waiting = "select count(distinct pid) from pg_locks join pg_stat_activity using (pid)
         where datname = current_database() and usename <> current_user and not granted
@@ -222,7 +222,7 @@ async fn nobody_else_waits(companies: usize, with_batches: bool) {
         }
     };
     let others = async {
-        // It takes until the writes have met the locks for others to be affected, if they are.
+        // Others can be affected only after the writes wait for the locks.
         while lock_waits(&core, 0.0).await == 0 {
             sleep(Duration::from_millis(5)).await;
         }

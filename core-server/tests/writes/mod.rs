@@ -1,4 +1,4 @@
-//! Writes of partners: what concurrent and large ones come to, and what they take.
+//! Writes of partners: results and costs of concurrent and large writes.
 
 mod abandoned;
 mod coalesced;

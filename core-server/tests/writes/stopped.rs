@@ -1,4 +1,4 @@
-//! Callers that leave while the process of the service is stopped: nothing begins for them when it goes on.
+//! Callers that disconnect while the service's process is stopped: nothing begins for them when the process continues.
 
 use std::{net::SocketAddr, sync::mpsc, thread};
 
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::abandoned::{A_WHILE, Kind, company, lock_waits, marked, until, until_idle};
 
-/// A core that has a thread for itself, which can be stopped as a process can be: until `resume` is dropped.
+/// A core with its own thread, which can be stopped like a process, until `resume` is dropped.
 struct StoppableCore {
     address: SocketAddr,
     stop: tokio::sync::mpsc::UnboundedSender<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
@@ -44,7 +44,7 @@ impl StoppableCore {
     }
 }
 
-/// When the process goes on, what the database has answered and that the caller has left are there at the same time.
+/// When the process continues, the database's response and the end of the caller's connection are available at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
     let database = fresh_database().await;
@@ -53,7 +53,7 @@ async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
     let core = StoppableCore::over(database.options.clone(), 16).await;
     let proxy = Proxy::tcp(core.address).await;
 
-    // A transaction of several statements, of which the last one waits for a lock.
+    // A transaction of several statements. The last one waits for a lock.
     let (company, _, ids) = company(&direct).await;
     let mut transaction = other.begin().await.unwrap();
     lock_name(&mut transaction, company).await;
@@ -121,7 +121,7 @@ async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
     assert_eq!(marked(&direct, "left").await, 0, "the statement began");
 }
 
-/// Takes the name "held", which others wait for.
+/// Takes the name "held", for which others wait.
 async fn lock_name(transaction: &mut PgConnection, company: i64) {
     let take = "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, 'C', 'held')";
     sqlx::query(take).bind(company).execute(transaction).await.unwrap();

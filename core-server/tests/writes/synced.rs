@@ -1,4 +1,4 @@
-//! Syncs of one company at once: an identifier that is new in several of them is created once.
+//! Concurrent syncs of one company: an identifier that is new in several syncs is created once.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,11 +26,11 @@ fn item(identifier: &str, name: String) -> AffiliateSync {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn syncs_at_once_create_an_identifier_once() {
+async fn concurrent_syncs_create_an_identifier_once() {
     let core = TestCore::start().await;
     let company = new_company();
     let sync = async |number: usize| {
-        // Names do not keep them from each other: in every roster, each affiliate has one of its own.
+        // The syncs do not wait for names, because each affiliate has a different name in each sync.
         let item = |index: usize| item(&format!("I{index}"), format!("{index} in {number}"));
         let affiliates = (0..ITEMS).map(|index| item((index * 7 + number) % ITEMS)).collect();
         let request = BatchSyncAffiliatesRequest { affiliates, ..BatchSyncAffiliatesRequest::default() };
@@ -50,9 +50,9 @@ async fn syncs_at_once_create_an_identifier_once() {
     assert!(found.values().all(|count| *count == 1), "{found:?}");
 }
 
-/// Of another sync that has not committed, neither the identifiers nor the names are seen.
+/// A sync sees neither the identifiers nor the names of an uncommitted sync.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sync_waits_for_one_that_creates() {
+async fn a_sync_waits_for_another_that_creates() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let company = new_company();

@@ -49,7 +49,7 @@ async fn one(clients: &mut GrpcClients, update: AffiliateUpdate) -> ResultCode {
     }
 }
 
-/// What is compared of the affiliates of two companies.
+/// The compared fields of the affiliates of two companies.
 async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
     let request = BatchGetAffiliatesRequest { ids: ids.to_vec() };
     let read = clients.affiliates.batch_get_affiliates(request).await.unwrap().into_inner().affiliates;
@@ -57,7 +57,7 @@ async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
     read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, etag: String::new(), ..affiliate }).collect()
 }
 
-/// Some fields of a change are set, and some are cleared in either way: by the mask alone, and by an empty text.
+/// Sets some fields of a change, and clears some in both ways: by the mask alone, and by an empty text.
 fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: usize) -> AffiliateUpdate {
     let mut paths = Vec::new();
     for field in AffiliateInput::FIELDS {
@@ -79,9 +79,9 @@ fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: u
     AffiliateUpdate { id: None, affiliate: Some(fields), update_mask, etag: String::new() }
 }
 
-/// The same random changes, to one company as a batch and to another one by one.
+/// The same random changes, to one company as a batch, and to another one at a time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_comes_to_what_its_items_would_one_by_one() {
+async fn a_batch_has_the_result_of_its_items_one_by_one() {
     let core = TestCore::start().await;
     let mut companies = [core.company(new_company()), core.company(new_company())];
     let [batches, singles] = &mut companies;
@@ -92,7 +92,7 @@ async fn a_batch_comes_to_what_its_items_would_one_by_one() {
     for _ in 0..60 {
         let changes: Vec<(usize, AffiliateUpdate)> = (0..random.random_range(1..12))
             .map(|number| {
-                // One in seven is of an affiliate that does not exist.
+                // One in seven affiliates does not exist.
                 let index = random.random_range(0..=affiliate_count);
                 let fields = AffiliateInput {
                     affiliate_name: random.random_bool(0.7).then(|| format!("N{}", random.random_range(0..8))),
@@ -121,7 +121,7 @@ async fn a_batch_comes_to_what_its_items_would_one_by_one() {
     assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
 }
 
-/// A chain: each affiliate gets the name of the one before it, which has just given it up. The last name becomes free.
+/// A chain: each affiliate gets the name that the previous affiliate has just released. The last name becomes free.
 fn chain(ids: &[i64], names: &mut Vec<String>) -> Vec<AffiliateUpdate> {
     names.insert(0, format!("{}'", names[0]));
     names.pop();
@@ -137,7 +137,7 @@ fn same(id: i64, count: usize) -> Vec<AffiliateUpdate> {
     (0..count).map(|number| update(id, city(number))).collect()
 }
 
-/// The statements of a batch in which every item depends on the one before: a handful, whatever its size.
+/// The statements of a batch in which every item depends on the previous one: a handful, for any size.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn statements_do_not_grow_with_the_batch() {
     let database = fresh_database().await;
@@ -147,7 +147,7 @@ async fn statements_do_not_grow_with_the_batch() {
         let mut clients = core.company(new_company());
         let (ids, mut names) = (created(&mut clients, count).await, names(count));
         let mut fewest = [usize::MAX; 2];
-        // Statements are prepared at first, and background work is rare: of several batches, one is without it.
+        // Statements are prepared at their first use, and background work is rare. So at least one of several batches has no other traffic.
         for round in 0..50 {
             if round >= 5 && fewest.iter().all(|round_trips| *round_trips <= 8) {
                 break;
@@ -162,7 +162,7 @@ async fn statements_do_not_grow_with_the_batch() {
     }
 }
 
-/// As large as a request may be. The bound is generous: the statements are few, and this must not take minutes.
+/// The maximum size of a request. The bound is generous: the statements are few, and this must not take minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_batches() {
     let core = TestCore::start().await;

@@ -15,7 +15,7 @@ const PAGES: [&str; 5] = [
     include_str!("../../../docs/promises/database.md"),
 ];
 
-/// Where the tests of a suite are.
+/// The folder of a suite's tests.
 fn folder(suite: &str) -> PathBuf {
     let folder = match suite {
         "e2e" => "tests/e2e",
@@ -58,7 +58,7 @@ fn tests_in(source: &str) -> Vec<String> {
     names
 }
 
-/// Every test of a suite by the name that its filter sees.
+/// Every test of a suite, by the name that a filter compares.
 fn tests_of(suite: &str) -> Vec<String> {
     let (folder, mut files) = (folder(suite), Vec::new());
     add_files(&folder, &mut files);

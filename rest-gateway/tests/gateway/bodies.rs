@@ -1,4 +1,4 @@
-//! Bodies of writes: their results and their refusals.
+//! Bodies of writes: their results and errors.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Connections: their limits, and the shutdown of the service under load.
+//! Connections: limits, and a shutdown under load.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ pub(crate) async fn exchange(addr: SocketAddr, request: &[u8]) -> String {
     String::from_utf8(response).unwrap()
 }
 
-/// How long the gateway keeps a connection on which `sent` was sent.
+/// The time for which the gateway keeps a connection that has sent `sent`.
 async fn kept(addr: SocketAddr, sent: &[u8]) -> Duration {
     let started = Instant::now();
     let mut stream = TcpStream::connect(addr).await.unwrap();
@@ -44,7 +44,7 @@ async fn kept(addr: SocketAddr, sent: &[u8]) -> Duration {
     started.elapsed()
 }
 
-/// A connection that has had its response.
+/// A connection that has received its response.
 async fn idle_connection(addr: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
@@ -52,7 +52,7 @@ async fn idle_connection(addr: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Waits until the gateway closes an idle connection, which it does when a shutdown ends what is not in flight.
+/// Waits until the gateway closes an idle connection. At a shutdown, it closes connections without requests in flight.
 async fn closed(mut idle: TcpStream) {
     let mut rest = Vec::new();
     timeout(PATIENCE, idle.read_to_end(&mut rest)).await.unwrap().unwrap();
@@ -83,7 +83,7 @@ async fn connections_above_the_limit_wait() {
     let (addr, request) = (gateway.addr, get("/api/affiliates/5"));
     let mut third = tokio::spawn(async move { exchange(addr, &request).await });
     assert!(timeout(Duration::from_millis(300), &mut third).await.is_err(), "a third connection is served");
-    // Health is reported all the same.
+    // The gateway still reports its health.
     for path in ["/livez", "/readyz"] {
         let health = exchange(gateway.addr, &get(path)).await;
         assert!(health.starts_with("HTTP/1.1 200 OK") && health.contains("connection: close"), "{health}");
@@ -138,7 +138,7 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
     for _ in 0..64 {
         let (request, addr, responses) = (Arc::clone(&request), gateway.addr, Arc::clone(&responses));
         clients.push(tokio::spawn(async move {
-            // Until no connection is accepted any more, every request on an open one gets a response.
+            // Until the gateway accepts no more connections, every request on an open connection gets a response.
             while let Ok(mut stream) = TcpStream::connect(addr).await {
                 loop {
                     stream.write_all(&request).await.expect("an accepted connection takes a request");

@@ -20,11 +20,11 @@ use tonic_health::server::HealthReporter;
 /// The next step of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// A message of so many records.
+    /// A message with this number of records.
     Records(i64),
     /// An error, once it is released.
     Fail,
-    /// No further message, without an end.
+    /// No further message and no end.
     Hang,
 }
 
@@ -40,15 +40,15 @@ pub(crate) struct State {
     pub(crate) metadata: Mutex<MetadataMap>,
     pub(crate) limited: AtomicBool,
     pub(crate) list: Mutex<Vec<Step>>,
-    /// The next write is received, and its response never comes.
+    /// The core receives the next write, and never responds.
     pub(crate) hangs: AtomicBool,
-    /// How many messages of lists were read.
+    /// Number of read list messages.
     pub(crate) messages_read: Mutex<usize>,
-    /// How many batches of reads there were.
+    /// Number of batches of reads.
     pub(crate) batches: AtomicUsize,
 }
 
-/// A record with as much text as is usual.
+/// A record with a usual amount of text.
 pub(crate) fn affiliate(id: i64) -> Affiliate {
     let etag = "1".to_owned();
     Affiliate { id, client_id: 7, notes: Some("n".repeat(200)), country: Some(840), etag, ..Affiliate::default() }
@@ -71,7 +71,7 @@ impl Fake {
         self.0.called.notified().await;
     }
 
-    /// Lets one waiting call or step continue, or the next one that would wait.
+    /// Releases one waiting call or step, or the next call or step that would wait.
     pub(crate) fn release(&self) {
         self.0.released.notify_one();
     }
@@ -81,7 +81,7 @@ impl Fake {
         self.0.released.notified().await;
     }
 
-    /// The operations that were called since the last time.
+    /// The operations that were called since the last call of this function.
     pub(crate) fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.0.calls.lock().unwrap())
     }
@@ -96,7 +96,7 @@ impl Fake {
         self.routes_with_health().1
     }
 
-    /// The same, and what reports the core's health.
+    /// The same, and the health service.
     pub(crate) fn routes_with_health(&self) -> (HealthReporter, Routes) {
         const MAX_MESSAGE: usize = 1 << 30;
         let (reporter, health) = tonic_health::server::health_reporter();
@@ -115,7 +115,7 @@ impl Fake {
         (reporter, routes)
     }
 
-    /// Records a call, and refuses it if the rate limit is exceeded, as the core does before it looks at the message.
+    /// Records a call, and rejects it if the rate limit is exceeded, as the core does before it reads the message.
     pub(crate) fn enter<M>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
         let (metadata, _, message) = request.into_parts();
         self.0.calls.lock().unwrap().push(name);
@@ -144,7 +144,7 @@ impl Fake {
         if violations.is_empty() { Ok(message) } else { Err(failure(Error::invalid(violations))) }
     }
 
-    /// The affiliate of an ID, or the error that the ID stands for.
+    /// The affiliate with this ID, or the error that the ID represents.
     pub(crate) async fn affiliate(&self, id: i64) -> Result<Affiliate, Status> {
         match id {
             202 => {

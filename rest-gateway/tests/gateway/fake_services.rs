@@ -248,7 +248,7 @@ impl ErasureServiceStubs for Fake {}
 
 #[async_trait]
 impl ChangeServiceStubs for Fake {
-    /// One message, and no end.
+    /// One message and no end.
     async fn watch_changes(
         &self,
         request: Request<v1::WatchChangesRequest>,
@@ -270,7 +270,7 @@ impl WebhookServiceStubs for Fake {}
 impl ReadService for Fake {
     type BatchReadStream = BoxStream<v1::BatchReadResponse>;
 
-    /// Makes each read by itself, as the core does for reads that wait for different things.
+    /// Makes each read separately, as the core does for reads that wait for different things.
     async fn batch_read(
         &self,
         request: Request<v1::BatchReadRequest>,

@@ -1,4 +1,4 @@
-//! A gateway on a port of its own, and the requests to it.
+//! A gateway on its own port, and requests to it.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fake::Fake;
 
-/// How long anything is waited for, on a busy machine.
+/// Maximum wait on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Settings with which no connection ends by its time while that is waited for.
+/// Settings with timeouts that exceed every wait of a test.
 pub(crate) fn patient() -> Settings {
     let long = 10 * PATIENCE;
     let connections = RestConnections {
@@ -26,7 +26,7 @@ pub(crate) fn patient() -> Settings {
     Settings { connections, ..Settings::default() }
 }
 
-/// A gateway that runs.
+/// A running gateway.
 pub(crate) struct Gateway {
     pub(crate) addr: SocketAddr,
     pub(crate) token: String,

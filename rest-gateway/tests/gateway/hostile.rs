@@ -1,4 +1,4 @@
-//! Hostile bodies: each gets a documented response, and the service keeps running.
+//! Malicious bodies: each gets a documented response, and the service keeps running.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn a_body_that_is_too_large_is_refused() {
     let response = crate::connections::exchange(gateway.addr, &request).await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
 
-    // Few bytes that take much memory as messages.
+    // Few bytes that need much memory as messages.
     let response =
         gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(300_000))).await;
     assert_eq!(response.status, 413);
@@ -97,7 +97,7 @@ async fn a_body_that_does_not_arrive_is_a_504_after_the_timeout() {
     assert!(response.starts_with("HTTP/1.1 504 "), "{response}");
 }
 
-/// Begins a request whose body is announced and never ends. Returns once its memory is held.
+/// Begins a request with an announced body that never ends. Returns once the gateway has reserved its memory.
 async fn unfinished_body(gateway: &Gateway, company: i64, bytes: usize) -> tokio::net::TcpStream {
     let token = test_support::token(company);
     let request = format!(
@@ -106,7 +106,7 @@ async fn unfinished_body(gateway: &Gateway, company: i64, bytes: usize) -> tokio
     );
     let mut stream = tokio::net::TcpStream::connect(gateway.addr).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
-    // The client is asked for the body once that is read.
+    // The gateway asks for the body once it has read this.
     let mut response = [0; 12];
     tokio::io::AsyncReadExt::read_exact(&mut stream, &mut response).await.unwrap();
     assert_eq!(&response, b"HTTP/1.1 100");
@@ -123,10 +123,10 @@ async fn bodies_share_one_memory_limit() {
         RestResponse::of(client.request_to("POST", "/api/urls").body(body())).await
     };
     let first = unfinished_body(&gateway, 7, 400_000).await;
-    // A company may hold half of it.
+    // A company can reserve half of it.
     let response = post(7).await;
     assert_eq!((response.status, response.header("retry-after")), (429, Some("1")), "{}", response.text);
-    // Another one may hold half of what is left.
+    // Another company can reserve half of the rest.
     let _second = unfinished_body(&gateway, 8, 300_000).await;
     let response = post(9).await;
     assert_eq!((response.status, response.header("retry-after")), (503, Some("1")), "{}", response.text);
@@ -136,7 +136,7 @@ async fn bodies_share_one_memory_limit() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_too_long_is_refused_by_name() {
+async fn a_list_that_is_too_long_is_rejected_with_its_name() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     for (path, list) in [("/api/affiliates", "affiliates"), ("/api/urls", "urls")] {
         for element in ["{}", "5", r#"{"url":"http://a/"}"#] {
@@ -150,10 +150,10 @@ async fn a_list_that_is_too_long_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn of_many_violations_the_first_ten_thousand_are_named_and_all_are_counted() {
+async fn the_first_ten_thousand_violations_are_named_and_all_are_counted() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
-    // Each element lacks two fields. Every other one has a field of the wrong type, which is for the gateway to find.
+    // Each element lacks two fields. Every second one has a field of the wrong type, which the gateway must find.
     let elements = [r"{}", r#"{"city":5,"affiliate_name":7}"#];
     for elements in [[elements[0], elements[0]], elements] {
         let body = format!(r#"{{"affiliates":[{}]}}"#, elements.repeat(20_000).join(","));

@@ -24,7 +24,7 @@ async fn a_list_is_one_envelope() {
     );
     let ids: Vec<_> = response.json()["data"].as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
     assert_eq!(ids, [1, 2, 3, 4, 5]);
-    // The core is given as long as the list may take.
+    // The core's deadline is the maximum time of a list.
     assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("600000m"));
 }
 
@@ -97,8 +97,8 @@ async fn a_list_has_a_bounded_time() {
     assert!(response.text().await.is_err());
 }
 
-/// The number of messages that are read while the client reads nothing. All tasks run on this thread, so they are blocked
-/// once nothing has changed in many rounds.
+/// The number of messages that the gateway reads while the client reads nothing. All tasks run on this thread, so they are blocked if
+/// nothing changes in many rounds.
 async fn messages_read_without_reader(fake: &Fake) -> usize {
     let (mut read, mut rounds) = (0, 0);
     while rounds < 10_000 {

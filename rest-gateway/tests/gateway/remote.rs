@@ -1,4 +1,4 @@
-//! A core that is reached over a socket.
+//! A core behind a socket.
 
 use std::{net::SocketAddr, sync::atomic::Ordering, time::Duration};
 
@@ -56,7 +56,7 @@ async fn serve(routes: Routes) -> SocketAddr {
     address
 }
 
-/// The core may have made the write, so the partner decides. It is so for every operation and size.
+/// The core may have made the write, so the partner decides whether to repeat it. This applies to every operation and size.
 #[tokio::test]
 async fn a_write_whose_connection_breaks_is_sent_once() {
     let fake = Fake::default();
@@ -87,7 +87,7 @@ async fn a_write_whose_connection_breaks_is_sent_once() {
         };
         let (response, ()) = tokio::join!(RestResponse::of(request), cut);
         assert_eq!((response.status, fake.calls()), (503, vec![operation]), "{}", response.text);
-        // The next call has a new connection.
+        // The next call uses a new connection.
         assert_eq!(gateway.get("/api/affiliates/7").await.status, 200);
         assert_eq!(fake.calls(), ["get_affiliate"]);
     }
@@ -116,9 +116,9 @@ async fn a_read_is_in_a_batch_only_while_another_is_in_progress() {
     assert_eq!((gateway.get("/api/affiliates/7").await.status, batches()), (200, 2));
 }
 
-/// All connections to a core are closed at the same time, which the gateway notices only when it uses them.
+/// All connections to a core close at the same time. The gateway notices it only when it uses them.
 #[tokio::test]
-async fn a_read_passes_by_connections_that_are_dead() {
+async fn a_read_skips_dead_connections() {
     let fake = Fake::default();
     let proxy = Proxy::tcp(serve(fake.routes()).await).await;
     let settings = Settings { core_connections: 4, ..Settings::default() };
@@ -133,7 +133,7 @@ async fn a_read_passes_by_connections_that_are_dead() {
     }
 }
 
-/// The core has begun its response, of which the caller has received nothing.
+/// The core has begun its response, but the caller has received nothing.
 #[tokio::test]
 async fn a_list_whose_connection_breaks_before_its_first_record_is_read_again() {
     let fake = Fake::listing(&[Step::Hang]);
@@ -145,7 +145,7 @@ async fn a_list_whose_connection_breaks_before_its_first_record_is_read_again() 
             tokio::task::yield_now().await;
         }
         *fake.0.list.lock().unwrap() = vec![Step::Records(2)];
-        // The head of the first list has arrived before that of the second one, over the same connection.
+        // The head of the first list arrives before the head of the second one, over the same connection.
         assert_eq!(gateway.get("/api/affiliates").await.status, 200);
         proxy.cut();
     };
@@ -154,7 +154,7 @@ async fn a_list_whose_connection_breaks_before_its_first_record_is_read_again() 
     assert_eq!(fake.calls(), ["list_affiliates"; 3]);
 }
 
-/// It is connected and responds to every call, and says that it does not serve.
+/// It is connected and responds to every call, but reports that it does not serve.
 #[tokio::test]
 async fn a_core_that_does_not_serve_gets_no_calls() {
     let fakes = [Fake::default(), Fake::default()];
@@ -164,7 +164,7 @@ async fn a_core_that_does_not_serve_gets_no_calls() {
     let urls = format!("http://{},http://{}", serve(first).await, serve(second).await);
     let settings = Settings::default();
     let gateway = Gateway::start(remote(&urls, &settings).unwrap(), settings).await;
-    // How many of some calls the second core gets.
+    // The number of calls that the second core gets.
     let calls = async || {
         let body = json!({"client_affiliate_id": "C", "affiliate_name": "N"}).to_string();
         for _ in 0..10 {

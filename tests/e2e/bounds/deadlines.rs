@@ -49,7 +49,7 @@ async fn read_slowly<M>(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_reader_is_told_of_its_deadline() {
+async fn a_slow_reader_gets_a_deadline_error() {
     let service = TestService::start().await;
     let company = new_company();
     let statements = format!(
@@ -130,8 +130,8 @@ async fn a_stream_of_observations_has_deadlines() {
     let mut results = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
     let end = timeout(LONGEST, results.message()).await.expect("the chunk has no deadline");
     assert_eq!(end.unwrap_err().code(), Code::DeadlineExceeded);
-    // Its statement is cancelled; were the lock released before, the chunk could still be saved. One that were sent again would
-    // wait again soon.
+    // The core cancels its statement. If the lock were released before, the chunk could still be saved. A repeated chunk would soon wait
+    // again.
     let ended = async {
         let mut without = 0;
         while without < 20 {

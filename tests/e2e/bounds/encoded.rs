@@ -61,7 +61,7 @@ async fn too_many_items() {
         assert_eq!(violations, [field]);
         assert_eq!(status.message(), format!("The {field} field must not have more than 100000 items."));
     }
-    // The same limit, and the same words, in JSON.
+    // The same limit and message for JSON.
     let rest = service.rest(new_company());
     let body = format!(r#"{{"urls":[{}{{}}]}}"#, "{},".repeat(100_000));
     let message = rest.post("/urls", body).await.with_status(422)["message"].clone();

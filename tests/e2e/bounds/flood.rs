@@ -43,7 +43,7 @@ async fn a_flood_of_batches() {
                 answer.status
             });
         }
-        // The others wait after the first one ends.
+        // The other batches wait until the first one ends.
         let started = async {
             while done.load(Ordering::Relaxed) == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;

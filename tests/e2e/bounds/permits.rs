@@ -89,7 +89,7 @@ async fn waiting_pages_keep_no_permit() {
 
 /// Slow readers of large pages make room for others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_that_take_little_make_room() {
+async fn slow_readers_make_room() {
     let service = TestService::start().await;
     let (slow, other) = ([new_company(), new_company()], new_company());
     for company in slow {
@@ -143,7 +143,7 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
             loop {
                 let start = Instant::now();
                 let status = rest.post("/urls", body.clone()).await.status;
-                // A late request is refused immediately, and a request that waits for memory after five seconds.
+                // A late request is rejected immediately, and a request that waits for memory is rejected after five seconds.
                 if status != 429 || start.elapsed() > Duration::from_secs(4) {
                     return status;
                 }

@@ -81,7 +81,7 @@ async fn large_records_wait_for_memory() {
 /// The company has memory for one record at a time. A stream, batched reads and a page must release the memory of a
 /// record before the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_record_gives_its_memory_back_before_the_next() {
+async fn each_record_releases_its_memory_before_the_next() {
     let service = TestService::with(Options { request_memory: 40 << 20, ..Options::default() }).await;
     let company = new_company();
     add_transcripts(&service.pool, company, 4).await;

@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_mins(1);
 /// They may hold all memory of callers without a company for a limited time. Messages with a valid token do
 /// not need it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_that_prove_nothing() {
+async fn messages_without_valid_tokens() {
     let service = TestService::with(Options { call_timeout: Duration::from_secs(5), ..Options::default() }).await;
     let mut unread = Vec::new();
     for bytes in std::iter::successors(Some(MOST), |bytes| Some(bytes / 2)).take_while(|bytes| *bytes > LEAST) {

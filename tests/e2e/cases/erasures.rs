@@ -57,7 +57,7 @@ async fn an_affiliate_with_too_many_records_stays() {
             select <company>, n::text, int8send(n), <1> from generate_series(1, {count}) n"
         )
     };
-    // The creation, each update and the erasure have one row each.
+    // The creation, each update and the erasure each have one row.
     let updates = |count: usize| {
         format!(
             "do $$ begin for n in 1..{count} loop
@@ -83,7 +83,7 @@ async fn an_affiliate_with_too_many_records_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_without_the_scope_is_refused() {
+async fn a_token_without_the_scope_is_rejected() {
     let service = TestService::start().await;
     let company = new_company();
     let id = service.grpc(company).await.affiliate("A").await;

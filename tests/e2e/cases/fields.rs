@@ -206,8 +206,8 @@ async fn forms() {
     run_table(cases).await;
 }
 
-/// Strings and integers accept no other JSON types. The gateway reports these errors, which gRPC cannot express. Each field gets each type once,
-/// and one type in every write.
+/// Strings and integers accept no other JSON types. The gateway reports these errors, which gRPC cannot express. Each field gets each type
+/// once, and one type in every write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn types() {
     let mut cases = Vec::new();

@@ -1,7 +1,7 @@
 //! The table of cases: requests, and the responses of both layers.
 //!
-//! A case is written once, in terms of REST, and runs three times: over REST with the core in
-//! process, over REST with the core across the network, and over gRPC. Each run has a company of its own.
+//! A case is written once, as REST calls. It runs three times: over REST with the core in the same process, over REST with a remote core,
+//! and over gRPC. Each run has its own company.
 
 mod affiliates;
 mod case_work;
@@ -50,8 +50,8 @@ enum Step {
     Call(Call),
 }
 
-/// A request and its answer. In all texts `<company>` is the company, and `<1>`, `<2>`, … are the IDs that the case
-/// came by, in their order.
+/// A request and its response. In all texts, `<company>` is the company, and `<1>`, `<2>`, … are the IDs that the case has received, in
+/// order.
 #[derive(Clone)]
 struct Call {
     method: &'static str,

@@ -6,7 +6,7 @@ use super::{
     run_table,
 };
 
-/// 422 before 404 before 409.
+/// 422 comes before 404, and 404 before 409.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn order_of_checks() {
     let bad = r#"{"id":9007199254740991,"affiliate_name":"N","email_one":"x"}"#;

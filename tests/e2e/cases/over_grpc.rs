@@ -1,7 +1,6 @@
 //! REST requests as gRPC calls, and gRPC messages as REST responses.
 //!
-//! This is the test's own idea of what belongs together. It knows nothing of the gateway, except which paths are documented as reads
-//! of one record.
+//! This is a separate implementation of the mapping. It uses nothing of the gateway, except the documented paths of single reads.
 
 use compliance_api::{
     description::Kind,
@@ -374,7 +373,7 @@ pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     let client_id = value("client_affiliate_id");
     let form = rest_form(code, None, client_id, None, status.message());
     let Some(fields) = value("fields").or_else(|| value("field")) else { return form };
-    // Only a request ID that opened a case is in several of these.
+    // Several of these apply only to a request ID that opened a case.
     let case =
         value("fields").and_then(|_| value("case_id")).map(|id| format!(r#""case_id":{id},"#)).unwrap_or_default();
     let fields: Vec<&str> = fields.split(',').collect();

@@ -156,7 +156,7 @@ async fn figures() {
 
 /// Days since the discovery of URLs.
 const URLS: &[i64] = &[0, 6, 7, 83, 84, -1];
-/// Days since infractions were recorded, each with the index of its URL. Those of a week and a URL follow each other.
+/// Days since infractions were recorded, each with the index of its URL. Entries of the same week and URL follow each other.
 const INFRACTIONS: &[(i64, i64)] = &[(0, 0), (3, 0), (6, 0), (6, 1), (7, 0), (83, 1), (84, 0), (-1, 0)];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

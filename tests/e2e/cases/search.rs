@@ -43,7 +43,7 @@ async fn affiliates() {
         ("q=*", &[]),
         ("q=nobody", &[]),
     ];
-    // The same, in forms that only a query string has.
+    // The same, in forms that only a query string can have.
     let encoded: &[(&str, &[usize])] = &[
         ("q=%25", &[2]),
         ("q=100%25+_", &[2]),

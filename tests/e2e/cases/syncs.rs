@@ -145,7 +145,7 @@ async fn items_are_created_updated_and_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_wrong_refuses_its_item() {
+async fn invalid_items_are_rejected_alone() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();
@@ -215,7 +215,7 @@ async fn identifiers_that_are_not_unique() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_change_at_once() {
+async fn names_can_be_swapped_in_one_chunk() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();
@@ -276,7 +276,7 @@ async fn absent_affiliates() {
         let data = sync(&service, company, layer, &body).await;
         assert_eq!(data["absent"], absent("no", "terminated"));
         assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(1), &json!(0)));
-        // An item without an identifier may be the missing affiliate.
+        // An item without an identifier could be the missing affiliate.
         body["affiliates"].as_array_mut().unwrap().push(json!({"affiliate_name": "b"}));
         body["absent_status"] = json!("suspended");
         assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("no", "terminated"));
@@ -312,7 +312,7 @@ async fn a_dry_run_returns_the_result_and_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_that_are_refused() {
+async fn rejected_bodies() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -369,7 +369,7 @@ fn new(range: std::ops::Range<usize>) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_roster_in_chunks() {
+async fn a_full_list_in_chunks() {
     let service = TestService::start().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "N5", "Name 5")]).await;
@@ -400,7 +400,7 @@ async fn a_roster_in_chunks() {
 
 /// The options in the last message count, so a sender that fails earlier changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_affiliates_need_a_whole_roster() {
+async fn absent_affiliates_need_a_complete_list() {
     let service = TestService::start().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
@@ -421,7 +421,7 @@ async fn absent_affiliates_need_a_whole_roster() {
 
 /// A dry run applies the items of earlier chunks to later ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_roster_in_chunks_without_writing() {
+async fn a_dry_run_in_chunks() {
     let service = TestService::start().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
@@ -475,7 +475,7 @@ async fn refusal(service: &TestService, company: i64, layer: Layer, body: &Value
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_roster_is_refused_as_a_whole() {
+async fn a_cut_list_is_rejected_as_a_whole() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();

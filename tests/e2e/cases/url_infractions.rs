@@ -31,7 +31,7 @@ fn given(name: String) -> Case {
     case
 }
 
-/// The URL of a number from 1, as it is read.
+/// The URL with this number, from 1, in a response.
 fn url(number: usize) -> String {
     let infractions = ["Earnings Claim", "Health Claim"].into_iter().zip(INFRACTIONS[number - 1]);
     let infractions = infractions.map(|(infraction, date)| {
@@ -53,7 +53,7 @@ const FOUND: &[(&str, &[usize])] = &[
     ("infraction_after=2024-03-06", &[]),
     ("infraction_before=2024-02-29", &[]),
     ("infraction_before=2024-03-01", &[2, 1]),
-    // One infraction is in the range: those before and after it do not count together.
+    // One infraction is in the range. Infractions before and after the range do not match together.
     ("infraction_after=2024-03-02&infraction_before=2024-03-03", &[]),
     ("infraction_after=2024-03-04&infraction_before=2024-03-04", &[4]),
     ("infraction_after=2024-03-01&disabled=no", &[2, 1]),

@@ -96,7 +96,7 @@ async fn adding() {
     run_table(cases).await;
 }
 
-/// URLs are equal if they normalise to the same URL.
+/// URLs are equal if they normalize to the same URL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn same_and_different() {
     let same = [

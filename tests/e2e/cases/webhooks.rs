@@ -223,7 +223,7 @@ async fn deliveries() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn as_many_as_there_may_be() {
+async fn the_maximum_number_of_webhooks() {
     let many = "insert into webhooks (company_id, url, types, secret, position)
         select <company>, 'https://127.0.0.1:1/', '{}', 'whsec_', 0 from generate_series(1, 20)";
     let refused = refused(

@@ -1,4 +1,4 @@
-//! Callers that leave during a call: their statements are cancelled, and their connections are clean for the next caller.
+//! Callers that disconnect during a call: their statements are cancelled, and their connections are clean for the next caller.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -87,8 +87,8 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
     clients.affiliate("Abandoned 0").await;
 }
 
-/// With one connection to lend, the next caller gets the one whose statement was abandoned: neither its answer nor its error
-/// may reach that caller, and no transaction may be open.
+/// With a single connection, the next caller gets the connection of the abandoned statement. It must not get that statement's response or
+/// error, and no transaction may be open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_connections_are_not_lent_before_they_are_clean() {
     let (service, mut observer) = core(3).await;

@@ -1,4 +1,4 @@
-//! Callers that leave, or reach their deadline, before the statement of their write begins: nothing is written.
+//! Callers that disconnect, or reach their deadline, before the statement of their write begins: nothing is written.
 
 use std::time::Duration;
 

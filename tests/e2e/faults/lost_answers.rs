@@ -27,7 +27,7 @@ async fn service() -> (TestService, Proxy) {
 /// The service does not retry writes of partners. The partner gets 503, and can repeat the write without doubling
 /// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_is_committed_once_though_its_answer_is_lost() {
+async fn a_write_with_a_lost_response_is_committed_once() {
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
     create(&rest, "First").await.with_status(201);
@@ -64,10 +64,10 @@ async fn a_write_is_committed_once_though_its_answer_is_lost() {
     assert_eq!((&found["meta"]["total"], found["data"].as_array().unwrap().len()), (&json!(1), 1));
 }
 
-/// Every way in which a partner's write reaches the database, on both sides of the numbers at which another one is taken.
-/// Each is committed, reported as unavailable, and a duplicate when the partner sends it again.
+/// Every kind of statement for a partner's write, on both sides of each threshold. Each write is committed, reported as unavailable, and a
+/// duplicate when the partner sends it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_way_of_a_write_repeats_it() {
+async fn no_kind_of_write_is_applied_twice() {
     let few = core_server::limits::FEW_URLS;
     let many = core_server::limits::MANY_AFFILIATES;
     let (service, proxy) = service().await;
@@ -216,13 +216,13 @@ async fn cut_connections_lose_no_acknowledged_write() {
 /// The connection of the check breaks, and then its new connection. The service stays ready. A third loss in a row
 /// counts as a database that does not respond.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_check_that_is_lost_twice_says_nothing_about_the_database() {
+async fn a_check_that_is_lost_twice_does_not_mean_an_outage() {
     const CHECK: &str = "_sqlx_migrations";
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
     create(&rest, "First").await.with_status(201);
-    // On a busy machine a check may also take too long, which counts as silence. So not every round has to pass; if losses
-    // counted, none would.
+    // On a busy machine, a check can also take too long, which counts as silence. So not every round must pass. If losses counted, no round
+    // would pass.
     let mut passed = 0;
     until("the service stays ready in three rounds", async || {
         until("/readyz reports 200", async || status(&rest, "/readyz").await == 200).await;

@@ -20,7 +20,7 @@ const ROUNDS: usize = 3;
 /// The promised times for an outage and its end.
 const NOTICED: Duration = Duration::from_secs(1);
 const SERVED: Duration = Duration::from_secs(2);
-/// The fastest round may take this multiple of the promised time, since other tests use the processors.
+/// The fastest round can take this multiple of the promised time, because other tests use the processors.
 const SLACK: u32 = 3;
 
 /// Compares measured times with the promise in docs/promises/database.md.

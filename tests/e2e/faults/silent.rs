@@ -22,7 +22,7 @@ async fn service() -> (TestService, Proxy, RestClient) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_silent_database_is_refused_at_once() {
+async fn calls_to_a_silent_database_are_rejected_immediately() {
     let (_service, proxy, rest) = service().await;
     let (mut noticed, mut served) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
@@ -67,7 +67,7 @@ async fn a_silent_database_is_refused_at_once() {
     assert_eq!(list["data"].as_array().unwrap().len(), 40 + ROUNDS);
 }
 
-/// All connections go silent for ever. New ones reach a server with all committed writes.
+/// All connections become silent forever. New connections reach a server with all committed writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_without_a_reset() {
     let (_service, proxy, rest) = service().await;

@@ -1,4 +1,4 @@
-//! Permissions: every operation × {no token, forged, expired, wrong audience}, and no company notices another one (`twins`).
+//! Permissions: every operation × {no token, forged, expired, wrong audience}, and no company affects another one (`twins`).
 //!
 //! The operations come from the descriptor set, and the routes from the OpenAPI document. A new one without a case fails.
 

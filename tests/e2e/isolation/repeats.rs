@@ -19,7 +19,7 @@ const TRACES: [(&str, &str); 3] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repeated_request_leaves_what_one_leaves() {
+async fn a_repeated_request_has_the_effect_of_one() {
     let service = TestService::start().await;
     // New records get IDs with the same number of digits.
     let sequences = "select setval(oid::regclass, 103500) from pg_class

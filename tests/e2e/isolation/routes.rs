@@ -126,7 +126,7 @@ async fn routes_need_the_scopes_that_are_documented() {
                     continue;
                 }
                 let rest = RestClient::new(address, Some(token_with_scope(company, others, 60)));
-                // An invalid body, since a valid one would change something.
+                // An invalid body, because a valid body would change something.
                 let answer =
                     RestResponse::of(rest.request(method, &path).body(if *method == "GET" { "" } else { "?" })).await;
                 assert_eq!(answer.status == 403, scope.is_some(), "{method} {path} with {others:?}: {}", answer.text);

@@ -36,7 +36,7 @@ pub(crate) struct Twin {
 
 pub(crate) type Call = for<'a> fn(&'a mut Twin) -> LocalBoxFuture<'a, String>;
 
-/// Declares `calls()`: an operation, the client and method, and its request. What is returned is the response as text.
+/// Declares `calls()`: an operation, the client and method, and its request. A call returns the response as text.
 macro_rules! calls {
     ($($operation:literal $kind:ident $client:ident.$method:ident |$twin:ident| $request:expr;)*) => {
         pub(crate) fn calls() -> Vec<(&'static str, Call)> {
@@ -53,7 +53,7 @@ macro_rules! calls {
     };
     (@request chunks $request:ident) => { futures::stream::iter([$request]) };
     (@request $kind:ident $request:ident) => { $request };
-    // Up to the last change, since it has no end.
+    // Up to the last change, because a watch is endless.
     (@watch $response:tt) => {{
         let (mut messages, mut text) = ($response, String::new());
         loop {
@@ -353,7 +353,7 @@ fn infraction(kind: &str, name: &str) -> InfractionInput {
     InfractionInput { infraction_type: text(kind), infraction_name: text(name), created_date: None }
 }
 
-/// An infraction that the URL has, and one that it has not, on the URL by its text and by its ID.
+/// An existing and a new infraction, for the URL by its text and by its ID.
 fn infractions() -> Vec<UrlInfraction> {
     let mut infractions = Vec::new();
     for (kind, name) in [("Health Claim", "weight loss"), ("Promotion", "misleading offer")] {

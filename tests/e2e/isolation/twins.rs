@@ -1,4 +1,4 @@
-//! No company notices another one: responses and rows are the same as for a company that is alone in its database.
+//! No company affects another one: responses and rows are the same as for a company that is alone in its database.
 //!
 //! In one run, both companies have the same identifiers, so a statement without the company finds two records or the wrong one. IDs,
 //! names, URLs and request IDs are the same, but they identify different records. Vocabulary names and affiliate identifiers are
@@ -202,7 +202,7 @@ async fn outcome(
     (normalized(&response), normalized(&rows) + other)
 }
 
-/// Has a company do a step: the response. `sent` gets the request messages.
+/// Performs a step as a company, and returns the response. `sent` gets the request messages.
 pub(super) async fn perform(
     service: &TestService,
     (side, company): (Side, i64),

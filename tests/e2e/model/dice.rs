@@ -16,7 +16,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `bound`, which is left out.
+    /// From 0 to `bound`, exclusive.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
@@ -30,7 +30,7 @@ impl Dice {
         &from[self.below(from.len())]
     }
 
-    /// Something, or nothing once in `bound` times.
+    /// A value, or `None` once in `bound` times.
     pub(crate) fn unless<T>(&mut self, bound: usize, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.once_in(bound) { None } else { Some(make(self)) }
     }

@@ -1,4 +1,4 @@
-//! The default catalogue, as the decisions list it; an ID is a name's place, from 1.
+//! The default names of the specification. An ID is the position of a name, from 1.
 
 pub(super) const CASE_STATUS: &[&str] =
     &["New", "Open", "In Progress", "Blocked", "Resolved", "Closed", "Rejected", "Invalid", "Duplicate"];

@@ -13,8 +13,8 @@ use super::{
 /// Makes a value for a query.
 type Draw = fn(&mut Dice) -> Value;
 
-/// The filters on one column: the list, the column, which the parameter is named for, and its values. Of a name by its ID
-/// one more than there are.
+/// The filters on one column: the list, the column, which is also the parameter's name, and its values. For a name with an ID, the values
+/// include one unknown ID.
 pub(super) const FILTERS: &[(&str, &str, Draw)] = &[
     ("/urls", "incident_status_id", |dice| json!(1 + dice.below(7))),
     ("/urls", "disabled", |dice| json!(dice.once_in(2))),
@@ -41,7 +41,7 @@ pub(super) struct Query {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Id,
-    /// Of discovery, or of creation.
+    /// The range of days of the discovery or the creation.
     Date,
     Review,
     Seen,

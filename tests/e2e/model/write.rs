@@ -8,8 +8,8 @@ use sqlx::PgPool;
 
 use super::{Dice, query::FILTERS};
 
-/// Writes rows in several statements: some as they are, some as something else that is changed afterwards; and others
-/// that are deleted again.
+/// Writes rows in several statements: some with their final values, some with other values that are changed afterwards, and some that are
+/// deleted again.
 pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: i64, rows: &[&Value]) {
     let dates = ["discovery_date", "created_date", "last_review_date", "last_seen"];
     let filtered = FILTERS.iter().map(|(_, column, _)| *column);

@@ -65,7 +65,7 @@ impl Answers {
         Self(answers)
     }
 
-    /// Asks again: each path, what was returned before, and what is returned now, by either topology.
+    /// Repeats the requests. Returns each path with its old response, and its new response in both topologies.
     pub(super) async fn repeat(&self, service: &TestService) -> Vec<(String, Value, Value)> {
         let mut compared = Vec::new();
         for (&company, paths) in &self.0 {

@@ -1,4 +1,4 @@
-//! The dumps in `released/`, and what their versions returned.
+//! The dumps in `released/`, and the responses of their versions.
 
 use std::{
     fs,

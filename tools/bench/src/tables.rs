@@ -66,71 +66,71 @@ impl Table {
         match self {
             Self::Floods => frame(
                 "Floods",
-                "p99 of the calls of one company, 200 mixed requests a second, alone and while another company sends \
+                "p99 of one company's calls, at 200 mixed requests a second: alone, and while another company sends \
                 requests without a pause.",
                 ["connections of the flood", "alone, ms", "during the flood, ms"],
                 None,
             ),
             Self::FirstPages => frame(
                 "First pages",
-                "Page 1 with 100 records, with every combination of filters and sorts, ÷ the plain page of the same list (no \
-                filter, default sort), p50: the slowest, and the one in the middle.",
+                "p50 of page 1 with 100 records, with every combination of filters and sorts, ÷ p50 of the plain page of the same \
+                list (no filter, default sort): the slowest pages, and the median.",
                 ["records", "plain page, ms", "page 1, ms"],
                 Some(("p50 of page 1 ÷ the plain page", 4.0, "")),
             ),
             Self::LatePages => frame(
                 "Late pages",
-                "200 records a page, page 1 and page 5,000 (or the last full one), p50. Lists of less than two full pages \
-                are left out.",
+                "p50 of page 1 and of page 5,000 (or the last full page), with 200 records a page. Lists with fewer than two full \
+                pages are left out.",
                 ["late page", "page 1, ms", "late page, ms"],
                 Some(("p50 of the late page ÷ page 1, 200 a page, filters counted or of the sort", 2.0, "")),
             ),
             Self::OtherLatePages => frame(
                 "Late pages with other filters",
-                "The same with a filter that is not counted, or a range of another column than that of the sort.",
+                "The same, with a filter without counts, or with a range of days in a column that is not the sort key.",
                 ["late page", "page 1, ms", "late page, ms"],
                 None,
             ),
             Self::Totals => frame(
                 "Exact totals",
-                "The company with half of all records, and one with 1,000 of each kind, p50.",
+                "p50 for the company with half of all records, and for a company with 1,000 of each kind.",
                 ["total", "of 1,000, ms", "of many, ms"],
                 Some(("exact total of many records ÷ of 1,000", 2.0, "")),
             ),
             Self::WholeList => frame(
                 "The whole list of affiliates",
-                "Our REST, compared with `\\copy (select row_to_json(…)) to '/dev/null'`.",
+                "REST, compared with `\\copy (select row_to_json(…)) to '/dev/null'`.",
                 ["affiliates", "`\\copy`, s", "REST, s"],
                 Some(("affiliates listed whole: time ÷ psql's copy", 1.5, "")),
             ),
             Self::FirstByte => frame(
-                "Its first byte",
-                "Our REST.",
+                "First byte of the whole list",
+                "Time until the first byte, over REST.",
                 ["affiliates", "", "ms"],
                 Some(("affiliates listed whole: first byte", 100.0, " ms")),
             ),
             Self::Memory => frame(
-                "Growth of peak memory meanwhile",
-                "After the whole list of a small company.",
+                "Growth of peak memory during the whole list",
+                "Compared with the peak after the whole list of a small company.",
                 ["affiliates", "", "MiB"],
                 Some(("affiliates listed whole: growth of peak memory", 16.0, " MiB")),
             ),
             Self::Batches => frame(
                 "Batches",
-                "New affiliates in one `POST /affiliates`, compared with `\\copy` of the same into the same table for another company.",
+                "New affiliates in one `POST /affiliates`, compared with `\\copy` of the same affiliates into the same table, for another company.",
                 ["affiliates", "`\\copy`, ms", "request, ms"],
                 Some(("batch create: time ÷ `\\copy`", 2.0, "")),
             ),
             Self::Watches => frame(
                 "Watches",
-                "From the beginning of a commit until a change has arrived as an event: at all watches of one company, or at one of \
-                each of as many companies.",
+                "The time from the beginning of a commit until its change arrives as an event. Either all watches belong to one \
+                company, or each belongs to another company.",
                 ["watches", "p50, ms", "p99, ms"],
                 None,
             ),
             Self::LateChanges => frame(
-                "The last ones of its watches",
-                "p99 of the same.",
+                "The slowest watches",
+                "p99 of the same times.",
                 ["watches", "", "ms"],
                 Some(("from a commit to a watch, p99", 50.0, " ms")),
             ),
@@ -142,25 +142,25 @@ impl Table {
             ),
             Self::Syncs => frame(
                 "Syncs",
-                "A roster of new affiliates, and the same once more.",
+                "A sync with a list of new affiliates, and a second sync with the same list.",
                 ["affiliates", "new, ms", "the same, ms"],
                 None,
             ),
             Self::SameRoster => frame(
-                "The same roster once more",
-                "At 50,000 rows a second it takes 200 ms.",
+                "The second sync",
+                "At 50,000 rows a second, the sync takes 200 ms.",
                 ["affiliates", "", "ms"],
                 Some(("a roster that is the same", 200.0, " ms")),
             ),
             Self::Recording => frame(
                 "The record of changes",
-                "Time of a write while its triggers are disabled, and with them, by one company over 32 connections; of a batch, one request.",
+                "The time of a write with disabled and with enabled triggers, for one company over 32 connections. A batch is one request.",
                 ["records", "without, ms", "with, ms"],
                 Some(("time of a write with the record of changes ÷ without it", 1.33, "")),
             ),
             Self::DemoData => frame(
                 "Demo data",
-                "URLs by `compliance demo-data` in a new database.",
+                "URLs that `compliance demo-data` creates in a new database.",
                 ["URLs", "without a service, s", "with one, s"],
                 Some(("demo data in a new database: time with a service ÷ without one", 1.5, "")),
             ),

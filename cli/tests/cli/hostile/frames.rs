@@ -1,4 +1,4 @@
-//! HTTP/2 frames, written byte by byte, so that a client may send what no library would.
+//! HTTP/2 frames, written byte by byte, so that a client can send frames that no library would send.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -86,21 +86,21 @@ pub(crate) fn connect(address: SocketAddr, own_settings: &[(u16, u32)]) -> TcpSt
 /// How a connection ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The server closed it, perhaps after it has said so.
+    /// The server closed it, perhaps after an announcement.
     Closed,
     /// It is still open.
     Open,
 }
 
-/// Reads until the server closes the connection, for at most so long.
+/// Reads until the server closes the connection, for at most this time.
 pub(crate) fn read_to_end(stream: &mut TcpStream, limit: Duration) -> (End, Vec<u8>) {
     read_until(stream, limit, |_| false)
 }
 
-/// How often what was received is looked at while nothing arrives.
+/// The interval of checks while nothing arrives.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Reads until what was received is enough, or the server closes the connection, for at most so long.
+/// Reads until it has received enough, or the server closes the connection, for at most this time.
 pub(crate) fn read_until(stream: &mut TcpStream, limit: Duration, is_enough: impl Fn(&[u8]) -> bool) -> (End, Vec<u8>) {
     let (started, mut received, mut buffer) = (std::time::Instant::now(), Vec::new(), vec![0; 1 << 16]);
     while let Some(left) = limit.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) {
@@ -118,7 +118,7 @@ pub(crate) fn read_until(stream: &mut TcpStream, limit: Duration, is_enough: imp
     (End::Open, received)
 }
 
-/// The kinds of the frames in what was received.
+/// The kinds of the received frames.
 pub(crate) fn kinds(mut received: &[u8]) -> Vec<u8> {
     let mut kinds = Vec::new();
     while let [a, b, c, kind, ..] = received {

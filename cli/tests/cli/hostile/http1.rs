@@ -1,4 +1,4 @@
-//! HTTP/1.1: slow heads, slow bodies, readers that do not read, and heads without an end.
+//! HTTP/1.1: slow heads, slow bodies, clients that do not read, and endless heads.
 
 use std::{
     io::Write as _,
@@ -30,7 +30,7 @@ fn open(address: SocketAddr, first: &[u8]) -> Vec<TcpStream> {
     (0..CONNECTIONS).map(connect).collect()
 }
 
-/// Sends a byte on each connection now and then until all are closed, and returns what was received on each.
+/// Sends a byte on each connection from time to time, until all are closed. Returns the received data of each.
 fn send_slowly(mut streams: Vec<TcpStream>, byte: u8) -> Vec<Vec<u8>> {
     let (started, mut all) = (Instant::now(), Vec::new());
     while !streams.is_empty() {
@@ -98,10 +98,10 @@ pub(super) fn attack_all(world: &World) {
     world.attack("readers that do not read", || {
         let request = format!("GET /api/affiliates HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
         let mut streams: Vec<_> = (0..8).map(|_| without_reader(rest, request.as_bytes())).collect();
-        // Others have one connection at a time. The system's list is read in parts while it changes, so one look can miss
+        // Other clients have one connection at a time. The system's list changes while it is read in parts, so one reading can miss
         // connections.
         wait_until("all readers are cut off", || (0..3).all(|_| established(rest) <= 1));
-        // What the system holds of the list does not end as a list does.
+        // The part of the list in the system's buffers does not have the end of a list.
         for stream in &mut streams {
             let (ended, received) = read_to_end(stream, PATIENCE);
             assert_eq!(ended, End::Closed);

@@ -18,8 +18,8 @@ use super::{
 /// Connections of each attack.
 const CONNECTIONS: usize = 10;
 
-/// Sends a piece again and again while the answers are read. Returns how often it was taken and whether the server closed
-/// the connection.
+/// Sends a piece repeatedly while it reads the responses. Returns how often the server accepted it, and whether the server closed the
+/// connection.
 fn flood(stream: &TcpStream, times: usize, mut piece: impl FnMut(usize) -> Vec<u8> + Send) -> (usize, End) {
     let (mut writer, mut reader) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
     writer.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -34,7 +34,7 @@ fn headers(stream: usize, flags: u8, block: &[u8]) -> Vec<u8> {
     frame(HEADERS, flags, stream as u32 * 2 + 1, block)
 }
 
-/// Every attack on a port. The long list of the attacking company is there at a method and a path.
+/// Every attack on a port. A method and a path return the long list of the attacking company.
 pub(super) fn attack_all(world: &World, address: SocketAddr, (method, list): (&str, &str)) {
     let token = &world.token;
     let get = request(method, list, "none");
@@ -81,7 +81,7 @@ pub(super) fn attack_all(world: &World, address: SocketAddr, (method, list): (&s
         let mut stream = connect(address, &[]);
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         let piece = frame(PING, 0, 0, b"pingpong").repeat(1000);
-        // The answers fill the buffers of the system, and then the service stops to read.
+        // The responses fill the system's buffers, and then the service stops reading.
         let sent = (0..10_000).take_while(|_| stream.write_all(&piece).is_ok()).count();
         assert!(sent < 10_000, "10,000,000 pings were taken");
     });

@@ -1,4 +1,4 @@
-//! A service with short times, somebody who uses it as intended, and what its process takes.
+//! A service with short timeouts, a client that uses it as intended, and the resources of its process.
 
 use std::{
     fs,
@@ -20,22 +20,22 @@ use crate::{
     durability::Connection,
 };
 
-/// A header's, a body's and a stalled reader's time.
+/// Timeout of a head, a body and a stalled reader.
 pub(crate) const TIME: Duration = Duration::from_secs(1);
-/// How long anything is waited for. It only ends the test: on a busy machine all of it takes many times as long.
+/// Maximum wait, which only ends the test. On a busy machine, everything takes many times as long.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
-/// Calls of others before an attack begins, which those during the attack are compared with.
+/// Calls of others before an attack, with which calls during the attack are compared.
 const CALLS_BEFORE: usize = 400;
-/// Calls of others during an attack, at least: a short one is repeated, so that it has a p99.
+/// Minimum number of calls of others during an attack. Short attacks are repeated, so that there is a p99.
 const CALLS_DURING: usize = 400;
-/// The pause between two calls of somebody else.
+/// The pause between two calls of others.
 const PAUSE: Duration = Duration::from_millis(2);
-/// How much memory the service may take for an attack, in KiB.
+/// Maximum memory of the service during an attack, in KiB.
 const MEMORY: u64 = 160 << 10;
-/// How much the allocator keeps for a thread, in KiB: a huge page. On a busy machine computations take longer, so that more
-/// threads compute at the same time.
+/// Memory that the allocator keeps for a thread, in KiB: a huge page. On a busy machine, computations take longer, so more threads compute
+/// at the same time.
 const THREAD: u64 = 2 << 10;
-/// Affiliates: their list is longer than what the system buffers of it.
+/// Number of affiliates: their list is longer than the system's buffers.
 const AFFILIATES: usize = 6000;
 
 /// A running service.
@@ -76,8 +76,8 @@ impl World {
         [self.service.rest, self.service.grpc]
     }
 
-    /// Runs an attack again and again until others have made enough calls. Each of them is served, and the memory of the
-    /// process stays bounded. Half of them take less than a quarter of an attacker's time, or than ten times as long as before.
+    /// Repeats an attack until others have made enough calls. All these calls succeed, and the memory of the process stays within its
+    /// limit. Half of them take less than a quarter of an attacker's time, or less than ten times as long as before.
     pub(crate) fn attack(&self, name: &str, attack: impl Fn() + Sync) {
         self.attack_within(MEMORY, name, attack);
     }
@@ -97,7 +97,7 @@ impl World {
             progress.is_attacked.store(true, Ordering::Relaxed);
             let attack = &attack;
             let attacker = scope.spawn(move || {
-                // Beside other programs it would hardly run.
+                // Next to other programs, it would hardly run.
                 if std::env::var_os("COMPLIANCE_TEST_PROGRAM").is_some() {
                     priority::last();
                 }
@@ -128,14 +128,14 @@ impl World {
                  {more_threads} threads more",
                 latencies.during.len()
             );
-            // Who waits for the attackers waits for about the time that they have.
+            // Clients that wait for the attackers wait for about the attackers' time.
             let most_time = (usual * 10).max(TIME / 4);
             assert!(median < most_time, "{name}: half of the calls of others take {median:?}, {usual:?} before");
             assert!(growth < most + more_threads * THREAD, "{name}: {growth} KiB, {more_threads} threads more");
         });
     }
 
-    /// A number that the system reports of the process.
+    /// A number that the system reports about the process.
     fn status(&self, what: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.service.pid())).unwrap();
         let line = status.lines().find(|line| line.starts_with(what)).unwrap();
@@ -143,7 +143,7 @@ impl World {
     }
 }
 
-/// Creates the long list by gRPC: on a busy machine, sending a body may take longer than the limit here allows.
+/// Creates the long list over gRPC, because on a busy machine a body can take longer than the timeout here.
 fn add_affiliates(address: SocketAddr, token: &str) {
     let runtime = runtime();
     let affiliate = |number: usize| AffiliateInput {
@@ -161,7 +161,7 @@ fn add_affiliates(address: SocketAddr, token: &str) {
     assert!(created.iter().all(|result| result.code() == ResultCode::Saved));
 }
 
-/// How far the calls of others are.
+/// The progress of the calls of others.
 #[derive(Default)]
 struct Progress {
     calls: AtomicUsize,
@@ -170,13 +170,13 @@ struct Progress {
 }
 
 impl Progress {
-    /// Whether others have made so many calls, or make no more because one has failed.
+    /// Whether others have made this number of calls, or have stopped because a call has failed.
     fn has(&self, calls: usize) -> bool {
         self.calls.load(Ordering::Relaxed) >= calls || self.is_over.load(Ordering::Relaxed)
     }
 }
 
-/// How long the calls of others took.
+/// The durations of the calls of others.
 #[derive(Default)]
 struct Latencies {
     before: Vec<Duration>,
@@ -190,14 +190,14 @@ impl Latencies {
     }
 }
 
-/// The time within which so many of a hundred calls were answered.
+/// The time within which this percentage of calls got a response.
 fn percentile(latencies: &mut [Duration], percent: usize) -> Duration {
     latencies.sort_unstable();
     let index = (latencies.len() * percent).div_ceil(100).saturating_sub(1);
     latencies.get(index).copied().unwrap_or_default()
 }
 
-/// Ends the calls of others, however the attack or a call ends.
+/// Ends the calls of others, whether the attack or a call succeeds or fails.
 struct End<'a>(&'a Progress);
 
 impl Drop for End<'_> {
@@ -206,7 +206,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Makes REST requests, each on a connection of its own.
+/// Makes REST requests, each on its own connection.
 fn use_rest(address: SocketAddr, token: &str, progress: &Progress) -> Latencies {
     repeat(progress, || {
         let answer = Connection::new(address).unwrap().request("GET", "/api/urls/1", token, "").unwrap();
@@ -239,7 +239,7 @@ fn repeat(progress: &Progress, mut call: impl FnMut()) -> Latencies {
         let of_phase = if is_attacked { &mut latencies.during } else { &mut latencies.before };
         of_phase.push(started.elapsed());
         progress.calls.fetch_add(1, Ordering::Relaxed);
-        // Others that call all the time would themselves be the load.
+        // Other clients that call without a pause would themselves be the load.
         thread::sleep(PAUSE);
     }
     latencies

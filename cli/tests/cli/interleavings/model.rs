@@ -1,4 +1,4 @@
-//! The model: what must be, and must not be, among what the database has noted.
+//! The model: which values must be, and must not be, in the database's notes.
 
 use std::{
     sync::Mutex,
@@ -11,16 +11,16 @@ use tokio::time::sleep;
 use super::plan::Plan;
 use crate::witness::until_quiet;
 
-/// What is known of the interleavings.
+/// The facts about the interleavings.
 pub(super) const SCHEMA: &str = "
 create table interleavings (company_id bigint primary key, plan text not null, ended timestamptz);
 create table acknowledged (company_id bigint not null, key text not null, value text not null);
 create table finals (company_id bigint not null, id bigint not null, notes text not null);";
 
-/// How much later the server may begin with a statement that the service had sent when it recorded the end of its call, in
-/// seconds, next to how late statements began in this run.
+/// The maximum delay, in seconds, until the server begins a statement that the service had sent before it recorded the end of the call. It
+/// is added to the measured delay of this run.
 const SENT: f64 = 0.1;
-/// The pause between two statements whose beginnings are measured.
+/// The pause between two statements whose start is measured.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Measures how late statements begin, in seconds, until it is dropped. On a busy machine, all statements begin late.
@@ -36,7 +36,7 @@ pub(super) async fn measure_lateness(connection: &mut PgConnection, latest: &Mut
     }
 }
 
-/// Keeps what an interleaving came to.
+/// Stores the outcome of an interleaving.
 pub(super) async fn keep(
     connection: &mut PgConnection,
     plan: &Plan,
@@ -61,7 +61,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// Whatever breaks the model, of all interleavings.
+/// All violations of the model, in all interleavings.
 const VIOLATIONS: &str = "
 select 'began ' || round(extract(epoch from w.began - i.ended) * 1000) || ' ms after its caller had left: ' || min(w.key || ' ' || w.value)
     || ' (' || count(*) || ' rows): ' || i.plan
@@ -89,7 +89,7 @@ pub(super) async fn violations(connection: &mut PgConnection, late: f64) -> Vec<
 const IN_FLIGHT: &str = "
 select count(distinct a.company_id) from finals f join affiliates a using (company_id, id) where a.notes is distinct from f.notes";
 
-/// How many interleavings ended with OLD since its statement was in flight. To be called after [`violations`].
+/// The number of interleavings that ended with OLD because its statement was in flight. Call it after [`violations`].
 pub(super) async fn in_flight(connection: &mut PgConnection) -> i64 {
     sqlx::query_scalar(IN_FLIGHT).fetch_one(connection).await.unwrap()
 }

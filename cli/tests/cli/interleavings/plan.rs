@@ -4,7 +4,7 @@ use load_test::workload::{LoadRequest, Rng, affiliate};
 
 use crate::calls::Via;
 
-/// What OLD writes: on both sides of each threshold.
+/// The write of OLD: on both sides of each threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     UpdateOne,
@@ -13,17 +13,17 @@ pub(super) enum Kind {
     UpdateInOrder,
     CreateOne,
     CreateFew,
-    /// Copied.
+    /// Written with `COPY`.
     CreateMany,
     AddOne,
     AddFew,
     AddMany,
 }
 
-/// What OLD waits for.
+/// The reason why OLD waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Batches of its company. One waits for rows of an open transaction.
+    /// Batches of its company. One of them waits for rows of an open transaction.
     Batches,
     /// Long batches of its company that wait for nothing.
     LongBatches,
@@ -31,11 +31,11 @@ pub(super) enum Wait {
     Rows,
     /// An advisory lock: for the counts, or for updates in order.
     Advisory,
-    /// The permits of writes that wait for locks, which other companies have.
+    /// The permits of writes that wait for locks, which other companies hold.
     Permits,
 }
 
-/// How the caller of OLD leaves.
+/// How the caller of OLD disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// Closes its connection (REST).
@@ -44,7 +44,7 @@ pub(super) enum Leave {
     Reset,
     /// Cancels its call (gRPC).
     Cancel,
-    /// Gets `DEADLINE_EXCEEDED` (gRPC), after so many milliseconds.
+    /// Gets `DEADLINE_EXCEEDED` (gRPC), after this number of milliseconds.
     Deadline(u64),
     /// Gets 504 (REST).
     Timeout,
@@ -147,7 +147,7 @@ impl Plan {
         }
     }
 
-    /// The request of OLD, or one like it of somebody else on other affiliates.
+    /// The request of OLD, or a similar request of another caller for other affiliates.
     pub(super) fn like_old(&self, who: &str, first: i64) -> LoadRequest {
         let (id, notes) = (|index| self.id(first + index), format!("{who}-{}", self.number));
         match self.kind {
@@ -161,7 +161,7 @@ impl Plan {
         }
     }
 
-    /// A write of what OLD writes.
+    /// A write of the same records as OLD.
     pub(super) fn new_write(&self) -> LoadRequest {
         let (id, notes) = (self.id(0), format!("new-{}", self.number));
         match self.kind {
@@ -207,7 +207,7 @@ impl Plan {
         if count == 1 { LoadRequest::Create(Box::new(inputs.remove(0))) } else { LoadRequest::BatchCreate(inputs) }
     }
 
-    /// Whether NEW has to wait as OLD does.
+    /// Whether NEW must wait like OLD.
     pub(super) fn blocks_new(&self) -> bool {
         match self.wait {
             Wait::Rows => self.kind.is_update() || self.shared,

@@ -18,7 +18,7 @@ use crate::{
     witness::written,
 };
 
-/// How long anything may take on a busy machine.
+/// Maximum wait on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// Companies that hold permits.
 const OTHERS: i64 = 6;
@@ -32,9 +32,9 @@ pub(super) enum Ended {
     Acknowledged,
     /// The service never received OLD.
     NotReceived,
-    /// The service noticed it only after NEW.
+    /// The service noticed the end of the call only after NEW.
     NoticedLate,
-    /// NEW was refused, for instance since OLD had been written before its caller left.
+    /// NEW was rejected, for example because OLD was written before its caller left.
     NewRefused,
 }
 
@@ -62,7 +62,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     let mut acknowledged = Vec::new();
     lock(connection, plan).await?;
 
-    // What OLD waits for.
+    // The reason why OLD waits.
     let mut own = Vec::new();
     match plan.wait {
         Wait::Batches | Wait::LongBatches => {
@@ -95,7 +95,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     }
     pause(5 + plan.pauses[0]).await;
     if plan.wait == Wait::Permits {
-        // From now on OLD waits for nothing else.
+        // From here on, OLD waits for nothing else.
         sqlx::raw_sql("rollback to row").execute(&mut *connection).await?;
     }
     if !matches!(plan.leave, Leave::Deadline(_) | Leave::Timeout) {
@@ -110,12 +110,12 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
         result = Ended::NotReceived;
     }
 
-    // A statement that had begun is cancelled. Until then it could still be applied, before NEW or after it.
+    // The service cancels a statement that had begun. Until then, it could still be applied, before or after NEW.
     while matches!(plan.wait, Wait::Rows | Wait::Advisory) && is_blocked(connection, plan).await? {
         pause(5).await;
     }
 
-    // The rival.
+    // The competing write.
     let new = plan.new_write();
     let other = &world.sides[1 - plan.side];
     let mut rival = start(world, 1 - plan.side, plan.grpc, plan.company, new.clone());
@@ -130,7 +130,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
             acknowledged.extend(noted(plan.company, &new));
             if let LoadRequest::Update { notes, .. } | LoadRequest::BatchUpdate { notes, .. } = &new {
                 let read = calls::notes(other, &token, plan.id(0)).await?;
-                // OLD may have been in flight; the model knows.
+                // OLD may have been in flight. The model allows this.
                 let old = format!("old-{}", plan.number);
                 ensure!(read == *notes || read == old, "{notes} is acknowledged, and {read} is read");
                 let ids: &[i64] = if let LoadRequest::BatchUpdate { ids, .. } = &new { ids } else { &[plan.id(0)] };
@@ -143,14 +143,14 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     // The wait ends.
     pause(plan.pauses[2]).await;
     sqlx::raw_sql("rollback").execute(&mut *connection).await?;
-    // What comes after OLD in its queue.
+    // The write after OLD in its queue.
     own.push(start(world, plan.side, false, plan.company, plan.like_old("fence", 30)));
     for (company, request, writing) in own {
         if writing.await?.is_ok() {
             acknowledged.extend(noted(company, &request));
         }
     }
-    // On a busy machine, a core may notice it only after NEW, which OLD may then follow.
+    // On a busy machine, a core may notice it only after NEW. OLD can then follow NEW.
     let in_core = if answered { None } else { world.ended_in_core(&id) };
     if in_core.is_some() && in_core != ended {
         finals.clear();
@@ -215,14 +215,14 @@ async fn lock(connection: &mut PgConnection, plan: &Plan) -> Result<(), sqlx::Er
                 + &own()
         }
     };
-    // What is sent with `begin` would be a part of the transaction.
+    // Statements that are sent together with `begin` would be part of the transaction.
     for statements in [statements, format!("begin; {locks}")] {
         sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// The number of the advisory lock: of the counts of URLs, or of updates in order.
+/// The number of the advisory lock for the counts of URLs, or for updates in order.
 fn advisory(plan: &Plan) -> i64 {
     plan.company << 2 | if plan.kind.is_url() { 1 } else { 3 }
 }
@@ -248,7 +248,7 @@ async fn is_blocked(connection: &mut PgConnection, plan: &Plan) -> Result<bool, 
     sqlx::query_scalar(waiting).bind(advisory(plan)).fetch_one(connection).await
 }
 
-/// What is noted of a write that was acknowledged.
+/// The notes about an acknowledged write.
 fn noted(company: i64, request: &LoadRequest) -> impl Iterator<Item = (i64, String, String)> {
     written(request).into_iter().map(move |(key, value)| (company, key, value))
 }

@@ -1,4 +1,4 @@
-//! The processes over one database, and what their access logs record of the callers that leave.
+//! The processes over one database, and the records of disconnected callers in their access logs.
 
 use std::{
     collections::HashMap,
@@ -22,12 +22,12 @@ use crate::{
     witness,
 };
 
-/// The request IDs that are looked for in the logs begin with it.
+/// The request IDs in the logs begin with this prefix.
 pub(super) const OLD: &str = "old-";
-/// The timeout of a request to the addresses that report 504.
+/// The timeout of requests to the addresses that report 504.
 const IMPATIENCE: &str = "300ms";
-/// How long the log of a core is waited for, once its gateway has recorded the end of a request. A request that the gateway
-/// had not sent yet is not in the core's log.
+/// Maximum wait for the log of a core, after its gateway has recorded the end of a request. If the gateway had not sent the request yet, it
+/// is not in the core's log.
 const NOT_SENT: Duration = Duration::from_secs(3);
 
 pub(super) struct World {
@@ -36,12 +36,12 @@ pub(super) struct World {
     /// The same with a short timeout of REST requests.
     pub(super) impatient: [Side; 2],
     left: Arc<Left>,
-    /// They end before their database.
+    /// The processes end before their database.
     _services: Mutex<Vec<Service>>,
     programs: Programs,
 }
 
-/// The ends of requests by their ID, as logs record them.
+/// The ends of requests in the logs, by request ID.
 #[derive(Default)]
 struct Left {
     ends: Mutex<HashMap<String, End>>,
@@ -112,9 +112,9 @@ impl World {
         end.in_core.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64())
     }
 
-    /// The counts of the lists equal what counting returns.
+    /// The counts of lists equal the counted records.
     pub(super) fn check_counts(&self) {
-        // Rivals have chosen their IDs, without the sequence.
+        // Competing writes choose their IDs without the sequence.
         self.programs.run(
             "select advance_ids(name) from unnest(array['affiliates', 'compliance_urls', 'compliance_cases']) name",
         );

@@ -1,4 +1,4 @@
-//! Compares what the database has with what clients wrote.
+//! Compares the database with the clients' writes.
 
 use std::{
     collections::HashMap,
@@ -14,12 +14,12 @@ use crate::{
     witness::until_quiet,
 };
 
-/// What the audit found.
+/// The result of the audit.
 #[derive(Default)]
 pub(super) struct Audit {
-    /// Values that were acknowledged.
+    /// Acknowledged values.
     pub(super) acknowledged: usize,
-    /// Values that were written although nobody got an acknowledgement.
+    /// Written values without an acknowledgement.
     unacknowledged: usize,
     lost: usize,
     doubled: usize,
@@ -38,7 +38,7 @@ impl Display for Audit {
     }
 }
 
-/// The records as they are now, in the form of the witness. Those that were written once have no newer value.
+/// The current records, in the form of the witness. Records that were written once have no newer value.
 const RECORDS: &str = "
 select company_id, 'notes of ' || id as key, notes as value from affiliates where notes is not null
 union all select company_id, 'affiliate ' || affiliate_name, client_affiliate_id from affiliates where company_id < 100
@@ -96,7 +96,7 @@ impl Audit {
             }
         }
         for pair in positions.windows(2) {
-            // A write of monitoring is idempotent, and is repeated when its connection was lost.
+            // A write of `MonitoringService` is idempotent, and is repeated after a lost connection.
             let is_repeated = pair[0] == pair[1];
             if is_repeated && !key.1.starts_with("note of ") {
                 self.doubled += 1;

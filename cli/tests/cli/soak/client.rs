@@ -1,4 +1,4 @@
-//! A client: one call after the other, on both sides and layers. It remembers what it wrote, and what was acknowledged.
+//! A client: one call after another, on both sides and layers. It remembers its writes and their acknowledgements.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,24 +20,24 @@ use crate::{
     witness::written,
 };
 
-/// A caller that left, or was refused, waits so long before it writes the same records again: until the service has noticed
-/// it, and what had begun has ended.
+/// A caller that disconnected or was rejected waits for this time before it writes the same records again. During this time, the service
+/// notices it, and ends statements that had begun.
 const SETTLED: Duration = Duration::from_millis(500);
-/// Affiliates of a client that batches write; two more are written one at a time.
+/// Affiliates of a client that batches write. Two more are written one at a time.
 const AFFILIATES: usize = 120;
 /// URLs of a client that monitoring observes.
 const OBSERVED: usize = 200;
-/// How long the longest call may take.
+/// Maximum time of a call.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The values that were written at each key of a company, in order, and whether each was acknowledged.
 pub(super) type Model = HashMap<(i64, String), Vec<(String, bool)>>;
 
-/// What came of the calls.
+/// The outcomes of the calls.
 #[derive(Default)]
 pub(super) struct Outcomes {
     counts: BTreeMap<&'static str, usize>,
-    /// Responses that must not be.
+    /// Responses that must not happen.
     pub(super) wrong: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Client {
         Self { number, company, token, chance, shared, model: Model::new(), ids: Vec::new(), next: 0 }
     }
 
-    /// Makes calls until the load is over. Returns what was written.
+    /// Makes calls until the load is over. Returns the writes.
     pub(super) async fn run(mut self) -> Model {
         while self.ids.is_empty() && !self.is_over() {
             self.create_own().await;
@@ -161,7 +161,7 @@ impl Client {
                 observed.iter().map(|one| (format!("note of {}", one.url()), one.note().to_owned())).collect()
             }
         };
-        // Others are of new names and URLs, which are written once.
+        // Other writes have new names and URLs, which are written once.
         let is_repeated = matches!(
             &write,
             Write::Monitoring(_) | Write::Partner(LoadRequest::Update { .. } | LoadRequest::BatchUpdate { .. })
@@ -203,7 +203,7 @@ impl Client {
         }
     }
 
-    /// What an error is. A refusal that no fault explains must not be.
+    /// The kind of an error. A rejection that no fault explains is a failure.
     fn classified(&self, error: &str) -> &'static str {
         let is = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
         if is(&["status 503", "Some(\"14\")", "Unavailable"]) {
@@ -223,7 +223,7 @@ impl Client {
         loop {
             let faults = self.shared.faults.load(Ordering::SeqCst);
             tokio::time::sleep(SETTLED).await;
-            // On a busy machine it takes longer, and so do these.
+            // On a busy machine, these also take longer.
             for side in &self.shared.sides {
                 let _ = calls::notes(side, &self.token, self.ids[0]).await;
             }
@@ -233,7 +233,7 @@ impl Client {
         }
     }
 
-    /// Reads an affiliate: the last acknowledged value, or a later one.
+    /// Reads an affiliate, which must have the last acknowledged value or a later one.
     async fn read(&mut self) {
         let side = &self.shared.sides[self.chance.u64(..2) as usize];
         let id = self.ids[self.chance.u64(..2) as usize];

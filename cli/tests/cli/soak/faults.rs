@@ -1,4 +1,4 @@
-//! What is done to the processes.
+//! Faults of the processes.
 
 use std::{
     net::SocketAddr,
@@ -21,9 +21,9 @@ use crate::{
     programs::{Programs, token_of},
 };
 
-/// The company of the calls that find out whether a side works. No client writes for it.
+/// The company of calls that check whether a side works. No client writes for it.
 const PROBE: i64 = 999;
-/// How long a fault may keep a side from working, on a busy machine.
+/// Maximum outage of a side after a fault, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +71,7 @@ impl Fault {
     }
 }
 
-/// The processes of the service: one that has both tiers, and one for each tier.
+/// The processes of the service: one with both tiers, and one for each tier.
 pub(super) struct Services<'p> {
     programs: &'p Programs,
     serve: Service,
@@ -106,7 +106,7 @@ impl<'p> Services<'p> {
         self.core.grpc
     }
 
-    /// Waits until writes are acknowledged on both sides and layers. Returns how long it took.
+    /// Waits until both sides and layers acknowledge writes. Returns how long it took.
     fn until_recovered(shared: &Shared, threads: &Runtime) -> Duration {
         let started = Instant::now();
         for (side, via) in shared.sides.iter().flat_map(|side| [(side, Via::Rest), (side, Via::Grpc)]) {
@@ -124,8 +124,7 @@ impl<'p> Services<'p> {
         started.elapsed()
     }
 
-    /// Injects a fault, and waits until nothing of what was sent before it or during it runs. Returns how long the service took
-    /// to work again.
+    /// Injects a fault, and waits until no earlier statement runs. Returns how long the service took to work again.
     pub(super) fn inject(
         &mut self,
         fault: Fault,
@@ -134,11 +133,11 @@ impl<'p> Services<'p> {
         threads: &Runtime,
         chance: &mut Rng,
     ) -> Duration {
-        // During this time, clients wait for the end of the calls that they have left.
+        // During this time, clients wait for the end of their abandoned calls.
         thread::sleep(Duration::from_millis(800 + chance.u64(..1000)));
         shared.faults.fetch_add(1, Ordering::SeqCst);
         self.disturb(fault, programs, chance);
-        // The database starts again, and what had been sent to it is executed.
+        // The database starts again, and executes the statements that it had received.
         let recovered = Self::until_recovered(shared, threads);
         let began = format!(
             "select count(*) from pg_stat_activity where application_name = 'affiliate-compliance' and state <> 'idle'

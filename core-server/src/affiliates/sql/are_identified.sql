@@ -1,4 +1,5 @@
--- Whether affiliates of the company $1 have one of these identifiers. A statement after the lock sees what others committed before it.
+-- Whether affiliates of the company $1 have one of these identifiers. This is a separate statement after the lock, so it sees the rows that
+-- others committed before.
 select exists (
     select from unnest($2::text[]) as i (identifier)
     cross join lateral (

@@ -1,5 +1,7 @@
--- Inserts affiliates of the companies $1, of equal names the first. The order of companies and names prevents deadlocks. Returns the ID of each
--- new affiliate or null, in the order sent. $3 is who changes records: one element for each affiliate, or one for all.
+-- Inserts affiliates of the companies $1. If names are equal, inserts the first affiliate. Inserts in the order of companies and names,
+-- which prevents deadlocks. $3 is the author of the changes: one element for each affiliate, or one for all.
+--
+-- Returns the ID of each new affiliate, or null, in the order sent.
 with numbered as materialized (
     select array_agg(nextval('affiliates_id_seq')) as ids
     from generate_series(1, cardinality($2::affiliate_input[]))

@@ -1,5 +1,5 @@
--- The first affiliates of the company $1 whose name or client identifier matches the pattern $2, or that have the e-mail address $4 or a phone
--- number with the digits $5, at most $3, by ID.
+-- The first affiliates of the company $1 that match, by ID, at most $3. An affiliate matches if its name or client identifier matches the
+-- pattern $2, if its e-mail address is $4, or if a phone number has the digits $5.
 select :columns from affiliates a
 where a.company_id = $1
     and (

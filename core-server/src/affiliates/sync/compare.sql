@@ -1,5 +1,5 @@
--- For each item, a few affiliates of the company with its identifier, and the fields that differ. For an item with a new name, the affiliate
--- that has the name. Both are read by key, and the planner cannot replace that by a scan.
+-- For each item, a few affiliates of the company that have its identifier, and the fields that differ. For an item with a new name, also
+-- the affiliate that has this name. Both are lookups by key, which the planner cannot replace by a scan.
 select coalesce(a.ids, '{}') as ids, coalesce(a.revision, 0) as revision, coalesce(a.changed, i.mask) as changed,
     case when a.changed & :name_bit <> 0 then a.name end as old_name, t.id as holder
 from unnest($2::affiliate_input[]) with ordinality as i

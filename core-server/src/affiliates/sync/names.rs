@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_change_at_once() {
+    fn names_can_be_swapped_in_one_chunk() {
         assert_eq!(refused(&[(1, "b", 2), (2, "a", 1)]), []);
         assert_eq!(refused(&[(1, "b", 2), (2, "c", 3), (3, "a", 1)]), []);
         // A new affiliate gets the name that another one leaves.

@@ -1,5 +1,5 @@
--- Finds the page among the records of one affiliate. Their index has every column of filters and sort keys. Its order has new records
--- first, which often sort first, so the sort keeps few records that later ones replace.
+-- Finds the page among the records of one affiliate. Their index has all filter columns and sort keys. It begins with new records, which
+-- often sort first. So the sort keeps few records that later ones replace.
 with matches as :kept (
     select u.id, :key as k
     from :table u

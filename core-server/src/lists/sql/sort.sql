@@ -1,4 +1,4 @@
--- Sorts all matches, unless a scan finds the page. With order and limit, the planner joins the groups by their index only.
+-- Sorts all matches, unless a scan finds the page. Because of the order and the limit, the planner joins the groups only by their index.
 select u.id, u.k
 from groups g
 cross join lateral (

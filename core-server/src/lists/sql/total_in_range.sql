@@ -1,5 +1,6 @@
--- The number of matches on the days $4 to $5: whole coarse buckets and, at each end, days. A coarse bucket that is partly in the range is
--- either excluded and its days in the range are added, or included and its other days are subtracted. Fewer days win.
+-- The number of matches on the days $4 to $5: whole coarse buckets, and days at each end. If a coarse bucket is partly in the range, either
+-- its days inside the range are added, or the whole bucket is added and its other days are subtracted. The statement uses the way with
+-- fewer days.
 select coalesce(sum(c.sign * c.n), 0)::bigint as total
 from (
     select 1 as sign, c.* from :counts c where c.company_id = $1 and c.dimension = ':date_coarse'

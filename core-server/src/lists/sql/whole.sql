@@ -1,5 +1,5 @@
--- The IDs of matching records. The scan reads records in the order of their IDs and passes over all others. The inner limit is none. The planner cannot see that: it takes the records to be few of many, so it does not read and sort all of them, and it filters
--- what the scan returns.
+-- The IDs of matching records. The scan reads records by ID, and skips records that do not match. The inner limit is null. The planner
+-- cannot see that, and expects few of many records. So it does not read and sort all of them, but filters while it scans.
 select u.id :long
 from (
     select u.id, u.:date :columns from :from

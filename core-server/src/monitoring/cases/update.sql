@@ -1,6 +1,6 @@
--- Locks the case $2, works out what it becomes, and writes it unless it is that already. $4 and $5 are the statuses that
--- the case must have, and must not have, for anything to happen; null for any and for none. $6 are the revisions of which it must
--- have one; null for any. The dates that follow from a change are described at `CaseInput` in case_changes.proto.
+-- Locks the case $2, computes its new values, and writes them if they differ. $4 are statuses: the case must have one of them (null allows
+-- any). $5 are statuses that it must not have (null excludes none). $6 are revisions: the case must have one of them (null allows any).
+-- `CaseInput` in case_changes.proto describes the dates that follow from a change.
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid
@@ -34,7 +34,7 @@ with input as materialized (
         new_value(i.cleared, 'note', i.note, o.note) as note,
         coalesce(i.created_date, o.created_date) as created_date,
         new_value(i.cleared, 'follow_up_date', i.follow_up_date, o.follow_up_date) as follow_up_date,
-        -- The dates that the service sets, so far as they are given.
+        -- Dates that the service otherwise sets, if the caller gives them.
         new_value(i.cleared, 'first_action_date', i.first_action_date, o.first_action_date) as first_action_date,
         new_value(i.cleared, 'reviewed_date', i.reviewed_date, o.reviewed_date) as reviewed_date,
         new_value(i.cleared, 'flagged_date', i.flagged_date, o.flagged_date) as flagged_date,

@@ -1,13 +1,12 @@
--- Locks the case $2, then the URLs in the order of their hashes, and attaches the incidents that are not attached yet, as
--- long as the case has no more than $4. One that is attached takes the infraction that is given. The case is changed only
--- if an incident was.
+-- Locks the case $2, and then the URLs in the order of their hashes. Attaches new incidents until the case has $4. An incident that is
+-- already attached gets the given infraction. The case changes only if an incident does.
 --
--- Returns a row for the case, if it exists, and then a row for each item: its incident, whether that changed, whether the
--- URL was found, and whether the case has room for it. The incident is missing if another writer has just attached it: the
--- next run finds it.
+-- Returns a row for the case, if it exists. Then a row for each item: its incident, whether the incident changed, whether the URL was
+-- found, and whether the case can have this incident. The incident is missing if another writer has just attached it. The next run finds
+-- it.
 --
--- The case is read once, as a whole. Items and incidents are brought together by sorting them: the planner takes a batch
--- and a case to be short, so as a join it could be a loop over all pairs, or a scan of the case for each item.
+-- The statement reads the incidents of the case once, and matches them with the items by sorting. The planner expects few of both, so a
+-- join could loop over all pairs, or scan the case for each item.
 with held as materialized (
     select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
 ), present as materialized (
@@ -26,7 +25,7 @@ with held as materialized (
         (select u.id, u.url_hash from compliance_urls u where u.company_id = $1 and u.url_hash = i.url_hash limit 1)
     ) u on true
 ), matched as materialized (
-    -- Of two items of the same content the last one gives the infraction, the first one the order.
+    -- If two items have the same content, the last one determines the infraction, and the first one the order.
     select x.*, x.incident_type <> 1 or x.url_id is not null as url_found, max(x.incident_id) over content as present_id,
         min(x.ordinality) over content as first, max(x.ordinality) over content as last
     from (

@@ -1,10 +1,9 @@
--- Locks the case $2, then the URLs in the order of their hashes, and removes the incidents that are found. The case is
--- changed only if an incident was removed.
+-- Locks the case $2, and then the URLs in the order of their hashes. Removes the incidents that it finds. The case changes only if an
+-- incident was removed.
 --
--- Returns a row for the case, if it exists, and then a row for each item: its incident, if it was found, and whether that
--- was removed.
+-- Returns a row for the case, if it exists. Then a row for each item: its incident, if it was found, and whether it was removed.
 --
--- The case is read once, as a whole, and brought together with the items by sorting, as attach.sql does.
+-- The statement reads the incidents of the case once, and matches them with the items by sorting, as attach.sql does.
 with held as materialized (
     select c.id from compliance_cases c where c.company_id = $1 and c.id = $2 for no key update
 ), present as materialized (

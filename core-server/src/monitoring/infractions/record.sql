@@ -1,4 +1,4 @@
--- Inserts infractions in the order of their keys. Of two items of the same infraction, both are reported as recorded.
+-- Inserts infractions in the order of their keys. If two items have the same infraction, both are reported as recorded.
 with input as materialized (
     select i.*, u.id as found_url_id, date_trunc('second', now()) as now
     from unnest($2::infraction_input[]) with ordinality i

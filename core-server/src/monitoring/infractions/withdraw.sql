@@ -1,5 +1,5 @@
--- Locks the infractions that exist, in the order of their keys, and deletes them. Of two items of the same infraction,
--- both are reported as withdrawn.
+-- Locks the existing infractions in the order of their keys, and deletes them. If two items have the same infraction, both are reported as
+-- withdrawn.
 with input as materialized (
     select i.*, u.id as found_url_id
     from unnest($2::infraction_input[]) with ordinality i
@@ -25,8 +25,8 @@ with input as materialized (
         for update
     ) n
 ), withdrawn as (
-    -- They are locked, so they stay where they are. A comparison that an index knows, such as `company_id = $1`, could become a
-    -- scan of all infractions of the company.
+    -- The rows are locked, so their physical positions do not change. With a comparison that an index supports, such as
+    -- `company_id = $1`, the planner could choose to scan all infractions of the company.
     delete from infractions n
     where n.company_id is not distinct from $1 and n.ctid = any (array(select l.row from locked l))
     returning n.url_id, n.infraction_type_id, n.infraction_name_id

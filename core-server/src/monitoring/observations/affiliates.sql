@@ -1,4 +1,4 @@
--- Which of the affiliates that are named by ID ($2) and by the client's own identifier ($3) exist.
+-- Returns which of the IDs $2 and client identifiers $3 the company $1 has.
 select i.affiliate_id as "affiliate_id?", null::text as "client_affiliate_id?"
 from unnest($2::bigint[]) as i (affiliate_id)
 cross join lateral (select from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1) a

@@ -1,12 +1,11 @@
--- Saves observations of which no two are of the same URL, in the order in which they are sent: by their hashes.
+-- Saves observations of different URLs, in the order of the URLs' hashes, which is the order sent.
 --
--- URLs that exist are locked before any other is inserted, and both in this order, so that two statements that cross do
--- not deadlock. Each step finds its rows by key from the step before, and URLs that exist are written as the conflicts of an
--- insert, so that no plan has a reason to join all URLs of the company, whatever the statistics say. Dates that no text shows become null, or
--- the nearest one.
+-- Locks existing URLs before it inserts new ones, both in this order, so overlapping statements do not deadlock. Each step finds its rows
+-- by key from the previous step. Existing URLs are written as conflicts of an insert. So no plan joins all URLs of the company, whatever
+-- the statistics say. Dates that no text can show become null or the nearest possible date.
 --
--- Returns the hash of each URL, its ID, and whether it is new; no ID where the affiliate is unknown. A URL that another
--- writer has just inserted is left out: the next run finds it.
+-- Returns the hash of each URL, its ID, and whether it is new. The ID is null if the affiliate is unknown. A URL is missing if another
+-- writer has just inserted it. The next run finds it.
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         a.id is not null or (i.affiliate_id is null and i.client_affiliate_id is null) as valid,
@@ -21,7 +20,7 @@ with input as materialized (
     left join lateral (
         (select a.id from affiliates a where a.company_id = $1 and a.id = i.affiliate_id limit 1)
         union all
-        -- If several affiliates have the identifier, a URL stays with its own.
+        -- If several affiliates have the identifier, and one of them is the URL's affiliate, the URL keeps it.
         (select a.id from affiliates a
             where a.company_id = $1 and a.client_affiliate_id = i.client_affiliate_id
             order by a.id is distinct from e.affiliate_id, a.id

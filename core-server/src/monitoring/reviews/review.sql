@@ -1,5 +1,5 @@
--- Locks the URL $2, and writes the verdict of a review: its fields, and its infractions if $4 says so. The review is now, also if the
--- verdict is the same as before.
+-- Locks the URL $2, and writes the verdict of a review: its fields, and its infractions if $4 is true. The time of the review is now, even
+-- if the verdict is the same as before.
 with input as materialized (
     select i.*, date_trunc('second', now()) as now
     from unnest($3::url_review_input[]) i

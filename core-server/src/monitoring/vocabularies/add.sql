@@ -1,12 +1,11 @@
--- Adds the names that do not exist: first those without a parent ($3 is the vocabulary of infraction names, $4 that of
--- infraction types, their parents), then infraction names, whose type may be one of those just added. $5 is the number
--- of names that a company may have.
+-- Adds new names: first names without a parent, then infraction names, whose parent is a type that can be new. $3 is the vocabulary of
+-- infraction names, and $4 the vocabulary of infraction types. A company can have $5 names.
 --
--- An item without an ID has an unknown type, or the company would have too many names, or another writer has just added
--- the name, which the next run sees.
+-- An item without an ID has an unknown type, or the company would have too many names, or another writer has just added the name. The next
+-- run finds it.
 --
--- The company's names are read once, as a whole. They are brought together with the items by sorting: the planner takes
--- both to be few, so as a join it could be a loop over all pairs, or a scan of all names for each item.
+-- The statement reads the company's names once, and matches them with the items by sorting. The planner expects few of both, so a join
+-- could loop over all pairs, or scan all names for each item.
 with present as materialized (
     select v.id, v.vocabulary, v.parent_id, v.name from vocabulary_entries v where v.company_id = $1
 ), input as materialized (

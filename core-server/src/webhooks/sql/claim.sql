@@ -1,5 +1,5 @@
--- Leases a webhook for $3 seconds, unless another core has it. Without a failed message, the new message $4 begins. Times that are too far ahead
--- ($5, $6) are ignored, as in `due.sql`.
+-- Leases a webhook for $3 seconds, unless another core has leased it. If no message has failed, the new message $4 begins. Ignores times
+-- that are too far ahead ($5, $6), as `due.sql` does.
 with last as (
     select p.position from change_positions p where p.company_id = $1
 )

@@ -1,6 +1,6 @@
--- Creates a webhook with the ID $10, unless the company has $7 already. If it has one with this URL and these types, returns that one. A position
--- after the last one becomes the last one. `is_of_request`: the request with the digest $11 created the webhook in the last $12 seconds, and
--- its secret is still the first one.
+-- Creates a webhook with the ID $10, unless the company already has $7 webhooks. If the company has a webhook with this URL and these
+-- types, returns that webhook. A position after the last one becomes the last one. `is_of_request` means that the request with the digest
+-- $11 created the webhook in the last $12 seconds, and its secret has not changed since.
 with existing as (
     select count(*) as number, min(w.id) filter (where w.url = $2 and w.types @> $3 and w.types <@ $3) as equal_id
     from webhooks w where w.company_id = $1

@@ -1,6 +1,6 @@
--- Records an attempt to deliver the message $4 up to the position $5, its success ($6), and the next attempt. After a message that was too large
--- ($18), the next one has at most half of its $19 bytes. A webhook that was changed during the attempt has no message, so only its lease and
--- `is_slow` ($17) change. The log keeps the last $16 attempts.
+-- Stores the result of an attempt to deliver the message $4 up to the position $5: its success ($6), and the time of the next attempt.
+-- After a message that was too large ($18), the next one has at most half of its $19 bytes. If the webhook changed during the attempt, it
+-- has no message, so only its lease and `is_slow` ($17) change. The log keeps the last $16 attempts.
 with finished as (
     update webhooks w set
         position = case when w.message_id = $4 and $6 then $5 else w.position end,

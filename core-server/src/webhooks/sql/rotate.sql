@@ -1,5 +1,5 @@
--- Replaces the secret by $3. The previous secret is valid for $4 more seconds, and earlier ones until their own end. So a repeated rotation does
--- not invalidate the secret that the endpoint has. The last $5 are kept.
+-- Replaces the secret with $3. The previous secret is valid for $4 more seconds, and earlier secrets until they expire. So a repeated
+-- rotation does not invalidate the secret that the endpoint has. Keeps the last $5 secrets.
 update webhooks w set
     previous_secrets = (array_prepend(w.secret, w.previous_secrets))[:$5],
     previous_secret_until = (array_prepend(now() + make_interval(secs => $4), shown(w.previous_secret_until)))[:$5],

@@ -1,4 +1,4 @@
--- Changes the given fields. The next attempt follows immediately, with a message of any size. A message that is being delivered is not
+-- Changes the given fields. The next attempt follows immediately, with a message of any size. If a message is being delivered, it is not
 -- sent again.
 with last as (
     select coalesce((select p.position from change_positions p where p.company_id = $1), first_position()) as position

@@ -36,7 +36,7 @@ async fn a_restart_keeps_the_data_and_is_fast() {
     let clock = Instant::now();
     cluster.stop().await.unwrap();
     eprintln!("stop: {:?}", clock.elapsed());
-    // Its memory is gone, by which its end is noticed; the kernel may need longer for the rest.
+    // Its memory is gone, which shows that it has ended. The kernel may need longer for the rest.
     let ended = async {
         while is_running(pid) {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -76,7 +76,7 @@ async fn the_server_is_durable_and_private_and_has_the_documented_settings() {
         ("is_superuser", "off"),
         ("session_authorization", OWNER_ROLE),
     ] {
-        // Since PostgreSQL 16, `lc_collate` is no setting; the catalog has that of a database.
+        // Since PostgreSQL 16, `lc_collate` is not a setting. The catalog has the collation of a database.
         let found: String = if name == "lc_collate" {
             let query = sqlx::query_scalar("SELECT datcollate FROM pg_database WHERE datname = current_database()");
             query.fetch_one(&mut connection).await.unwrap()
@@ -118,7 +118,7 @@ async fn an_interrupted_initdb_is_repeated() {
     let half = data.path().join("postgres.new-0badf00d");
     fs::create_dir_all(half.join("base")).unwrap();
     fs::write(half.join("PG_VERSION"), "15\n").unwrap();
-    // An empty folder under the cluster's name is replaced, too.
+    // An empty folder with the cluster's name is also replaced.
     fs::create_dir(data.cluster()).unwrap();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     assert!(!half.exists());
@@ -126,7 +126,7 @@ async fn an_interrupted_initdb_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_no_cluster_is_not_changed() {
+async fn a_folder_without_a_cluster_is_not_changed() {
     let data = DataDir::new();
     fs::create_dir_all(data.cluster()).unwrap();
     let precious = data.cluster().join("precious");
@@ -143,7 +143,7 @@ async fn a_folder_that_is_no_cluster_is_not_changed() {
     assert!(error.to_string().contains("Install PostgreSQL 9999"), "{error}");
 }
 
-/// A child that another thread is starting has a copy of every descriptor until it runs its program, the lock's included.
+/// A child that another thread is starting has a copy of every descriptor, including the lock, until it runs its program.
 #[tokio::test]
 async fn a_folder_is_released_while_other_threads_start_programs() {
     let data = DataDir::new();

@@ -16,7 +16,7 @@ use test_support::DataDir;
 /// The database the tests use.
 const DATABASE: &str = "compliance";
 
-/// The options of a service on a data folder. The data is durable, since the tests kill services.
+/// The options of a service on a data folder. The data is durable, because the tests kill services.
 fn options(data: &DataDir) -> ClusterOptions {
     let mut options = ClusterOptions::new(data.path());
     options.shared_buffers_mib = 32;
@@ -28,7 +28,7 @@ async fn connect(endpoint: &Endpoint) -> PgConnection {
     endpoint.options(OWNER_ROLE, DATABASE).connect().await.unwrap()
 }
 
-/// Commits a row on a connection of its own.
+/// Commits a row on a separate connection.
 async fn put(endpoint: &Endpoint, value: i32) {
     let mut connection = connect(endpoint).await;
     let statement = format!("CREATE TABLE IF NOT EXISTS kept (value int); INSERT INTO kept VALUES ({value})");

@@ -1,5 +1,5 @@
-//! Which user the database runs as, and what that user may do. As root these tests check the change of user; as
-//! another user, that there is none.
+//! The user that the database runs as, and its rights. As root, these tests check the change of user. As another user, they check that the
+//! user does not change.
 
 use std::{
     fs::{self, Permissions},
@@ -122,7 +122,7 @@ async fn root_runs_the_database_as_the_owner_of_the_data_folder() {
     cluster.stop().await.unwrap();
 }
 
-/// A data folder that another user owns, with something planted where the service writes.
+/// A data folder of another user, with a planted file where the service writes.
 fn folder_of_another_user() -> (DataDir, DataDir) {
     let (data, victim) = (DataDir::new(), DataDir::new());
     fs::create_dir(data.path()).unwrap();
@@ -159,7 +159,7 @@ async fn links_in_place_of_generated_files_and_of_the_database_are_not_followed(
     for planted in ["postgres.hba", "postgres.ident", "postgres.log.1"] {
         std::os::unix::fs::symlink(&file, data.path().join(planted)).unwrap();
     }
-    // It is larger than a log may be at a start, so it is renamed.
+    // It is larger than the maximum of a log at start, so the service renames it.
     let log = fs::File::create(data.path().join("postgres.log")).unwrap();
     log.set_len(9 << 20).unwrap();
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
@@ -177,7 +177,7 @@ async fn links_in_place_of_generated_files_and_of_the_database_are_not_followed(
     assert_eq!(fs::metadata(victim.path().join("PG_VERSION")).unwrap().uid(), geteuid().as_raw());
 }
 
-/// Other processes of the user that the database runs as are not its superuser.
+/// Other processes of the database's user cannot connect as its superuser.
 #[tokio::test]
 async fn the_user_of_the_database_cannot_connect() {
     let data = DataDir::new();
@@ -203,7 +203,7 @@ async fn the_user_of_the_database_cannot_connect() {
             assert!(!status.success() && errors.contains("authentication failed"), "{role}: {errors}");
         }
     }
-    // Nor can it change who may.
+    // It cannot change who may connect either.
     for name in ["postgres.hba", "postgres.ident"] {
         let meta = fs::symlink_metadata(data.path().join(name)).unwrap();
         assert_eq!((meta.uid(), meta.mode() & 0o777), (geteuid().as_raw(), 0o644), "{name}");

@@ -32,7 +32,7 @@ async fn the_database_of_a_killed_service_is_stopped_and_started_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_somebody_started_by_hand_keeps_running() {
+async fn a_manually_started_server_keeps_running() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let program = cluster.installation().program("postgres");
@@ -57,7 +57,7 @@ async fn a_server_that_somebody_started_by_hand_keeps_running() {
 }
 
 #[tokio::test]
-async fn a_killed_service_and_database_recover_what_was_committed() {
+async fn a_killed_service_and_database_recover_committed_rows() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
@@ -82,7 +82,7 @@ async fn a_killed_service_and_database_recover_what_was_committed() {
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let took = clock.elapsed();
     eprintln!("recovery with a busy process left: {took:?}");
-    // The busy process is not waited for.
+    // The recovery does not wait for the busy process.
     assert!(took < Duration::from_mins(3), "{took:?}");
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
@@ -109,7 +109,7 @@ async fn a_killed_database_is_restarted() {
 #[tokio::test]
 async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
     let data = DataDir::new();
-    // While it waits to restart the server, and while the new one starts.
+    // While it waits to restart the server, and while the new server starts.
     for has_new_server in [false, true] {
         let cluster = Cluster::start(options(&data)).await.unwrap();
         let (start, mut killed) = (Instant::now(), cluster.server_pid().unwrap());
@@ -118,7 +118,7 @@ async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
             match cluster.server_pid() {
                 None if !has_new_server => break,
                 Some(pid) if pid != killed && has_new_server => break,
-                // The moment without a server was missed: once more.
+                // The test missed the moment without a server, so it repeats this.
                 Some(pid) if pid != killed => {
                     killed = pid;
                     kill_process(killed, Signal::SIGKILL);
@@ -135,7 +135,7 @@ async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
 }
 
 #[tokio::test]
-async fn without_supervision_a_killed_database_stays_down() {
+async fn an_unsupervised_killed_database_stays_down() {
     let data = DataDir::new();
     let mut options = options(&data);
     options.supervise = false;
@@ -169,7 +169,7 @@ async fn a_stale_process_id_does_not_block_a_start() {
 }
 
 #[tokio::test]
-async fn a_second_service_is_refused_but_a_program_may_connect() {
+async fn a_second_service_is_rejected_but_programs_can_connect() {
     let data = DataDir::new();
     let (service, _) = Service::start(&data).await;
     let error = Cluster::start(options(&data)).await.unwrap_err();

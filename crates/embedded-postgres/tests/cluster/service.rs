@@ -1,4 +1,4 @@
-//! A service as a process of its own, so that it can be killed: a copy of the test program that runs a cluster.
+//! A service as a separate process, which tests can kill: a copy of the test program that runs a cluster.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -14,7 +14,7 @@ use crate::{DATABASE, options};
 /// The data folder that a copy of the test program runs.
 const VARIABLE: &str = "EMBEDDED_POSTGRES_TEST_SERVICE";
 
-/// A process that runs a cluster; it is killed when this is dropped.
+/// A process that runs a cluster. Dropping this kills it.
 pub(crate) struct Service(pub(crate) Child);
 
 impl Service {

@@ -1,4 +1,4 @@
--- Position up to which a standby has replayed. It receives a timeline only if it has replayed nothing that is not part of that timeline's
+-- Position up to which a standby has replayed. It receives a timeline only if everything that it has replayed is part of the timeline's
 -- history. Without the right to see the receiver (`pg_read_all_stats`), the timeline is that of the last restart point.
 select s.system_identifier as cluster,
     greatest(c.timeline_id, r.min_recovery_end_timeline, w.received_tli) as timeline,

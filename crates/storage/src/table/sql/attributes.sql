@@ -1,4 +1,4 @@
--- The columns of tables and the attributes of types, in the order that the database has them.
+-- The columns of tables and the attributes of types, in the database's order.
 select w.name as relation, t.oid as type_oid, t.typarray as array_oid, a.attname::text as attribute,
     a.atttypid as attribute_oid, format_type(a.atttypid, a.atttypmod) as sql_type
 from unnest($1::text[]) as w (name)

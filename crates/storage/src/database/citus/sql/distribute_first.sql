@@ -1,5 +1,5 @@
--- Distributes the first table. Without a number in `citus.shard_count`, each worker gets four shards: a shard is a statement of its
--- own, and more workers can join.
+-- Distributes the first table. Without a number in `citus.shard_count`, each worker gets four shards: few, because each shard has its own
+-- statements, but enough for more workers.
 select create_distributed_table($1::text::regclass, 'company_id', colocate_with => 'none', shard_count => (
     select case s.source when 'default' then 4 * greatest(n.workers, 1) else s.setting::integer end
     from pg_settings s, (

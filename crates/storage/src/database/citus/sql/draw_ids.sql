@@ -9,7 +9,7 @@ begin
         loop
             select min(n.id), max(n.id) into first, last
             from (select nextval(sequence::regclass) as id from generate_series(1, count)) n;
-            -- Copies of records draw IDs without the lock, so another ID can lie in between.
+            -- `COPY` draws IDs without the lock, so another session can draw an ID in between.
             exit when last - first = count - 1;
         end loop;
         ids := ids || first;

@@ -3,7 +3,7 @@ create or replace function :name(:types) returns table (:columns) language plpgs
 declare
     shards bigint[]; first integer; last integer := 0; :variables
 begin
-    -- The settings of a session on plain PostgreSQL, for the plans of this call.
+    -- The settings that sessions have on plain PostgreSQL, for the plans of this call.
     perform set_config('lock_timeout', :lock_timeout, true),
         set_config('plan_cache_mode', 'force_generic_plan', true), set_config('jit', 'off', true),
         set_config('max_parallel_workers_per_gather', '0', true):first_ids;

@@ -6,7 +6,7 @@ declare
     id bigint := nullif(current_setting(setting, true), '')::bigint;
 begin
     if id is null then
-        -- The sequences of other nodes would return IDs that are taken.
+        -- The sequences of other nodes would return IDs that are already in use.
         if exists (select from pg_dist_local_group l where l.groupid <> 0) then
             raise 'no ID of % was drawn for this statement', sequence;
         end if;

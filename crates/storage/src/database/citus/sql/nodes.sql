@@ -1,6 +1,6 @@
--- Asks each node for its version, and for functions and types of the schema that it lacks. The node that is asked first names them in
--- the statement. The functions of statements are left out: their parameters can have types that the node lacks. The service's role
--- owns nothing and needs a `lock_timeout`.
+-- Asks each node for its version, and for functions and types of the schema that it lacks. The first node names them in the statement.
+-- Excludes the functions of statements, whose parameters can have types that the node lacks. The service's role owns nothing, and needs a
+-- `lock_timeout`.
 select format('%s:%s', n.nodename, n.nodeport) as node, n.isactive and n.metadatasynced as active,
     r.success is true as responds, coalesce(r.result, 'no response') as result
 from pg_dist_node n

@@ -1,6 +1,6 @@
--- Returns the name of the session's prepared statement for the shards of a company, and prepares it before its first use.
--- Returns null if the session has prepared too many statements. Also null for a function that runs as its owner: the session's
--- user may have prepared something else under this name.
+-- Returns the name of the session's prepared statement for the shards of a company, and prepares the statement before its first use.
+-- Returns null if the session has prepared too many statements. Also returns null for a function that runs as its owner, because the
+-- session's user could have prepared something else under this name.
 create or replace function prepared_statement(name text, types text, statement text, company bigint) returns text
 language plpgsql set search_path = :schema, pg_temp as $$
 declare
