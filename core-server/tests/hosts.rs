@@ -4,7 +4,7 @@ use core_server::{Core, CoreSettings, database};
 use embedded_postgres::SERVICE_ROLE;
 use test_support::{Proxy, TestCore, fresh_database, verifier, wait_until};
 
-/// Without it, the process could move back to a former primary.
+/// If the process did not know the timeline, it could move back to a former primary.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_timeline_is_requested_until_it_is_known() {
     let created = fresh_database().await;

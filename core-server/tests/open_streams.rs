@@ -41,7 +41,7 @@ async fn streams_without_a_token_are_limited() {
     let shutdown = CancellationToken::new();
     let most = core_server::limits::OPEN_STREAMS_OF_A_PEER;
     let clients = async {
-        // On any connection, and for any service.
+        // The limit is for all connections and services together.
         let (first, second) = (endpoint.connect().await.unwrap(), endpoint.connect().await.unwrap());
         let reflections: Vec<_> = join_all((0..most / 2).map(|_| reflect(&first))).await;
         let mut watches: Vec<_> = join_all((most / 2..most).map(|_| watch(&second))).await;

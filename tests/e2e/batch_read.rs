@@ -102,7 +102,7 @@ fn remaining(result: &Result<Response<Outcome>, Status>) -> Option<&str> {
     metadata.get("x-ratelimit-remaining").map(|value| value.to_str().unwrap())
 }
 
-/// Adds an affiliate with a given ID, whose name has the company.
+/// Adds an affiliate with a given ID, whose name includes the company's ID.
 async fn insert(service: &TestService, company: i64, id: i64) {
     let insert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         values ($1, $2, 'A', 'Of company ' || $1)";
@@ -138,7 +138,7 @@ async fn mixed_callers() {
             expected.push(((*reason).to_owned(), None));
         }
     }
-    // One read exceeds the limit of the company, and only this read is refused.
+    // One read exceeds the limit of the company, and only this read is rejected.
     batch = batch.read(Some(&tokens[0]), affiliate(1_000_001));
     expected.push(("RATE_LIMITED".to_owned(), Some("0".to_owned())));
 
@@ -210,7 +210,7 @@ async fn abandoned_reads() {
     }
 }
 
-/// A caller that repeats refused messages immediately makes about ten per second, as for other refused calls.
+/// A caller that immediately repeats rejected messages gets about ten responses per second, as for other rejected calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refused_messages_are_delayed() {
     const CALLERS: usize = 4;

@@ -1,4 +1,4 @@
-//! The indexes that the database uses for lists, foreign keys and look-ups of writers.
+//! The indexes that the database uses for lists, foreign keys and lookups of writers.
 //!
 //! Plans must not depend on statistics. They are the same for a new database, a filled one and an analyzed one, with generic and
 //! custom plans, and in any session.
@@ -216,7 +216,7 @@ async fn scans_read_one_company_along_its_keys() {
                         || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
                         // Both unique keys begin with the searched columns.
                         || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2
-                        // This look-up finds an upline by its identifier.
+                        // This lookup finds an upline by its identifier.
                         || index == "affiliates_client_affiliate_id_idx" && condition.matches(" = ").count() == 2;
                     let what = format!("{what}: {kind} of {table} by {index}, {condition}");
                     assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
@@ -449,7 +449,7 @@ async fn bulk_loads_read_no_history() {
     .fetch_all(&mut connection)
     .await
     .unwrap();
-    // 160,500 rows with up to four foreign keys. Setting the case of a URL needs another look-up.
+    // 160,500 rows with up to four foreign keys. Setting the case of a URL needs another lookup.
     assert!(read.iter().any(|(index, _)| index == "compliance_urls_pkey"), "no checks are seen in {read:?}");
     assert!(read.iter().all(|(_, entries)| *entries < 400_000), "{read:?}");
 }

@@ -24,7 +24,7 @@ fn number(answer: &RestResponse, header: &str) -> u64 {
     value.parse().unwrap_or_else(|_| panic!("{header}: {value}"))
 }
 
-/// Every layer refuses the fourth request, and names the time of the next attempt.
+/// Every layer rejects the fourth request, and names the time of the next attempt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_in_a_window() {
     let service = limited(3).await;
@@ -126,7 +126,7 @@ async fn reads_that_fail() {
     let clients = [service.rest(company), service.rest_remote(company)];
     clients[0].post("/affiliates", GOOD).await.with_status(201);
     let mut left = 99;
-    // Then the tables are missing.
+    // In the second round, the tables are missing.
     for round in 0..2 {
         for rest in &clients {
             for path in ["/affiliates", "/affiliates/1", "/urls", "/urls/1", "/cases", "/cases/1"] {

@@ -70,7 +70,7 @@ fn tokens_of_the_commands_are_accepted() {
     let printed = folder.run(&data, commands);
     let of_commands: Vec<&str> = printed.lines().collect();
     let service = Service::start_as(compliance(&data).arg("serve"));
-    // Without its body, the case is refused after the scope.
+    // Without its body, the case is rejected after the scope.
     assert_eq!(statuses(&service, of_commands[0]), [200, 403, 403]);
     assert_eq!(statuses(&service, of_commands[1]), [200, 422, 200]);
     drop(service);

@@ -15,7 +15,7 @@ use serde_json::Value;
 static NOTHING: LazyLock<Universe> =
     LazyLock::new(|| Universe { company: 1, affiliates: Ids::Range(1..=1), affiliates_total: None, urls: 0, cases: 0 });
 
-/// The addresses of one of the paths to the database.
+/// The addresses of a way to the database: one process, or a gateway and a core.
 #[derive(Clone)]
 pub(crate) struct Side {
     pub(crate) rest: Target,

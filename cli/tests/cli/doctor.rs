@@ -223,7 +223,7 @@ fn connections_of_all_cores_are_compared_with_those_of_the_server() {
         state(&findings, "connections").to_owned()
     };
     assert_eq!(found(&[]), "ok");
-    // The server has 100.
+    // The server allows 100 connections.
     assert_eq!(found(&["--cores", "5", "--database-connections", "17"]), "warning");
     assert_eq!(found(&["--cores", "6", "--database-connections", "17"]), "problem");
 }

@@ -112,7 +112,7 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
         refused(&["rows.csv", "--report", "link"], "is a link");
         refused(&["rows.csv", "--report", "dangling"], "is a link");
         refused(&["rows.csv", "--report", "folder"], "is not a regular file");
-        // The report that an import has without the flag.
+        // The default report of an import without `--report`.
         let default = folder.path("rows.csv.report.ndjson");
         symlink("precious", &default).unwrap();
         refused(&["rows.csv"], "is a link");
@@ -255,7 +255,7 @@ fn formulas_are_exported_as_texts_and_imported_as_they_were() {
             cells += usize::from(cell.starts_with('\''));
         }
     }
-    // Six fields for each text that begins with an apostrophe, or with a character that gets one.
+    // Six fields of each text have an apostrophe first. Only the text that begins with a space does not.
     assert_eq!(cells, 6 * (texts.len() - 1));
     run(&["import", "affiliates", path, "--company", "8"]);
     let exported = |company: &str| run(&["export", "affiliates", "--company", company]);

@@ -297,7 +297,7 @@ fn a_standby_that_is_promoted_has_everything(
     assert!(lost.is_empty(), "{lost:?} of {}", written.len());
 }
 
-/// Neither while it accepts writes nor as a standby.
+/// The services use the old primary neither while it accepts writes, nor as a standby.
 fn an_old_primary_is_not_used(servers: &mut Servers, data: &DataDir, core: &Service, serve: &Service) {
     servers.primary.kill();
     servers.runtime.block_on(servers.primary.restart());
@@ -315,7 +315,7 @@ fn an_old_primary_is_not_used(servers: &mut Servers, data: &DataDir, core: &Serv
     wait_for_replicas(&new, 1);
     expect_read(serve, &new, "written after the fail-over");
     expect_read(&new, serve, "written by a new process");
-    // Also not while the promoted server is silent.
+    // The old primary is not used even while the promoted server does not respond.
     servers.standby.freeze(true);
     for service in [&new, serve] {
         service.wait_for_log("a former primary takes writes and is not used");

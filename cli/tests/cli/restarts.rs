@@ -183,7 +183,7 @@ fn a_killed_core_fails_only_its_own_writes() {
         }
     });
     let failures = load.failures();
-    // At most the writes in flight when each core was killed.
+    // Only writes that were in flight when a core was killed can fail.
     assert!(failures.len() <= 2 * CLIENTS, "{failures:#?}");
     for failure in failures {
         assert!(failure.starts_with("POST /api/affiliates: 503 "), "{failure}");

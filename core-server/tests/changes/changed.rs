@@ -34,7 +34,7 @@ async fn whole_lists_return_the_changed_records() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
-    // More records than a page, and than the statement of a page, can have. None of the first ones remains.
+    // More changed IDs than a page or its statement can have. The first 1,500 records are deleted.
     let many = format!(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
             select {company}, n, 'first ' || n from generate_series(1, 2500) n;

@@ -19,7 +19,7 @@ async fn shift_clocks(connection: &mut PgConnection) {
     sqlx::raw_sql(shifted).execute(connection).await.unwrap();
 }
 
-/// Sets the city of the affiliate 1 with a clock that is this number of seconds ahead.
+/// Sets the city of affiliate 1 with a clock that is this number of seconds ahead.
 async fn set_city(connection: &mut PgConnection, company: i64, city: &str, seconds: i64) {
     let update = format!(
         "begin;

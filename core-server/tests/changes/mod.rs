@@ -388,7 +388,7 @@ async fn a_wrong_clock_neither_keeps_old_changes_nor_drops_new_ones() {
     for (times, left) in [
         // The clock was ahead, and then correct.
         ([old, "now() + interval '400 days'", old, "now()"], &[4][..]),
-        // It was behind once.
+        // The clock was behind at position 2 or 3.
         (["now()", old, "now()", "now()"], &[1, 2, 3, 4]),
         ([old, "now()", old, "now()"], &[1, 2, 3, 4]),
     ] {

@@ -104,7 +104,8 @@ async fn a_reader_that_does_not_read_is_disconnected_and_holds_no_memory() {
         assert!(start.elapsed() < PATIENCE, "{} bytes are held for readers that do not read", memory.held());
         sleep(Duration::from_millis(10)).await;
     }
-    // Longer than the service waits for them. It made the message that was requested in advance, and kept nothing else.
+    // This is longer than the service waits for a client. For each watch, it has made the message that was requested in advance, and has kept
+    // nothing else.
     sleep(Duration::from_secs(12)).await;
     for watch in &mut watches {
         let mut messages = 0;

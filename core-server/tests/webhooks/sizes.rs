@@ -13,7 +13,7 @@ async fn a_shortened_message_is_sent_again_unchanged() {
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 3).await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
-    // Simulates that there is memory for only two of them.
+    // As if the service had memory for only two of the changes.
     run(&fixture.core.pool, "update webhooks set message_to = 2").await;
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 2).await;
@@ -49,7 +49,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
     assert_eq!(errors.len(), refused.len());
     assert!(errors[errors.len() - 1].starts_with("the endpoint responded 413 to 100 changes ("), "{errors:?}");
     assert_eq!(fixture.webhook().await.failing_since, None);
-    // Until a change of the webhook.
+    // The service forgets the size when the webhook is changed.
     fixture.receiver.react(Reaction::OK);
     let webhook = Some(WebhookInput { position: Some(0), ..WebhookInput::default() });
     fixture.clients.webhooks.update_webhook(UpdateWebhookRequest { id: fixture.id, webhook }).await.unwrap();

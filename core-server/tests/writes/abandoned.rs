@@ -239,8 +239,8 @@ impl Leaves {
     }
 }
 
-/// Two batches of the company wait for a lock, so all other writes of the company wait for them. Another write of the same kind, which
-/// could share the statement, stays.
+/// Two batches of the company wait for a lock, so all other writes of the company wait for them. One caller disconnects. The caller of
+/// another write of the same kind, which could share the statement, stays connected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_abandoned_write_that_waits_for_its_company_is_not_written() {
     let database = fresh_database().await;

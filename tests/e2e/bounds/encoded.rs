@@ -1,4 +1,4 @@
-//! Small messages that would decode to large ones are refused before they are decoded.
+//! Small messages that would decode to large ones are rejected before they are decoded.
 
 use std::net::SocketAddr;
 

@@ -22,7 +22,7 @@ fn urls(writer: usize, count: usize) -> String {
     json!({ "urls": urls }).to_string()
 }
 
-/// The other company is never refused. Its long batch does not wait for the flood, and its short calls
+/// The other company is never rejected. Its long batch does not wait for the flood, and its short calls
 /// continue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_batches() {

@@ -11,15 +11,16 @@ use tokio::{net::TcpStream, time::timeout};
 
 use crate::batch_read::{Batch, affiliate, connect};
 
-/// The minimum that counts, and the maximum of a message.
+/// Messages above this size, in bytes, reserve memory.
 const LEAST: usize = 16 << 10;
+/// Size of the largest message, in bytes.
 const MOST: usize = 3 << 20;
 /// Tokens of a message.
 const TOKENS: usize = 200;
 const SOON: Duration = Duration::from_mins(1);
 
-/// They may hold all memory of callers without a company for a limited time. Messages with a valid token do
-/// not need it.
+/// Messages without valid tokens hold the memory of callers without a company for a limited time. Messages with a valid token do not
+/// need that memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_without_valid_tokens() {
     let service = TestService::with(Options { call_timeout: Duration::from_secs(5), ..Options::default() }).await;

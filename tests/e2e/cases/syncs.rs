@@ -262,7 +262,7 @@ async fn absent_affiliates() {
         let affiliates = json!([{"client_affiliate_id": "A"}, {"client_affiliate_id": "C", "email_one": "nobody"}]);
         let mut body = json!({"affiliates": affiliates, "report_absent": true});
         let data = sync(&service, company, layer, &body).await;
-        // Also includes a refused item.
+        // Also includes a rejected item.
         assert_eq!((&data["absent"], &data["absent_total"]), (&absent("no", "active"), &json!(1)));
         body["absent_status"] = json!("terminated");
         body["validate_only"] = json!(true);
@@ -453,7 +453,7 @@ async fn given_many(service: &TestService, company: i64, count: i64) {
     sqlx::query(insert).bind(company).bind(count).execute(&service.pool).await.unwrap();
 }
 
-/// The reason of a refused list, if any.
+/// The reason of a rejected list, if any.
 async fn refusal(service: &TestService, company: i64, layer: Layer, body: &Value) -> Option<String> {
     let rest = match layer {
         Layer::Rest => service.rest(company),

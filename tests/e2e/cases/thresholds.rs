@@ -17,10 +17,10 @@ type Make = fn(usize) -> Vec<Case>;
 
 /// Cases with one item less than the threshold, the threshold, and one more.
 const EACH: &[(usize, Make)] = &[
-    // Several statements for one operation.
+    // Operations that have another statement for many items.
     (FEW_URLS, sides::urls),
     (MANY_AFFILIATES, sides::creates),
-    // Items and bytes with another strategy for large numbers.
+    // Other strategies for large numbers of items or bytes.
     (HEAVY_ITEMS, sides::batches),
     (SAMPLE, sides::batches),
     (SMALL, sides::bodies_and_transcripts),

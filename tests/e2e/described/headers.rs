@@ -1,4 +1,4 @@
-//! Calls that the core refuses before it reads the message: two tokens in one call, and unknown operations.
+//! Calls that the core rejects before it reads the message: two tokens in one call, and unknown operations.
 
 use test_support::{TestService, new_company, reason_of, token};
 use tonic::Code;

@@ -1,4 +1,4 @@
-//! Invalid gRPC calls and unreadable messages: the error has a reason, even if a library refuses the call.
+//! Invalid gRPC calls and unreadable messages: the error has a reason, even if a library rejects the call.
 
 use std::net::SocketAddr;
 
@@ -233,7 +233,7 @@ async fn standard_services() {
     }
 }
 
-/// The library refuses to encode them after the service accepted them.
+/// The library cannot encode them after the service has accepted them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn responses_that_are_too_large() {
     let database = fresh_database().await.options;

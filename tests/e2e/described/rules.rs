@@ -1,4 +1,4 @@
-//! Every rule of every field, without the gateway: the core refuses each violation, and names the field.
+//! Every rule of every field, without the gateway: the core rejects each violation, and names the field.
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ async fn service() -> (TestService, Proxy, RestClient) {
     let proxy = Proxy::postgresql(database.socket);
     let service = TestService::over(database.options.socket(proxy.folder()), Options::default()).await;
     let rest = service.rest(new_company());
-    // On a busy machine a check of the database may take too long, so that calls are refused for a short time.
+    // On a busy machine a check of the database may take too long, so that calls are rejected for a short time.
     for number in 0..20 {
         let created = async || matches!(create(&rest, &format!("Before {number}")).await.status, 201 | 409);
         until("calls are served", created).await;
@@ -48,7 +48,7 @@ async fn calls_to_a_silent_database_are_rejected_immediately() {
         }
         times.sort_unstable();
         println!("two calls were refused in {times:?}");
-        // The service needs more than a second to refuse a sent call. A busy machine delays some other calls.
+        // The service needs more than a second to reject a sent call. A busy machine delays some other calls.
         assert!(times[times.len() / 2] < Duration::from_secs(2), "{times:?}");
         let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
         println!("what was sent before was answered after {took:?}");

@@ -1,4 +1,4 @@
-//! Every gRPC operation refuses callers without a valid token.
+//! Every gRPC operation rejects callers without a valid token.
 
 use std::time::Duration;
 

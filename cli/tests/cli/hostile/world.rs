@@ -22,7 +22,7 @@ use crate::{
 
 /// Timeout of a head, a body and a stalled reader.
 pub(crate) const TIME: Duration = Duration::from_secs(1);
-/// Maximum wait, which only ends the test. On a busy machine, everything takes many times as long.
+/// Maximum wait, after which the test fails. On a busy machine, everything takes many times as long.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 /// Calls of others before an attack, with which calls during the attack are compared.
 const CALLS_BEFORE: usize = 400;
