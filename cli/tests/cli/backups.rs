@@ -107,7 +107,7 @@ fn the_commands_of_the_page_restore_a_database_that_is_served() {
     for number in 2..=8 {
         assert_eq!(create(&service, &token, &format!("new {number}")), 201);
     }
-    // Also now, and for a reader that asks for the first time.
+    // Old positions are still gone after new writes, and for a reader without an earlier error.
     assert_eq!(changes(&service, &token, 10).0, 410);
     let (status, kept) = changes(&service, &token, 5);
     let positions: Vec<_> =

@@ -94,7 +94,7 @@ fn all_connections_are_clean(programs: &Programs, connections: i64) {
 
 fn survives(programs: &Programs, service: &Service) {
     let token = token_of(7);
-    // The storm changes the first one.
+    // The disconnecting callers change the first affiliate.
     let [_, path] = ["changed", "kept"].map(|name| {
         let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
         let (status, made) = service.request("POST", "/api/affiliates", &token, &body);

@@ -318,7 +318,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
     };
     let original = everything(1);
     assert_eq!(original.len(), 120 + 1500 + 160);
-    // Into the original company.
+    // The files are imported into the company that they come from.
     for (what, ending) in [("affiliates", "csv"), ("urls", "ndjson"), ("cases", "ndjson")] {
         let path = data.path().join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
         let (status, tally, log) = json_of(&data, &["import", what, &path, "--company", "1", "--core-url", &core]);

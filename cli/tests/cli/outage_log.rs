@@ -82,7 +82,7 @@ async fn a_database_outage_writes_few_lines() {
             let callers: Vec<_> = callers.collect();
             callers.into_iter().map(|caller| caller.join().unwrap()).sum()
         });
-        // Every second can have a line of each kind. There are few kinds, for any number of requests.
+        // The log can have one line of each kind per second. The number of kinds is small, and does not depend on the number of requests.
         let seconds = started.elapsed().as_secs() as usize + 4;
         assert!(failed > REQUESTS / 2, "{failed} of {REQUESTS}");
         // After a burst, the log reports the number of omitted lines.

@@ -106,7 +106,7 @@ impl Programs {
         self.gateway_of(&[core], &[])
     }
 
-    /// A gateway before several cores.
+    /// A gateway in front of several cores.
     pub(crate) fn gateway_of(&self, cores: &[SocketAddr], arguments: &[&str]) -> Command {
         let mut command = self.command(&["gateway"]);
         let urls: Vec<_> = cores.iter().map(|core| format!("http://{core}")).collect();

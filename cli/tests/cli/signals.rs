@@ -173,7 +173,7 @@ fn metrics_show_cores_that_do_not_serve_and_calls_that_are_sent_again() {
             .sum()
     };
     assert_eq!(retries(), 0);
-    // It serves once it knows one of them.
+    // The gateway serves as soon as it knows one core, so the test waits for both.
     wait_until("the gateway knows both cores", || addresses.iter().all(|core| state(*core, "serving") == Some(1)));
     assert_eq!(addresses.map(|core| state(core, "not_serving")), [Some(0); 2]);
     let [first, _second] = cores;

@@ -166,7 +166,7 @@ async fn an_unsteady_clock_drops_no_month() {
         .await
         .unwrap();
         assert!(!is_dropped().await, "{last_run}");
-        // Also if the attempt cannot be stored.
+        // Dropping also fails if no months were made before it.
         run(&format!(
             "update change_retention set last_run_at = {last_run}, steady_since = now() - interval '900 days'"
         ))

@@ -217,7 +217,7 @@ async fn a_type_can_gain_an_attribute_while_the_service_runs() {
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
 }
 
-/// As in a restore that first drops them.
+/// A restore can first drop them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn types_and_tables_can_be_recreated_while_the_service_runs() {
     const AGAIN: &str = "

@@ -55,7 +55,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     let [healthy, own] = paths.map(|path| receiver.react_at(path, Reaction::OK));
     let companies: Vec<i64> = (0..8).map(|_| new_company()).collect();
     let (last, healthy_company) = (new_company(), new_company());
-    // They have waited for longer than the endpoints that respond.
+    // These webhooks have been due for longer than the webhooks whose endpoints respond.
     let hang = |companies: &[i64], number: i64| {
         format!(
             "insert into webhooks (company_id, url, types, secret, position, next_attempt_at)
@@ -105,7 +105,7 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     // All their handshakes then also keep the test's processors busy.
     assert!(at_first < most * 2, "{at_first:?} when endpoints begin to hang, {alone:?} alone");
     assert!(count("/hang") >= 100, "{} hang", count("/hang"));
-    // The company with 19 has more endpoints than can hang at the same time. The service tries the others again.
+    // One company has 19 endpoints, more than can hang at the same time. The service later tries the others.
     let ended = format!(
         "select count(*) from webhook_deliveries where company_id = {last} and error like 'no response within 0.5 s%'"
     );

@@ -272,7 +272,7 @@ async fn a_webhook_that_is_changed_during_an_attempt_continues_after_it() {
     let request = UpdateWebhookRequest { id: fixture.id, webhook: Some(changed) };
     fixture.clients.webhooks.update_webhook(request).await.unwrap();
     go_on.notify_one();
-    // Before the lease ends.
+    // The second message arrives before the lease ends.
     timeout(PATIENCE / 2, fixture.wait_until(|webhook| webhook.position == 1)).await.unwrap();
     let [first, again] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
     assert_eq!(first.body, again.body);

@@ -140,7 +140,7 @@ async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec
         create_many(clients.clone(), (0..5).map(|number| format!("{round} {number}"))).await;
         add(clients.clone(), &format!("{round} b").replace(' ', "-"), 20).await.unwrap();
     };
-    // Together: a single write meets a batch of its company.
+    // They run at the same time, so a single write can meet a batch of its company.
     let (mut single, mut batches) = (Box::pin(single), Box::pin(batches));
     futures::join!(measure(1, &mut single), measure(2, &mut batches));
 }

@@ -37,7 +37,7 @@ async fn small_bodies_that_take_much_memory() {
                 continue;
             }
             measure(&server, &rest, &format!("{name}: {attack}"), 8, async |number| {
-                // For three companies, whose shares exceed the total.
+                // The calls are by three companies, whose shares exceed the total.
                 let token = token([company, others[0], others[1]][number % 3]);
                 let answer = client.with_token(Some(token)).post("/affiliates", body.clone()).await;
                 assert!([422, 429, 503].contains(&answer.status), "{}", answer.status);

@@ -500,7 +500,7 @@ async fn a_cut_list_is_rejected_as_a_whole() {
                 assert_eq!(rows(&service, company).await, before);
             }
         }
-        // Reporting absent affiliates needs no limit.
+        // `max_absent` does not limit a sync that only reports absent affiliates.
         let reported = json!({"affiliates": new(0..3), "report_absent": true, "max_absent": 0});
         assert_eq!(sync(&service, company, layer, &reported).await["absent_total"], 197);
         body["max_absent"] = json!(197);

@@ -251,7 +251,7 @@ async fn a_webhook_that_exists() {
         "Webhook <1> already has this URL and these types. Update that webhook, or rotate its secret.",
     );
     let typed = format!(r#"{{"url":"{URL}","types":["url","case"]}}"#);
-    // It begins after the creation of the first webhook.
+    // The second webhook begins after the change that created the first one.
     let other = Webhook { types: r#"["case"]"#, position: 1, ..NEW };
     run_table(vec![
         given("another request for the same webhook").post(

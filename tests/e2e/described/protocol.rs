@@ -192,7 +192,7 @@ async fn bodies() {
             assert_refused(&answer, code, reason, &format!("{path}: {name}"));
         }
     }
-    // After a saved message.
+    // The stream fails after its first message was saved.
     let answer = connection.send(STREAM, &[&message(&[]), &[1, 0, 0, 0, 0]]).await;
     assert_refused(&answer, invalid.0, invalid.1, "a stream");
 }

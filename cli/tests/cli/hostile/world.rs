@@ -82,7 +82,7 @@ impl World {
         self.attack_within(MEMORY, name, attack);
     }
 
-    /// The same with another memory limit, in KiB, in addition to the limit of threads.
+    /// Like [`Self::attack`], with another memory limit, in KiB.
     pub(crate) fn attack_within(&self, most: u64, name: &str, attack: impl Fn() + Sync) {
         let clear = format!("/proc/{}/clear_refs", self.service.pid());
         fs::OpenOptions::new().write(true).open(clear).unwrap().write_all(b"5").unwrap();
@@ -97,7 +97,7 @@ impl World {
             progress.is_attacked.store(true, Ordering::Relaxed);
             let attack = &attack;
             let attacker = scope.spawn(move || {
-                // Next to other programs, it would hardly run.
+                // Beside other programs, an attack with the lowest priority would hardly run.
                 if std::env::var_os("COMPLIANCE_TEST_PROGRAM").is_some() {
                     priority::last();
                 }

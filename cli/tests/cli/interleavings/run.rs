@@ -143,7 +143,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     // The wait ends.
     pause(plan.pauses[2]).await;
     sqlx::raw_sql("rollback").execute(&mut *connection).await?;
-    // The write after OLD in its queue.
+    // This write follows OLD in the queue.
     own.push(start(world, plan.side, false, plan.company, plan.like_old("fence", 30)));
     for (company, request, writing) in own {
         if writing.await?.is_ok() {
