@@ -9,8 +9,8 @@ authorities. GRPC_CERT and GRPC_KEY are PEM files with a client certificate and 
 A line of the file: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
 "Health Claim", "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. You can send the same file again at any time.
 
-Exit status: 0 if the service saved everything, 1 if it refused some findings (each is printed with the reason), 2 if the crawler could not
-continue.
+Exit status: 0 if the service saved everything, 1 if it rejected some findings (the program prints each with the reason), 2 if the crawler could
+not continue.
 
 Needs Python 3.11 or newer.
 """

@@ -20,8 +20,8 @@ def open_channel(
 ) -> grpc.Channel:
     """A channel to `host:port` or `https://host:port`, for the generated stubs.
 
-    `ca` is a PEM file with the authorities to trust, instead of those of the library. `certificate` and `key` are the PEM files of a
-    certificate to present (mutual TLS). A ValueError names settings that would make every call fail.
+    `ca` is a PEM file with the certificate authorities to trust. Default: the library's authorities. For mutual TLS, `certificate` and
+    `key` are PEM files with the client's certificate and its key. Raises ValueError for settings with which every call would fail.
     """
     scheme, _, address = target.rpartition("://")
     if scheme not in ("", "http", "https"):

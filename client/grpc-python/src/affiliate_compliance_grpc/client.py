@@ -28,13 +28,13 @@ OBSERVATIONS = 500
 
 
 class Client:
-    """The interface of a service at `target`, `host:port` or `https://host:port`, for the company of a token.
+    """Calls a service for the company of a token. `target` is `host:port` or `https://host:port`.
 
-    Calls that the service asks to repeat, or that did not reach it, are repeated up to `tries` times in all, until the `deadline` in
-    seconds, which is that of all tries. Every operation may be repeated. If a function gives the token, it is called again after a token
-    that was refused. A client may be used by several threads.
+    If the service is busy or unreachable, or the company exceeds its rate limit, the client repeats the call. It makes at most `tries`
+    attempts within `deadline` seconds. Every operation can be repeated. If the service rejects a token that came from a function, the
+    client calls the function again, and repeats the call once. Several threads can share a client.
 
-    Raises `Refusal`, whose `reason` is that of the service, such as `ETAG_MISMATCH`.
+    A failed call raises `Refusal`. Its `reason` comes from the service, such as `ETAG_MISMATCH`.
     """
 
     def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 30, tries: int = 5, **certificates: Any) -> None:
