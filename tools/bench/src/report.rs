@@ -45,10 +45,11 @@ fn page(results: &Results) -> anyhow::Result<String> {
     let mut page = String::from("# Performance\n\n");
     writeln!(
         page,
-        "Written by `cargo run --profile dist` in `tools/bench/` on {}, in {:.0} minutes: {} processors ({}), shared by the \
-        generator, the contenders and PostgreSQL {}. {} affiliates, {} URLs and {} cases, half of each of the company \
-        that is measured; {} rounds of {} s. Figures are medians of ratios within a round, with the spread from the \
-        lowest to the highest.\n",
+        "`cargo run --profile dist` in `tools/bench/` wrote this page on {}, in {:.0} minutes. The machine has {} \
+        processors ({}). The load generator, the contenders and PostgreSQL {} share them. The database has {} affiliates, \
+        {} URLs and {} cases. Half of each belong to the company that is measured. The run has {} rounds of {} s. Each \
+        ratio is computed within a round. Figures are medians of the rounds, with the spread from the lowest to the \
+        highest.\n",
         machine.time.split(' ').next().unwrap_or_default(),
         results.minutes,
         machine.cores,
