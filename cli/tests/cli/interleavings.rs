@@ -1,13 +1,18 @@
-//! Random interleavings of waits, callers that disconnect and competing writes, with two tiers and with one process, on one database,
-//! compared with a model.
+//! Random interleavings of waits, callers that disconnect and competing writes, compared with a model. The service runs with two tiers and
+//! as one process (its two sides), on one database.
 //!
-//! In each, a company's write (OLD) is sent to one side of the service while something keeps it waiting. Its caller leaves. Once the
-//! service has recorded that, another write (NEW) of the same records is sent to the other side, acknowledged and read back, and then the
-//! wait ends. Afterwards:
+//! In each interleaving:
 //!
-//! - no statement wrote OLD that began after the service had recorded that its caller left;
-//! - the database has NEW. A statement of OLD that was in flight is cancelled. Very few are executed before that, after NEW;
-//! - every acknowledged write exists exactly once.
+//! 1. A company sends a write (OLD) to one side, while something keeps the write waiting.
+//! 2. Its caller disconnects, and the service records this.
+//! 3. Another write (NEW) of the same records is sent to the other side, acknowledged and read back.
+//! 4. The wait ends.
+//!
+//! Afterwards:
+//!
+//! - No statement wrote OLD that began after the service had recorded that its caller left.
+//! - The database has NEW. The service cancels a statement of OLD that was in flight. In very few interleavings, it still runs after NEW.
+//! - Every acknowledged write exists exactly once.
 //!
 //! Many companies do this at the same time, so they also wait for each other's permits and connections.
 
@@ -98,7 +103,7 @@ fn no_write_outlives_its_caller() {
     println!("{in_flight} ended with OLD, whose statement was in flight when its caller left");
     assert!(in_flight as u64 <= 2 + count / 500, "{in_flight} statements of {count} were not cancelled in time");
     world.check_counts();
-    // Otherwise the test has tried nothing.
+    // If most callers left too late, the test has checked nothing.
     let left = counts.get(Ended::Left.name()).copied().unwrap_or_default();
     assert!(count == 1 || left * 2 > count, "only {left} callers left while their writes waited");
 }

@@ -85,7 +85,7 @@ pub(super) async fn violations(connection: &mut PgConnection, late: f64) -> Vec<
     sqlx::query_scalar(VIOLATIONS).bind(SENT + late).fetch_all(connection).await.unwrap()
 }
 
-/// Values of OLD whose statement had been sent when its caller left, and was executed after NEW: nothing that began late.
+/// Companies whose records end with OLD, because its statement was in flight when the caller left, and ran after NEW.
 const IN_FLIGHT: &str = "
 select count(distinct a.company_id) from finals f join affiliates a using (company_id, id) where a.notes is distinct from f.notes";
 
