@@ -35,8 +35,8 @@ fn flag(rules: &DynamicMessage, name: &str) -> bool {
     rules.get_field_by_name(name).and_then(|value| value.as_bool()).unwrap_or_default()
 }
 
-/// The possible paths of a field's violation: as a partner would write it, from the request, and from each item on the way, whose results
-/// have their own paths. A flattened message has the path of its parent.
+/// The possible paths of a field's violation: as a partner would write it, from the request, and from each item that contains the field,
+/// because items have their own results. A flattened message has the path of its parent.
 fn reported(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for (depth, field) in path.iter().enumerate() {
