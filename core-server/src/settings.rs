@@ -120,7 +120,7 @@ pub struct WebhookSettings {
 /// Limits of the connections to the gRPC port.
 #[derive(Args, Clone, Debug)]
 pub struct GrpcConnections {
-    /// Longest time to receive the head of a gRPC request, and until the first request of a connection.
+    /// Longest time to receive the head of a gRPC request. It also limits the wait for the first request of a connection.
     #[arg(id = "grpc-header-timeout", long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,

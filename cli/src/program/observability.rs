@@ -164,7 +164,7 @@ async fn log_filter() -> String {
 async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     let is_local = http_server::peer().is_some_and(|peer| peer.ip().to_canonical().is_loopback());
     if !is_local {
-        return Err((StatusCode::FORBIDDEN, "the filter can be changed from the same machine only\n".to_owned()));
+        return Err((StatusCode::FORBIDDEN, "only this machine can change the filter\n".to_owned()));
     }
     let invalid = |reason: String| (StatusCode::BAD_REQUEST, format!("{reason}\n"));
     let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_FILTER)).await.ok().and_then(Result::ok);

@@ -23,7 +23,7 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 /// Refuses a head that is not a supported gRPC call. The response is the same for every path, because this step comes before the token.
 pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
     if method != Method::POST {
-        let message = "An operation is called with the HTTP method POST.";
+        let message = "Call operations with the HTTP method POST.";
         return Err(Error::new(Reason::MethodNotAllowed, message).with("method", "POST"));
     }
     if !headers.get(CONTENT_TYPE).is_some_and(|value| is_grpc(value.as_bytes())) {

@@ -66,7 +66,7 @@ export function history(resource, id, signal, page = null) {
       rows.push(...changes.map(row));
       before = next;
       content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows)
-        : element("p", {}, before === null ? "No changes are recorded." : "None of the newest changes are to this record."));
+        : element("p", {}, before === null ? "No changes are recorded." : "None of the newest changes concern this record."));
       button.textContent = "Show older changes";
       const hadFocus = document.activeElement === button;
       button.hidden = before === null;
