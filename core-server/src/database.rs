@@ -50,8 +50,8 @@ pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
     let grants: Vec<String> =
         sqlx::query_scalar(GRANTS).bind(role).bind(READ_ONLY).bind(CALLED).fetch_all(owner).await.map_err(error)?;
-    // As a block, they are one transaction, so a running service never lacks a right. The lock keeps two of them apart. Citus takes one
-    // statement at a time.
+    // As a block, they are one transaction, so a running service never lacks a right. The lock prevents two grants at the same time.
+    // Citus accepts one statement at a time.
     let statements = format!(
         "do $grants$ begin perform pg_advisory_xact_lock(hashtext('compliance grant'), 1); {}; end $grants$",
         grants.join(";")

@@ -36,7 +36,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers stay in the way. What was erased remains erased.
+/// If the database does not respond, or other writers keep blocking the erasure. What was erased remains erased.
 pub async fn erase_affiliate(
     connection: &mut PgConnection,
     company_id: i64,

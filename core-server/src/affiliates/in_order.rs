@@ -1,4 +1,4 @@
-//! Computes in memory what changes result in, one after another. The work is linear in their number.
+//! Computes the results of changes in memory, one change after another. The work is linear in their number.
 
 use std::{
     borrow::Cow,
@@ -32,7 +32,8 @@ pub(super) struct Plan<'c> {
     pub(super) release: Vec<i64>,
 }
 
-/// An affiliate before the changes: its ID, name and revision, and whether it is changed. Unchanged ones have a name that a change wants.
+/// An affiliate before the changes: its ID, name and revision, and whether it is changed. An unchanged affiliate is included if a change
+/// needs its name.
 pub(super) type Before = (i64, String, i64, bool);
 
 /// Applies changes in order.

@@ -9,7 +9,7 @@ pub struct BehindSequence {
     pub sequence: String,
     /// The table.
     pub table: String,
-    /// The last ID that the sequence gave out.
+    /// The last ID that the sequence returned.
     pub last_id: i64,
     /// The greatest ID of the table.
     pub greatest_id: i64,
@@ -98,7 +98,7 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
 pub struct Months {
     /// How many days changes are kept.
     pub days: i32,
-    /// This month and the next one, if they were not made. A month with changes in the default partition remains there.
+    /// This month and the next one, if they are missing. A month with changes in the default partition remains there.
     pub missing: Vec<String>,
     /// Months whose changes could have been dropped more than a day ago.
     pub overdue: Vec<String>,

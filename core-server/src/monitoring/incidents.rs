@@ -128,7 +128,7 @@ struct Attached {
     incident_id: Option<i64>,
     changed: bool,
     url_found: bool,
-    /// Whether the case can have it beside its other incidents.
+    /// Whether the incident fits within the limit of the case.
     fits: bool,
 }
 

@@ -95,7 +95,8 @@ impl Called {
         matches!(self, Self::Operation(operation) if operation.path == Operation::CHECK_ACCESS.path)
     }
 
-    /// The items that a call with so many writes. A call without a list writes one, and those of a stream are counted as they arrive.
+    /// Returns how many items a call writes, from the length of its list. A call without a list writes one. Items of a stream are counted
+    /// as they arrive.
     pub(super) fn written(self, items: usize) -> usize {
         match self {
             Self::Operation(operation) if !operation.is_read && !operation.streams => items.max(1),
