@@ -14,7 +14,7 @@ const MOST = 20;
 function lines(change, names) {
   const fields = visibleFields(change);
   const parts = names.parts(change);
-  if (change.operation === "updated" && fields.length + parts.length === 0) return change.resource === "case" ? "its incidents" : "other records of it";
+  if (change.operation === "updated" && fields.length + parts.length === 0) return change.resource === "case" ? "its incidents" : "its related records";
   const list = element("ul", { class: "changes" }, fields.map((field) => names.line(change, field)), parts.map((part) => partLine(part, names)));
   if (change.operation === "updated" || fields.length < 2) return list;
   return element("details", {}, element("summary", {}, counted(fields.length, "field", "fields")), list);

@@ -55,7 +55,7 @@ async function ask(url, form, keepalive = false) {
 
 function refused(error, description, isFinal = true) {
   if (!error) return new ProviderError("The sign-in provider had an error.", isFinal);
-  return new ProviderError(`The sign-in provider refused: ${description ? `${description} (${error})` : error}`, isFinal);
+  return new ProviderError(`The sign-in provider refused the sign-in: ${description ? `${description} (${error})` : error}`, isFinal);
 }
 
 /** The provider's endpoints (OpenID Connect Discovery 1.0, 4). */
