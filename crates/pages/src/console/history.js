@@ -1,4 +1,4 @@
-// The changes of a record, newest first. They are read when somebody asks for them, since the token needs the scope `audit`.
+// The changes of a record, newest first. The console reads them only on request, because the token needs the scope `audit`.
 
 import { counted, element, table } from "./elements.js";
 import { partLine } from "./history-parts.js";
@@ -10,7 +10,7 @@ import { undoButton } from "./undo.js";
 
 const MOST = 20;
 
-/** What changed, in lines. A record that is new or deleted has many, which are folded. */
+/** The changed fields, one per line. A new or deleted record has many, so they are folded. */
 function lines(change, names) {
   const fields = visibleFields(change);
   const parts = names.parts(change);

@@ -54,7 +54,9 @@ function isUtf8(bytes) {
   }
 }
 
-/** The text of a file, or a problem that continues its name. The encoding is never guessed. */
+/**
+ * Returns the text of a file, or a problem: the rest of a sentence that begins with the file name. The console never guesses an encoding.
+ */
 export function textOf(bytes, encoding = "") {
   const head = String.fromCharCode(...bytes.subarray(0, 256));
   const foreign = FOREIGN.find(([beginning]) => beginning.test(head));

@@ -1,5 +1,5 @@
-// What the pages do besides being read: the navigation on a phone, the search, the filter of operations, links to what is closed, samples,
-// the token, and the forms.
+// What the pages do besides showing text: the navigation on a phone, the search, the filter of operations, links to collapsed
+// parts, samples, the token, and the forms.
 
 import { startSamples } from "./samples.js";
 import { startSearch } from "./search.js";
@@ -45,7 +45,7 @@ function startFilter() {
   });
 }
 
-/** What is behind `#` in the address; it may be no encoded text. */
+/** Returns the part after `#` in the address, even if it is not valid percent-encoding. */
 function named() {
   const name = location.hash.slice(1);
   try {
