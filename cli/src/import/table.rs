@@ -160,7 +160,7 @@ pub(super) struct Options {
     pub(super) dates: Option<Order>,
 }
 
-/// Reads the rows of a table: `parse` makes a record of the texts of a row. `is_export` says that the columns are those of a whole
+/// Reads the rows of a table: `parse` turns the texts of a row into a record. `is_export` says that the file has all columns of an
 /// export of the service.
 pub(super) fn rows<C, R, F>(
     source: &Source,

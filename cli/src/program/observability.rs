@@ -159,8 +159,8 @@ async fn log_filter() -> String {
     format!("{}\n", logging::current_filter())
 }
 
-/// Changes the log filter until the program ends. Only this machine may: a metrics port is often open to others, and a filter can make
-/// the log large.
+/// Changes the log filter until the program ends. Only this machine may change it: a metrics port is often open to others, and a
+/// filter can make the log large.
 async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     let is_local = http_server::peer().is_some_and(|peer| peer.ip().to_canonical().is_loopback());
     if !is_local {

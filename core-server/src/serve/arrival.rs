@@ -109,7 +109,7 @@ impl Called {
         let Self::Operation(operation) = self else { return QueueClass::Coalesced };
         match operation.work {
             wire::Work::SingleRead => QueueClass::Coalesced,
-            // The first page waits with those of the company's other watches.
+            // The first page waits with the first pages of the company's other watches.
             _ if self.is_watch() => QueueClass::Coalesced,
             wire::Work::Page => QueueClass::Statement,
             wire::Work::Unspecified if items <= 1 => QueueClass::Coalesced,

@@ -28,7 +28,7 @@ const NAMED_RIGHTS: usize = 5;
 /// Maximum difference of two clocks, in seconds. A token is valid only for a period of time.
 const CLOCK_TOLERANCE: f64 = 5.0;
 
-/// Reads connection limits and connections of others. Limits are of the server, the role and the database.
+/// Reads the connection limits of the server, the role and the database, and the number of connections that others use.
 const CONNECTIONS: &str = "
     select current_setting('max_connections')::bigint,
         current_setting('superuser_reserved_connections')::bigint
