@@ -131,7 +131,8 @@ async fn check_machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> an
         match needs {
             Ok(needs) => all.extend(needs.map(|needs| (command, needs))),
             Err(error) => {
-                let finding = problem("settings", error, "correct the file: `compliance help COMMAND` lists the settings");
+                let finding =
+                    problem("settings", error, "correct the file: `compliance help COMMAND` lists the settings");
                 findings.push(Finding { command, ..finding });
             }
         }

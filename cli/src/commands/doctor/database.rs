@@ -271,7 +271,8 @@ pub(super) fn clock(whose: &str, there: f64, here: Duration, took: Duration) -> 
     // The other side has read its clock at any time of the round trip.
     let least = (difference.abs() - took.as_secs_f64() / 2.0).max(0.0);
     let state = if least <= CLOCK_TOLERANCE { State::Ok } else { State::Problem };
-    let next_step = "synchronize both machines (NTP): the service rejects tokens before and after their period of validity";
+    let next_step =
+        "synchronize both machines (NTP): the service rejects tokens before and after their period of validity";
     finding("clock", state, format!("{whose} differs by {difference:.1} s"), next_step)
 }
 
