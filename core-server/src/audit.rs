@@ -14,7 +14,7 @@ pub struct Checkpoint {
     pub hash: String,
 }
 
-/// Returns the companies with changes, or with records that must have changes, by ID.
+/// Returns the companies that have or should have changes, by ID.
 ///
 /// # Errors
 ///
@@ -146,13 +146,13 @@ pub struct Kept {
     pub after: i64,
     /// The position of the last change.
     pub last: i64,
-    /// The number of changes between the two, without positions that a restore skipped.
+    /// The number of changes between the two. Skipped positions do not count.
     pub changes: i64,
     /// The time of the first kept change.
     pub since: Option<OffsetDateTime>,
 }
 
-/// Changes that were dropped together, as the owner of the schema recorded them.
+/// Changes that were dropped together, as the schema owner recorded them.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Drop {
     /// The position before the first of them.

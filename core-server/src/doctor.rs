@@ -30,7 +30,7 @@ pub enum DoctorError {
     Database(#[from] sqlx::Error),
 }
 
-/// Checks the tables and input types as a core does when it starts.
+/// Checks the tables and input types, like a starting core.
 pub async fn check_schema(pool: &PgPool) -> Result<(), SchemaError> {
     Inputs::open(pool, schema::expected()).await.map(drop)
 }

@@ -68,7 +68,7 @@ async fn commit_step(
     Ok(step)
 }
 
-/// Maximum number of rows of the record of changes that one request may erase. Other writers of the company wait for it.
+/// Maximum number of rows of changes that one request may erase. Other writers of the company wait for it.
 pub const ERASED_ROWS: i64 = 10_000;
 
 /// `ErasureService`.

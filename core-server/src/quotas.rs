@@ -15,7 +15,7 @@ use storage::writes::OnWait;
 
 use crate::{CompanyLimit, CoreSettings, Limit, usage::Usage};
 
-/// A company may have a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
+/// A company may have a quarter of the calls in flight. It may have at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
 const CALLS_AT_LEAST: usize = 64;
 /// All companies together may have this many times the streams of one.

@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, FromRow, PgConnection, PgExecutor};
 
-/// A sequence that is behind its table, so that new records get IDs that are taken.
+/// A sequence that is behind its table. New records get IDs that are taken.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BehindSequence {
     /// The sequence.
@@ -15,7 +15,7 @@ pub struct BehindSequence {
     pub greatest_id: i64,
 }
 
-/// A row that violates a later constraint, or whose ID is near the end of its range.
+/// A row that violates a later constraint, or has too high an ID. Such an ID is near the end of its range.
 ///
 /// Reads return null for a date that violates its constraint, and the next write stores a date that they can return. A sequence does not
 /// follow an ID near the end.
@@ -57,7 +57,8 @@ const UNCERTAIN: &str = include_str!("uncertain.sql");
 const LAST_IDS: &str = "
     select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
 
-/// Returns rows that violate constraints or have an ID near the end, at most `most` of each kind.
+/// Returns the rows with a wrong value, at most `most` of each kind. These rows violate a constraint, or have an ID near the end of its
+/// range.
 ///
 /// # Errors
 ///
@@ -93,7 +94,7 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
     Ok(violating)
 }
 
-/// Missing months of the record of changes, and months that should be gone.
+/// Missing months of the record of changes, and months to drop.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Months {
     /// How many days changes are kept.

@@ -55,7 +55,7 @@ pub async fn held(connection: &mut PgConnection, company_id: i64) -> Result<Vec<
     Ok(all)
 }
 
-/// Erases a company: its records, their counts, and the personal data in its record of changes. What others write during this time may
+/// Erases a company's records, counts, and personal data in the record of changes. Records that others write during this time may
 /// remain.
 ///
 /// # Errors
