@@ -61,7 +61,7 @@ impl Backend {
         reading.await
     }
 
-    /// Returns where one response reads records of a company.
+    /// Returns the source of a company's records for one response.
     pub(crate) fn source(&self, company_id: i64) -> Source {
         let memory = self.quotas.memory.reservation(Some(company_id));
         // The other half of the message is for the encoding of its fields.

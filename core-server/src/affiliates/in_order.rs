@@ -11,11 +11,11 @@ pub(super) const NAME: &str = "affiliate_name";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Applied {
-    /// The company has no affiliate of this ID.
+    /// The company has no affiliate with this ID.
     Unknown,
     /// The item breaks a rule.
     Failed,
-    /// It has another revision than the item expects: this one, if known.
+    /// The affiliate does not have the revision that the item expects. The value is its revision, if known.
     Changed(Option<i64>),
     /// Another affiliate has the new name.
     Taken,

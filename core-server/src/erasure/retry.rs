@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 /// Maximum number of attempts of one transaction.
 const ERASURE_TRIES: u32 = 12;
-/// The pause after the first attempt. Each further pause is longer by as much.
+/// The pause after the first attempt. Each further pause is longer by the same time.
 const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the command cannot erase. What it has erased remains erased.

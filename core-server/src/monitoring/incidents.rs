@@ -1,4 +1,4 @@
-//! Incidents: attached to a case and detached from it. A trigger keeps `case_id` of the URLs.
+//! Incidents: attached to a case and detached from it. A trigger keeps `case_id` of the URLs up to date.
 
 use std::{collections::HashSet, sync::LazyLock};
 

@@ -114,7 +114,7 @@ impl Drop for CallRecord {
         let duration = self.started.elapsed();
         DURATIONS.record((operation, code), duration);
         if let Some(company) = company {
-            // The core did no work for a request that the gateway rejects. It counts only if a limit rejected the call.
+            // The core did no work for a request that the gateway rejects. The call counts only if a limit rejected it.
             if !(called.is_access_check() && code == Code::Ok) {
                 self.usage.called(company, code, duration, self.written);
             }
