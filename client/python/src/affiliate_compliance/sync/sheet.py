@@ -179,7 +179,7 @@ def first_sheet(book: Any, path: str) -> Sheet:
 
 
 def text_of(cell: Any) -> str:
-    """The text of a cell, as CSV has it. A workbook knows no time zones."""
+    """The text of a cell, as CSV has it. Workbooks have no time zones."""
     match cell:
         case None:
             return ""
