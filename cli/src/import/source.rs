@@ -142,7 +142,7 @@ impl Source {
 /// Names a format that is neither text nor a current workbook.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     match head {
-        [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("a workbook in the format of Excel 97 (.xls), or one with a password"),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("an Excel 97 workbook (.xls), or a workbook with a password"),
         [b'%', b'P', b'D', b'F', ..] => Some("a PDF"),
         _ if head.trim_ascii_start().starts_with(b"<") => Some("HTML or XML"),
         _ => None,

@@ -8,7 +8,7 @@ const MARKS = [["utf-8", [0xef, 0xbb, 0xbf]], ["utf-16le", [0xff, 0xfe]], ["utf-
 const SAVE = "save it as CSV UTF-8 and choose that file, or copy its cells and paste them";
 const FOREIGN = [
   [/^PK\x03\x04/, `is an Excel workbook: ${SAVE}.`],
-  [/^\xd0\xcf\x11\xe0/, `is a workbook in the format of Excel 97 (.xls), or one with a password: ${SAVE}.`],
+  [/^\xd0\xcf\x11\xe0/, `is an Excel 97 workbook (.xls), or a workbook with a password: ${SAVE}.`],
   [/^%PDF/, "is a PDF: export CSV."],
   [/^\s*</, "is HTML or XML: export CSV."],
 ];
