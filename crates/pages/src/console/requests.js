@@ -92,7 +92,7 @@ export async function call(method, path, options = {}) {
 }
 
 /**
- * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Refusal`, also if the
+ * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Refusal`, including if the
  * list breaks off.
  */
 export async function readList(path, onRecord, signal, isEnough = () => false) {

@@ -45,7 +45,7 @@ function tokenForm(messages, done, isOther) {
   } } }, token.node, button);
 }
 
-/** What signs in with an account. `options` are those of the provider's `signIn`. */
+/** The controls that sign in with an account. `options` are those of the provider's `signIn`. */
 function accountPart(messages, done, options) {
   const button = element("button", { type: "button", class: "primary", on: { click: async () => {
     messages.replaceChildren();

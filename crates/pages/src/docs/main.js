@@ -63,7 +63,7 @@ function openTarget() {
   target.scrollIntoView();
 }
 
-/** Marks the part of the page that is read in the navigation. */
+/** Marks in the navigation the part of the page that is being read. */
 function startMarks() {
   const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
   const targets = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);

@@ -121,7 +121,7 @@ function show(result, request, response, text, isWhole, duration) {
     try {
       pretty = JSON.stringify(JSON.parse(text), null, 2);
     } catch {
-      // It is shown as it came.
+      // The response is shown unchanged.
     }
   }
   const block = (content, name) =>
