@@ -24,14 +24,14 @@ use crate::{
     service::{RecordKind, Retries, Service, ServiceArgs, refused},
 };
 
-/// Export a company's records to a file or to standard output, by ascending ID. Both formats can be imported into another
-/// company, where the records read the same.
+/// Export a company's records to a file or to standard output, by ascending ID. You can import the file into another
+/// company: the records then have the same values, except IDs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance export affiliates --company 7 --output affiliates.csv
   compliance export urls --company 7 | gzip > urls.ndjson.gz")]
 pub(crate) struct ExportArgs {
-    /// Kind of the records.
+    /// Kind of records.
     what: RecordKind,
     /// Company whose records are exported.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]

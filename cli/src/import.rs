@@ -91,15 +91,15 @@ struct AffiliateArgs {
     /// Importing the same file again changes nothing. With --dry-run, the service compares and writes nothing.
     #[arg(long, conflicts_with = "on_duplicate")]
     sync: bool,
-    /// What happens to absent affiliates, which the file does not have. `report` lists them in the report, as row 0. A status, such as
-    /// `terminated`, also gives them this status.
+    /// What happens to absent affiliates, which the file does not have. `report` lists them in the report, as row 0. If you give a
+    /// status instead, such as `terminated`, they also get this status.
     #[arg(long, requires = "sync", value_name = "report|STATUS", value_parser = sync::absent)]
     absent: Option<String>,
     /// Maximum number of affiliates that get the status of --absent [default: a tenth of the affiliates with another status, at least 10].
     /// If more would get it, the command imports nothing: a truncated file lacks most affiliates.
     #[arg(long, requires = "absent", value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     max_absent: Option<i64>,
-    /// Field of a column with another heading. An empty field ignores the column.
+    /// Field for a column whose heading is not the name of a field. An empty field ignores the column.
     #[arg(long, value_name = "HEADER=field", value_parser = pair)]
     map: Vec<(String, String)>,
 }

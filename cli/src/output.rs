@@ -18,9 +18,9 @@ use tokio::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// Columns, separated by commas, below a row of names. A list is one cell of JSON.
+    /// Comma-separated columns below a header row. A list is one cell of JSON.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
 }
 

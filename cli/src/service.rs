@@ -66,7 +66,7 @@ pub(crate) struct ServiceArgs {
     /// another service may use the same database.
     #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
     core_url: Option<PrivateUrl>,
-    /// Bearer token for the core at --core-url. Without it, a token is signed with the secret.
+    /// Bearer token for the core at --core-url. Without it, the command signs a token with the secret.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
     #[command(flatten)]
@@ -159,7 +159,7 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let bearer = format!("Bearer {}", token.trim());
-    let mut bearer = HeaderValue::try_from(bearer).context("the token has characters that tokens do not have")?;
+    let mut bearer = HeaderValue::try_from(bearer).context("the token has invalid characters")?;
     bearer.set_sensitive(true);
     let service = service.map_err(Into::into).map_request(move |mut request: http::Request<Body>| {
         request.headers_mut().insert(AUTHORIZATION, bearer.clone());

@@ -1,4 +1,4 @@
-//! Who may call, and how often: token, rate limit and scope. They are checked before the request message.
+//! Who may call, and how often: checks the token, the rate limit and the scope before the request message.
 
 use compliance_api::v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService};
 use tonic::{Request, Response, Status};
@@ -11,7 +11,7 @@ pub(crate) use policy::{AccessPolicy, Verified, Verify, is_expired, time_left};
 pub(crate) use rate_limit::Limiters;
 pub use rate_limit::RateLimit;
 
-/// `AccessService`: asks whether a token may call. The pipeline has the answer: a call that arrives here may.
+/// `AccessService`: reports whether a token is accepted. The pipeline has already checked the token of a call that arrives here.
 #[derive(Debug)]
 pub(crate) struct Access;
 

@@ -14,7 +14,7 @@ pub struct Checkpoint {
     pub hash: String,
 }
 
-/// Returns the companies with changes, or with records that must have changes, by ID.
+/// Returns the companies that have or should have changes, by ID.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i6
 /// If the database does not respond, or has no record.
 pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
     if checkpoint(&mut *connection, company_id).await?.is_none() {
-        // Rows without an end are not a record.
+        // Rows of changes without a checkpoint do not form a record.
         let rows = "select min(position - cardinality(ids) + 1), max(position) from changes where company_id = $1";
         let rows: (Option<i64>, Option<i64>) =
             sqlx::query_as(rows).bind(company_id).fetch_one(&mut *connection).await?;
@@ -133,8 +133,8 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
     }))
 }
 
-/// Whether a company has no changes although its records or its drops show that it had some. Records that are older than the record of
-/// changes have a drop: the first position, which the company got when the record began.
+/// Whether a company lacks changes although its records or drops show that it had some. For records older than the record of changes,
+/// a drop covers the first position, which the company got when the record began.
 async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(include_str!("audit/is_removed.sql")).bind(company_id).fetch_one(connection).await
 }
@@ -146,13 +146,13 @@ pub struct Kept {
     pub after: i64,
     /// The position of the last change.
     pub last: i64,
-    /// The number of changes between the two, without positions that a restore skipped.
+    /// The number of changes between the two. Skipped positions do not count.
     pub changes: i64,
     /// The time of the first kept change.
     pub since: Option<OffsetDateTime>,
 }
 
-/// Changes that were dropped together, as the owner of the schema has recorded it.
+/// Changes that were dropped together, as the schema owner recorded them.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Drop {
     /// The position before the first of them.
@@ -194,7 +194,7 @@ pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec
     sqlx::query_as(drops).bind(company_id).fetch_all(executor).await
 }
 
-/// Whether something else than retention has dropped changes at the beginning.
+/// Whether something other than retention has dropped changes at the beginning.
 ///
 /// Drops must follow each other up to the beginning of the record, and none may have changes that had to be kept.
 async fn wrongly_dropped(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {

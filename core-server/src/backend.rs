@@ -61,10 +61,10 @@ impl Backend {
         reading.await
     }
 
-    /// Returns where one response reads records of a company.
+    /// Returns the source of a company's records for one response.
     pub(crate) fn source(&self, company_id: i64) -> Source {
         let memory = self.quotas.memory.reservation(Some(company_id));
-        // The other half of the message is for what its fields take beyond their values.
+        // The other half of the message is for the encoding of its fields.
         Source { pool: self.reads.of_company(company_id), company_id, memory, most: self.settings.message_limit / 2 }
     }
 }

@@ -1,5 +1,5 @@
-//! The record of changes: how it is read and watched, and how its months are made and dropped. Triggers write it
-//! (`migrations/20261126000001_changes.sql`).
+//! The record of changes: how it is read and watched, and how its monthly partitions are created and dropped. Triggers
+//! write it (`migrations/20261126000001_changes.sql`).
 
 mod as_of;
 mod changed;

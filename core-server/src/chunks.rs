@@ -105,7 +105,7 @@ impl<R: Send + 'static> Stream<R> {
     }
 }
 
-/// Runs a step for this time at most, and until the deadline.
+/// Runs a step for at most this time, and not beyond the deadline.
 async fn bound<T>(deadline: Instant, time: Duration, step: impl Future<Output = T>) -> Result<T, Error> {
     let deadline = deadline.min(Instant::now() + time);
     deadline::until(deadline, step).await.map_err(|_| Error::deadline_exceeded())

@@ -1,4 +1,4 @@
-//! Limits of single companies, where they differ from those of all others.
+//! Limits of single companies that differ from the limits of all others.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,7 +15,7 @@ use crate::access::RateLimit;
 pub struct CompanyLimit {
     /// The company.
     pub company: i64,
-    /// What it is limited to.
+    /// The limit.
     pub limit: Limit,
 }
 

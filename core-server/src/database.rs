@@ -13,7 +13,7 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
     storage::database::migrate(database, &SCHEMA).await
 }
 
-/// Refuses a database whose schema is not up to date, or not distributed on Citus.
+/// Fails if the schema is not up to date, or not distributed on Citus.
 pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     storage::database::check_migrated(pool, &SCHEMA).await
 }
@@ -37,7 +37,7 @@ const CALLED: [&str; 8] = [
 
 const MISSING_RIGHTS: &str = include_str!("database/missing_rights.sql");
 
-/// Returns the rights that a service needs and this pool's role lacks, such as `insert on affiliates`.
+/// Returns the needed rights that the pool's role lacks, such as `insert on affiliates`.
 pub async fn missing_rights(pool: &PgPool) -> Result<Vec<String>, sqlx::Error> {
     sqlx::query_scalar(MISSING_RIGHTS).bind(READ_ONLY).bind(CALLED).fetch_all(pool).await
 }
@@ -50,8 +50,8 @@ pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
     let grants: Vec<String> =
         sqlx::query_scalar(GRANTS).bind(role).bind(READ_ONLY).bind(CALLED).fetch_all(owner).await.map_err(error)?;
-    // As a block, they are one transaction, so a running service never lacks a right. The lock keeps two of them apart. Citus takes one
-    // statement at a time.
+    // As a block, they are one transaction, so a running service never lacks a right. The lock prevents two grants at the same time.
+    // Citus accepts one statement at a time.
     let statements = format!(
         "do $grants$ begin perform pg_advisory_xact_lock(hashtext('compliance grant'), 1); {}; end $grants$",
         grants.join(";")
@@ -82,7 +82,7 @@ pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError
     Ok(())
 }
 
-/// Logs a warning if a pool's role can change the tables or their history. A service needs less.
+/// Logs a warning if a role can change the tables or history. A service needs less.
 pub async fn warn_if_owner(pool: &PgPool) {
     let rights = "select current_user::text, pg_has_role(current_user, relowner, 'usage') from pg_class
         where oid = to_regclass('changes')

@@ -30,7 +30,7 @@ pub enum DoctorError {
     Database(#[from] sqlx::Error),
 }
 
-/// Checks the tables and input types as a core does when it starts.
+/// Checks the tables and input types, like a starting core.
 pub async fn check_schema(pool: &PgPool) -> Result<(), SchemaError> {
     Inputs::open(pool, schema::expected()).await.map(drop)
 }
@@ -113,7 +113,8 @@ impl<Q> List<Q> {
         AssertSqlSafe(fill(file, &parts))
     }
 
-    /// Makes a list with an item for each number of a bucket, from its name and its expression on the bucket's records.
+    /// Returns a list with an item for each number that a bucket stores. `make` gets the name of the number, and the SQL that computes it
+    /// from the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         let mut numbers = vec![make("n", "count(*)")];
         for part in self.sorts.iter().flat_map(|sort| sort.parts) {

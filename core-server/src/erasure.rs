@@ -36,7 +36,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers stay in the way. What was erased remains erased.
+/// If the database does not respond, or other writers keep blocking the erasure. What was erased remains erased.
 pub async fn erase_affiliate(
     connection: &mut PgConnection,
     company_id: i64,
@@ -68,7 +68,7 @@ async fn commit_step(
     Ok(step)
 }
 
-/// Maximum number of rows of the record of changes that one request may erase. Other writers of the company wait for it.
+/// Maximum number of rows of changes that one request may erase. Other writers of the company wait for it.
 pub const ERASED_ROWS: i64 = 10_000;
 
 /// `ErasureService`.

@@ -91,7 +91,7 @@ impl Figures {
         }
     }
 
-    /// The default levels, highest first, also those without cases. Then the company's own levels that have cases, by name.
+    /// The default levels, highest first, including levels without cases. Then the company's own levels that have cases, by name.
     fn by_risk(&self) -> Vec<OpenCasesByRisk> {
         let defaults = RiskLevel.defaults().iter().rev().map(|level| Some((*level).to_owned()));
         let mut by_risk: Vec<OpenCasesByRisk> =

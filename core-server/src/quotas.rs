@@ -15,10 +15,10 @@ use storage::writes::OnWait;
 
 use crate::{CompanyLimit, CoreSettings, Limit, usage::Usage};
 
-/// A company may have a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
+/// A company may have a quarter of the calls in flight. It may have at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
 const CALLS_AT_LEAST: usize = 64;
-/// All companies together may have this many times the streams of one.
+/// Maximum number of streams of all companies, as a multiple of the maximum for one company.
 const STREAM_COMPANIES: usize = 16;
 /// Batches with more items are long. A long batch occupies a processor here and another one in the database.
 pub const HEAVY_ITEMS: usize = 100;
@@ -46,7 +46,7 @@ const CPUS_PER_PERMIT_WITH_OTHERS: usize = 2;
 const OPEN_STREAMS: usize = 1024;
 /// Maximum number of such streams of one peer.
 pub const OPEN_STREAMS_OF_A_PEER: usize = 128;
-/// Maximum number of watchers. Each holds little memory, and a connection or a stream of one.
+/// Maximum number of watchers. Each holds little memory, and a connection or one stream of a connection.
 const WATCHERS: usize = 10_000;
 /// Maximum number of watchers of one company.
 pub const WATCHERS_OF_A_COMPANY: usize = 2000;

@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// SQL for the own type and the own name of the row `i`.
+/// SQL for the company's own type and own name in the row `i`.
 pub(crate) fn own_names(company: &str) -> [String; 2] {
     [
         own_name(InfractionType, company, "i.infraction_type_id"),

@@ -61,12 +61,12 @@ pub(crate) fn expected() -> Expected {
     monitoring::expect(expected)
 }
 
-/// Returns the statements that read a page of a list, with their names and parameter types. For tools that check plans.
+/// Returns the statements that read a page, with names and parameter types. For tools that check plans.
 pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)> {
     urls::STATEMENTS.pages().chain(cases::STATEMENTS.pages())
 }
 
-/// Returns the statements that read records by ID, or all records, with their parameter types. For tools that check plans.
+/// Returns the statements that read records by ID, or all records. They come with their parameter types. For tools that check plans.
 pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let exports = monitoring::export_statements();
     affiliates::read_statements()
@@ -78,7 +78,7 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain([urls::KNOWN])
 }
 
-/// Returns the statements that scan a company's records by key: searches, the overview, and changes. With their parameter types.
+/// Returns the statements that scan a company's records by key. These are searches, the overview, and changes, with their parameter types.
 ///
 /// A scan ends when it has enough records, or has read all. For tools that check plans.
 pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {

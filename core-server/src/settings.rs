@@ -11,7 +11,7 @@ use crate::{CompanyLimit, access::RateLimit};
 
 /// Companies whose usage has its own labels in metrics, by default. Each has nine series.
 const COMPANIES_WITH_METRICS: usize = 200;
-/// How often months are made and dropped. They are made a month before.
+/// How often monthly partitions are created and dropped. A month is created a month before it begins.
 const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ pub struct CoreSettings {
     /// database.
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     pub change_retention: Option<i32>,
-    /// How often months of changes are made and dropped.
+    /// How often monthly partitions of changes are created and dropped.
     #[arg(skip = CHANGE_UPKEEP)]
     pub change_upkeep: Duration,
     /// Maximum number of lists, exports and streams of observations that a company has open.
@@ -120,7 +120,7 @@ pub struct WebhookSettings {
 /// Limits of the connections to the gRPC port.
 #[derive(Args, Clone, Debug)]
 pub struct GrpcConnections {
-    /// Longest time to receive the head of a gRPC request, and until the first request of a connection.
+    /// Longest time to receive the head of a gRPC request. It also limits the wait for the first request of a connection.
     #[arg(id = "grpc-header-timeout", long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,

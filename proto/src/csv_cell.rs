@@ -14,7 +14,7 @@ fn is_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(FORMULA)
 }
 
-/// Escapes a text: an apostrophe before a formula makes a spreadsheet show it as text.
+/// Escapes a text for a cell. An apostrophe before a formula makes a spreadsheet show it as text.
 ///
 /// Texts that look like an escaped formula also get an apostrophe, so [`text`] restores every text.
 pub fn cell(text: &str) -> Cow<'_, str> {
@@ -50,7 +50,7 @@ impl Escape {
         if self == Self::None { cell } else { text(cell) }
     }
 
-    /// The cell of a record's field: empty if absent, JSON for lists and objects.
+    /// The cell of a field. It is empty if the field is absent, and JSON for lists and objects.
     pub fn of_json(self, value: Option<&Value>) -> Cow<'_, str> {
         match value {
             None | Some(Value::Null) => Cow::Borrowed(""),

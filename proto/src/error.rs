@@ -146,8 +146,8 @@ impl Error {
     /// A restore lost the position. Positions up to `kept` and after `restored` exist.
     pub fn position_restored(position: i64, kept: i64, restored: i64) -> Self {
         let message = format!(
-            "Position {position} is lost: the database was restored from a backup. Read all records again, then the changes after \
-             {restored}."
+            "Position {position} is lost: the database was restored, or a standby took over. Read all records again, then the changes \
+             after {restored}."
         );
         Self::new(Reason::PositionRestored, message).with("kept_position", kept).with(RESTORED_POSITION, restored)
     }

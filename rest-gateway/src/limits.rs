@@ -1,4 +1,4 @@
-//! Limits of the gateway that operators cannot set. [`crate::Settings`] has the others, and [`admission`] those of both layers.
+//! Limits of the gateway that operators cannot set. [`crate::Settings`] has the others, and [`admission`] has the limits of both layers.
 
 use std::time::Duration;
 

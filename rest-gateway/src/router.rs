@@ -59,7 +59,7 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
     observe(routes, ROUTES, gateway.memory.clone()).with_state(gateway)
 }
 
-/// The routes of a service that is not ready: `/livez`, and 503 for everything else.
+/// The routes of a service that is not ready. `/livez` responds normally, and everything else with 503.
 pub fn unready() -> Router {
     let unavailable = || async { Refusal::from(Error::core_unavailable()).into_response() };
     Router::new()

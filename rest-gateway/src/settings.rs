@@ -35,7 +35,7 @@ pub struct Settings {
     #[arg(long, env = "COMPLIANCE_BODY_TIMEOUT", default_value = "60s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub body_timeout: Duration,
-    /// Longest duration of one call of the core.
+    /// Longest duration of one call to the core.
     #[arg(id = "rest-request-timeout", long, env = "COMPLIANCE_REST_REQUEST_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub request_timeout: Duration,

@@ -30,8 +30,8 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// Verify that no change was altered, removed or reordered in the database. Otherwise the command names the first such change, and
-    /// exits with 3.
+    /// Verify that no change was altered, removed or reordered in the database. If it finds such a change, the command names the first
+    /// one, and exits with status 3.
     #[command(after_help = "Examples:
   compliance audit verify
   compliance audit verify --company 7 --checkpoint checkpoint.json")]
@@ -42,8 +42,8 @@ enum AuditCommand {
         #[arg(long, value_name = "FILE")]
         checkpoint: Option<PathBuf>,
     },
-    /// Print the last position of a company's record and its hash, as one line of JSON. Keep the line where users who can change the
-    /// database cannot change it.
+    /// Print the last position of a company's record and its hash, as one line of JSON. Keep the line in a place that users with
+    /// write access to the database cannot change.
     #[command(after_help = "Example, with a signature:
   compliance audit checkpoint > checkpoint.json
   openssl pkeyutl -sign -rawin -inkey key.pem -in checkpoint.json -out checkpoint.sig")]

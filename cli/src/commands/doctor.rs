@@ -28,10 +28,10 @@ const WRONG: u8 = 3;
 /// Check what a service needs on this machine: ports, certificates, PostgreSQL and its connections, permissions, clocks, keys, a
 /// token, file descriptors, cores that a gateway calls. With --counts, check the stored data instead.
 ///
-/// If the configuration file has tables of `serve`, `core` or `gateway`, the settings of these commands are checked.
+/// If the configuration file has tables for `serve`, `core` or `gateway`, the command checks the settings in these tables.
 ///
 /// Works with and without a running service, and changes nothing unless --repair is given. If the service's own database does not run,
-/// it is started for the check. The exit status is 3 if something is wrong and was not repaired.
+/// the command starts it for the check. The exit status is 3 if something is wrong and was not repaired.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance doctor
@@ -39,7 +39,7 @@ const WRONG: u8 = 3;
   compliance doctor --config /etc/compliance/compliance.toml --cores 2
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
-    /// Compare the counts of every company's lists with its records, and the ID sequences with the tables. Name rows whose values are out
+    /// Compare the counts of every company's lists with its records, and the ID sequences with the tables. List rows whose values are out
     /// of range.
     #[arg(long)]
     counts: bool,
@@ -57,7 +57,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
           value_parser = clap::value_parser!(u32).range(2..=1000))]
     database_connections: u32,
-    /// Number of cores that use the database [default: those of --core-url in the file, or one].
+    /// Number of cores that use the database [default: the number of --core-url addresses in the file, or one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     cores: Option<u32>,
     /// Address of REST; port 0 chooses a free port.
@@ -131,7 +131,8 @@ async fn check_machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> an
         match needs {
             Ok(needs) => all.extend(needs.map(|needs| (command, needs))),
             Err(error) => {
-                let finding = problem("settings", error, "correct the file: compliance help COMMAND");
+                let finding =
+                    problem("settings", error, "correct the file: `compliance help COMMAND` lists the settings");
                 findings.push(Finding { command, ..finding });
             }
         }

@@ -14,7 +14,7 @@ use crate::{
 
 /// Erase an affiliate, or a company with all of its records, permanently. The record of changes keeps IDs, dates and statuses. The command
 /// works in batches: after an interruption, run it again. Revoke the company's tokens first: records that are added during the erasure may
-/// stay.
+/// remain.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance erase --company 7 --dry-run

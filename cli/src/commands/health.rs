@@ -1,4 +1,4 @@
-//! `compliance health`: checks whether a running service serves.
+//! `compliance health`: checks whether a running service can serve requests.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -21,7 +21,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 
 use crate::output::print;
 
-/// Check whether a running service serves. The exit status is 0 if it serves, and 1 if it does not serve or cannot be reached.
+/// Check whether a running service can serve requests. The exit status is 0 if it can, and 1 if it cannot or does not respond.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance health

@@ -34,6 +34,8 @@ pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<ExitCode> {
     }
     let companies = jumps.iter().filter(|jump| jump.kind == "company").count();
     let sequences = jumps.len() - companies;
-    print(&format!("moved positions of {companies} companies and IDs of {sequences} kinds ahead"))?;
+    print(&format!(
+        "moved ahead: the positions of {companies} companies, and the IDs of {sequences} kinds of records"
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

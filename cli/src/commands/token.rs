@@ -20,13 +20,14 @@ pub(crate) struct TokenArgs {
     /// Company whose records the token gives access to.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// Lifetime of the token: 30s, 15m, 8h, 7d.
+    /// Lifetime of the token, such as 30s, 15m, 8h or 7d.
     #[arg(long, default_value = "8h", value_name = "TIME", value_parser = lifetime)]
     ttl: i64,
     /// Name of the token's bearer (`sub`).
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Operations without a scope need none.
+    /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Other operations, such as lists and new URLs, need
+    /// none.
     #[arg(long)]
     scope: Option<String>,
     #[command(flatten)]

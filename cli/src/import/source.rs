@@ -25,18 +25,18 @@ const HEAD: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputFormat {
-    /// Columns, separated by commas, semicolons, tabs or bars, below a row of names.
+    /// Columns below a header row, separated by commas, semicolons, tabs or vertical bars.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
-    /// A JSON array, or an envelope with one as `data`, as the interface returns lists.
+    /// A JSON array, or a list response of the interface: an envelope with an array as `data`.
     Json,
     /// The first visible sheet of an Excel workbook (`.xlsx`), of at most 20 MiB.
     Xlsx,
 }
 
 impl InputFormat {
-    /// Whether the format has columns below a row of names.
+    /// Whether the format has columns below a header row.
     pub(super) fn is_table(self) -> bool {
         matches!(self, Self::Csv | Self::Xlsx)
     }
@@ -142,7 +142,7 @@ impl Source {
 /// Names a format that is neither text nor a current workbook.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     match head {
-        [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("a workbook in the format of Excel 97 (.xls), or one with a password"),
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => Some("an Excel 97 workbook (.xls), or a workbook with a password"),
         [b'%', b'P', b'D', b'F', ..] => Some("a PDF"),
         _ if head.trim_ascii_start().starts_with(b"<") => Some("HTML or XML"),
         _ => None,

@@ -1,4 +1,4 @@
-//! Tables: columns below a row of names, in CSV or in a workbook.
+//! Tables: columns below a header row, in CSV or in a workbook.
 
 use anyhow::{Context as _, bail};
 use compliance_api::csv_cell::Escape;
@@ -83,7 +83,7 @@ impl Table {
         };
         let mut records = records.filter(move |record| !matches!(record, Ok((_, cells)) if is_blank(cells)));
         let Some(first) = records.next() else { bail!("the file is empty; its first row must name the columns") };
-        let (_, first) = first.context("cannot read the row of column names")?;
+        let (_, first) = first.context("cannot read the header row")?;
         let mut header: Vec<String> = first.iter().map(|name| name.trim().to_owned()).collect();
         header.truncate(header.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1));
         Ok(Self {
@@ -121,11 +121,11 @@ impl Table {
             let (number, position) = (cells.len(), Position { row, line });
             let parsed = if is_damaged {
                 Err(RowError::of_row(format!(
-                    "The row has {number} columns, and the row of names has {width}; is a separator or a quote missing?"
+                    "The row has {number} columns, and the header row has {width}; is a separator or a quote missing?"
                 )))
             } else if is_cut {
                 Err(RowError::of_row(format!(
-                    "The row has {number} columns and no line end, and the row of names has {width}; was the file cut off?"
+                    "The row has {number} columns and no line end, and the header row has {width}; was the file cut off?"
                 )))
             } else {
                 parse(&cells)
@@ -160,7 +160,7 @@ pub(super) struct Options {
     pub(super) dates: Option<Order>,
 }
 
-/// Reads the rows of a table: `parse` makes a record of the texts of a row. `is_export` says that the columns are those of a whole
+/// Reads the rows of a table: `parse` turns the texts of a row into a record. `is_export` says that the file has all columns of an
 /// export of the service.
 pub(super) fn rows<C, R, F>(
     source: &Source,

@@ -159,12 +159,12 @@ async fn log_filter() -> String {
     format!("{}\n", logging::current_filter())
 }
 
-/// Changes the log filter until the program ends. Only this machine may: a metrics port is often open to others, and a filter can make
-/// the log large.
+/// Changes the log filter until the program ends. Only this machine may change it: a metrics port is often open to others, and a
+/// filter can make the log large.
 async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     let is_local = http_server::peer().is_some_and(|peer| peer.ip().to_canonical().is_loopback());
     if !is_local {
-        return Err((StatusCode::FORBIDDEN, "the filter can be changed from the same machine only\n".to_owned()));
+        return Err((StatusCode::FORBIDDEN, "only this machine can change the filter\n".to_owned()));
     }
     let invalid = |reason: String| (StatusCode::BAD_REQUEST, format!("{reason}\n"));
     let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_FILTER)).await.ok().and_then(Result::ok);

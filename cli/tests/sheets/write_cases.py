@@ -237,7 +237,7 @@ def workbooks():
     case("a workbook with the name of CSV", "a person", workbook(known), RECORDS, advice=no_console)
     case("a workbook that is cut", "an interrupted copy", workbook(known)[:-300], error="not a workbook that can be read", advice=no_console)
     case("an archive", "a person", workbook(known, main="other.xml"), file="affiliates.zip", error="not a workbook that can be read", advice=no_console)
-    case("Excel 97", "Excel 97", OLD_EXCEL, file="affiliates.xls", error=["Excel 97 (.xls), or one with a password"], advice=no_console)
+    case("Excel 97", "Excel 97", OLD_EXCEL, file="affiliates.xls", error=["Excel 97 workbook (.xls), or a workbook with a password"], advice=no_console)
     case("HTML with the name of Excel", "a reporting tool", "<html><table><tr><td>A-1</td></tr></table></html>", file="affiliates.xls", error="is HTML or XML")
     case("a PDF", "a person", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", file="affiliates.csv", error="is a PDF")
 

@@ -6,7 +6,7 @@ import { type Answer, Transport } from "./transport.js";
 export interface Result {
   /** Whether it was saved. */
   ok: boolean;
-  /** The result code, such as `1020` (saved) or `1023` (exists already). */
+  /** The result code, such as `1020` (saved) or `1023` (already exists). */
   code: string;
   /** A sentence for people. */
   message: string;

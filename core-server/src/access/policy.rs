@@ -22,9 +22,9 @@ pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 /// Verifies `authorization` values.
 pub(crate) trait Verify {
     fn verify(&self, authorization: &[u8]) -> Verified;
-    /// The result, if no signature must be verified for it.
+    /// Returns the result if no signature must be verified.
     fn verify_cached(&self, authorization: &[u8]) -> Option<Verified>;
-    /// Whether the key of an invalid token is unknown, and can be known once the key sets are loaded again.
+    /// Whether a token is invalid only because its key is unknown, and a reload of the key sets can provide this key.
     fn has_unknown_key(&self, authorization: &[u8]) -> bool;
     /// Waits until the key of a token is loaded, if it is unknown.
     fn learn_key(&self, authorization: &[u8]) -> impl Future<Output = ()> + Send;

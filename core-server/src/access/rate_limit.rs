@@ -74,7 +74,7 @@ pub(crate) struct Limiter<C: Clock = DefaultClock> {
     companies: RateLimiter<i64, DashMapStateStore<i64>, C, StateInformationMiddleware>,
 }
 
-/// The limits of all companies, and those of companies that have another one.
+/// The default limit, and the limits of companies that have their own.
 pub(crate) struct Limiters {
     default: Option<Limiter>,
     companies: HashMap<i64, Option<Limiter>>,
@@ -105,7 +105,7 @@ impl Limiter {
 }
 
 impl<C: Clock> Limiter<C> {
-    /// A limiter whose windows pass on this clock.
+    /// Creates a limiter that measures its windows with this clock.
     fn with_clock(limit: RateLimit, clock: C) -> Option<Self> {
         let RateLimit::Limited { requests, window } = limit else { return None };
         let interval = (window / requests.get()).max(Duration::from_nanos(1));
@@ -114,7 +114,8 @@ impl<C: Clock> Limiter<C> {
         Some(Self { requests, window, companies })
     }
 
-    /// Counts a call of a sender with this number of cores. The remaining number is that of all cores, if each has counted as much.
+    /// Counts a call of a sender that spreads its calls over this number of cores. The remaining number is for all cores together, if each
+    /// has counted as many calls.
     pub(crate) fn count(
         &self,
         company_id: i64,

@@ -1,4 +1,4 @@
-//! Creates affiliates: those of a batch, or of concurrent requests with one each. One statement, or `COPY` for many.
+//! Creates the affiliates of a batch, or of concurrent single requests: with one statement, or with `COPY` if there are many.
 
 use std::{
     collections::HashSet,
@@ -26,7 +26,7 @@ use storage::{
     writes::Write,
 };
 
-/// From this number on, affiliates are copied. Fewer are created by one statement, which saves round trips.
+/// Minimum number of affiliates for `COPY`. For fewer, one statement saves round trips.
 pub const MANY_AFFILIATES: usize = 500;
 
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
@@ -96,7 +96,7 @@ fn inputs(company_id: i64, affiliates: Vec<AffiliateInput>) -> Vec<Input> {
     affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect()
 }
 
-/// The results of all items. `created` is about the valid items: the ID of a created one, or `None` if its name is taken.
+/// Returns the results of all items. `created` has an entry for each valid item: its new ID, or `None` if its name is taken.
 fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Option<i64>>>) -> Vec<AffiliateResult> {
     let result = |input: &Input| {
         let created = if input.failure.is_none() { created.next().flatten() } else { None };
@@ -197,7 +197,7 @@ async fn are_identified(
     sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers).fetch_one(connection).await
 }
 
-/// Whether the database has rejected a statement, and not because of a lock.
+/// Whether the database rejected a statement for a reason other than a lock.
 fn is_rejected(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(_))
         && !is_lock_timeout_of_write(error)
@@ -210,7 +210,7 @@ pub(super) struct CreateOne;
 impl Write for CreateOne {
     type Item = Input;
     type Written = Option<i64>;
-    /// None. Of two equal names, the first is created, in one statement as in two.
+    /// No key: of two equal names, only the first is created, whether they share a statement or not.
     type Key = ();
     const NAME: &'static str = "writes of new affiliates";
 

@@ -1,4 +1,4 @@
-//! Computes in memory what changes result in, one after another. The work is linear in their number.
+//! Computes the results of changes in memory, one change after another. The work is linear in their number.
 
 use std::{
     borrow::Cow,
@@ -11,11 +11,11 @@ pub(super) const NAME: &str = "affiliate_name";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Applied {
-    /// The company has no affiliate of this ID.
+    /// The company has no affiliate with this ID.
     Unknown,
     /// The item breaks a rule.
     Failed,
-    /// It has another revision than the item expects: this one, if known.
+    /// The affiliate does not have the revision that the item expects. The value is its revision, if known.
     Changed(Option<i64>),
     /// Another affiliate has the new name.
     Taken,
@@ -32,7 +32,8 @@ pub(super) struct Plan<'c> {
     pub(super) release: Vec<i64>,
 }
 
-/// An affiliate before the changes: its ID, name and revision, and whether it is changed. Unchanged ones have a name that a change wants.
+/// An affiliate before the changes: its ID, name and revision, and whether it is changed. An unchanged affiliate is included if a change
+/// needs its name.
 pub(super) type Before = (i64, String, i64, bool);
 
 /// Applies changes in order.

@@ -21,7 +21,7 @@ pub(crate) struct Input {
     pub(super) fields: AffiliateInput,
     /// The allowed revisions, for an update. `None` for any.
     pub(super) revisions: Option<Vec<i64>>,
-    /// Why the item fails, whatever the database has.
+    /// Why the item fails, whatever the database contains.
     pub(super) failure: Option<ItemFailure>,
 }
 

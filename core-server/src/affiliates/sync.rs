@@ -1,6 +1,6 @@
-//! Syncs: affiliates are updated from a roster that names them by the client's own identifiers. One statement compares the items of a batch
-//! with the affiliates that have their identifiers. Differences are then written as creations and updates. A batch without differences
-//! writes nothing.
+//! Syncs: updates affiliates from a roster that identifies them by the client's own identifiers. One statement compares the items of a
+//! batch with the affiliates that have their identifiers. Differences are then written as creations and updates. A batch without
+//! differences writes nothing.
 
 mod absent;
 mod item;

@@ -30,8 +30,8 @@ use storage::{
 
 /// Makes a statement that returns an [`Outcome`] for each item.
 ///
-/// `company` is the company of item `i`. Nothing is changed unless `anchored`, or if an item is `dependent` on another. `writer` is the
-/// parameter with who changes records.
+/// `company` is the company of item `i`. The statement changes nothing unless `anchored` holds, or if an item is `dependent` on
+/// another. `writer` is the parameter that names who changes records.
 pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
     let parts = [
         ("company", company),
@@ -60,8 +60,8 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 const LOCK: &str = include_str!("sql/lock.sql");
 const NAMES: &str = include_str!("sql/names.sql");
-/// Gives affiliates names that are too long for any caller. The transaction replaces them. The database function `published_name` knows
-/// them, so none is recorded.
+/// Gives affiliates temporary names, too long for any caller to send. The same transaction replaces them. The database function
+/// `published_name` recognizes them, so the record of changes never has one.
 const RELEASE_NAMES: &str = include_str!("sql/release_names.sql");
 
 pub(super) fn statements() -> [(&'static str, &'static str); 4] {
@@ -109,7 +109,7 @@ enum Batch {
     Conflict,
 }
 
-/// Applies changes whose fields were checked, or only finds out what they would result in. Returns a result for each, in order.
+/// Applies changes whose fields were checked, or only computes their results. Returns a result for each, in order.
 ///
 /// `None` if the company does not have the anchor. Then nothing is changed.
 pub(super) async fn update(

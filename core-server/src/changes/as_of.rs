@@ -38,7 +38,7 @@ pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
 /// The types of their parameters.
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
-/// The tables of the past that `as_of.sql` makes. The upline has no past name.
+/// The tables of past records that `as_of.sql` builds. The upline has no past name.
 const PAST: Place = Place {
     company: "$1",
     id: "p.id",

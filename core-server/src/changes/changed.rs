@@ -31,7 +31,7 @@ pub(crate) struct Changed {
 impl Changed {
     /// The records of a table that were created or updated after a position.
     ///
-    /// `None` without a position, or if so many changes follow it that reading all records takes less.
+    /// `None` without a position, or if so many changes follow it that reading all records is faster.
     pub(crate) async fn after(
         backend: &Backend,
         company_id: i64,

@@ -40,14 +40,15 @@ use crate::{
 
 /// Maximum number of changes on a shared page.
 const WATCH_PAGE: i64 = 1000;
-/// How often the positions of watched companies are read. On average, a commit is noticed after half of it.
+/// How often the positions of watched companies are read. On average, a commit is noticed after half of this time.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time between two reads, while the database is slow or does not respond.
 pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Watches of a company that read their first page at the same time. The others wait: after a restart, many clients come together.
+/// Maximum number of watches of a company that read their first page at the same time. The others wait: after a restart, many clients
+/// reconnect together.
 const FIRST_PAGES: usize = 16;
 
-/// The last positions of companies. It reads several companies, but no records. On Citus, they are on one node.
+/// Reads the last positions of several companies, but no records. On Citus, all of them are on one node.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
 
 /// Changes that follow a position.
@@ -120,7 +121,7 @@ impl Hub {
         })
     }
 
-    /// Reads the positions of all watched companies again and again, until nobody watches.
+    /// Reads the positions of all watched companies repeatedly, until nobody watches.
     async fn poll(self: Arc<Self>, task: Arc<Task>) {
         // Reads in progress, with their companies. A node runs one statement at a time.
         let mut reads = Vec::<(HashSet<i64>, AbortOnDropHandle<()>)>::new();

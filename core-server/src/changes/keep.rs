@@ -1,5 +1,5 @@
-//! The months of the record of changes. A month is made before it begins, and is dropped when all its changes are older than the retention
-//! that the schema's owner has set.
+//! The monthly partitions of the record of changes. A month is created before it begins, and dropped when all of its changes are older
+//! than the retention that the schema's owner has set.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,16 +8,16 @@ use storage::{
 };
 use telemetry::background::Task;
 
-/// How often in that time it is tried while another session has a lock.
+/// Number of attempts per interval while another session has a lock.
 const UPKEEP_RETRIES: u32 = 10;
-/// So many attempts in a row that find a lock are a failure.
+/// Number of consecutive attempts that find a lock before the task reports a failure.
 const UPKEEP_PATIENCE: u32 = 3;
 
 const HOLDERS: &str = include_str!("holders.sql");
 
-/// Makes and drops months until the task is dropped. `expected` is the required retention, in days.
+/// Creates and drops months until the task is dropped. `expected` is the required retention, in days.
 ///
-/// The first run can wait: changes of a month that was not made are in the default partition.
+/// The first run can wait: changes of a missing month go to the default partition.
 pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option<i32>, task: Arc<Task>) {
     let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
     let (mut wait, mut in_the_way, mut shorter) = (interval, 0, None);
@@ -49,7 +49,7 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
     }
 }
 
-/// Makes the next month, also if an old one cannot be dropped.
+/// Creates the next month, even if an old month cannot be dropped.
 async fn keep_once(pool: &Connections) -> Result<(), sqlx::Error> {
     let made = sqlx::query("select make_change_months()").execute(pool).await;
     let dropped = sqlx::query("select drop_change_month()").execute(pool).await;

@@ -11,7 +11,7 @@ pub(crate) struct Positions {
     pub(super) last: i64,
     /// Where the record begins if a restore may have lost everything before. Otherwise 0.
     lost: i64,
-    /// The positions before and after a restore, if the next entry after the reader's position is its entry.
+    /// The positions before and after a restore, if the restore's entry is the next one after the reader's position.
     restored: Option<(i64, i64)>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) const SEARCH: (&str, &str) = (
     "bigint, bigint, smallint, bigint, text, text, bigint, bigint, bigint, bigint",
 );
 
-/// The end of all seconds.
+/// The first second after the year 9999, for searches without an end.
 const NO_END: i64 = 253_402_300_800;
 
 pub(crate) struct ChangesService {
@@ -77,7 +77,7 @@ impl AuditService for ChangesService {
 /// The changes that match, newest first, with the memory that they take.
 async fn search(source: Source, request: &SearchChangesRequest) -> Result<(SearchChangesResponse, Reservation), Error> {
     let resource = request.resource.as_deref().and_then(resource_number);
-    // An empty text is an absent one.
+    // An empty text counts as absent.
     let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (subject, request_id) = (text(&request.subject), text(&request.request_id));
     let second = |text: &Option<String>| text.as_deref().and_then(timestamp);

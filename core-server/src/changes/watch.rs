@@ -1,5 +1,5 @@
-//! One watcher: what it missed, from its own pages, and then the pages that all watchers share. It makes a message when its reader asks
-//! for one.
+//! One watcher. It first reads what it missed from its own pages, and then takes the pages that all watchers share. It makes a message
+//! when its reader asks for one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use storage::limits::COPIES;
 
 /// When a message without changes is sent. Proxies often close a connection that is silent for a minute.
 const WATCH_HEARTBEAT: Duration = Duration::from_secs(10);
-/// How long a reader may not ask for the next message before its watch ends.
+/// How long a reader can go without asking for a message before its watch ends.
 const WATCH_STALLED: Duration = Duration::from_secs(10);
 
 /// Begins to watch. Refuses a position that cannot be read.
@@ -70,7 +70,7 @@ struct Watcher {
     types: Vec<String>,
     /// Whether the reader may see who made changes. Its pages are shared with readers who may not.
     sees_writers: bool,
-    /// Its position is that up to which the reader has seen all changes of these types. It has no changes.
+    /// A page without changes. The reader has seen all changes of these types up to its position.
     seen: ListChangesResponse,
     /// When the last message was sent.
     sent: Option<Instant>,
@@ -161,7 +161,7 @@ impl Watcher {
         self.send_changes(&[], self.seen.clone()).await
     }
 
-    /// Sends changes, and the position up to which the reader has then seen all. Without changes, sends the position once in a while.
+    /// Sends changes, and the position up to which the reader has then seen all. Without changes, sends the position from time to time.
     async fn send_changes(&mut self, changes: &[&Change], seen: ListChangesResponse) -> bool {
         let is_due = self.sent.is_none_or(|sent| sent.elapsed() >= WATCH_HEARTBEAT);
         if is_due || !changes.is_empty() {

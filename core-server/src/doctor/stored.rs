@@ -2,20 +2,20 @@
 
 use sqlx::{AssertSqlSafe, FromRow, PgConnection, PgExecutor};
 
-/// A sequence that is behind its table, so that new records get IDs that are taken.
+/// A sequence that is behind its table. New records get IDs that are taken.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BehindSequence {
     /// The sequence.
     pub sequence: String,
     /// The table.
     pub table: String,
-    /// The last ID that the sequence gave out.
+    /// The last ID that the sequence returned.
     pub last_id: i64,
     /// The greatest ID of the table.
     pub greatest_id: i64,
 }
 
-/// A row that violates a later constraint, or whose ID is near the end of its range.
+/// A row that violates a later constraint, or has too high an ID. Such an ID is near the end of its range.
 ///
 /// Reads return null for a date that violates its constraint, and the next write stores a date that they can return. A sequence does not
 /// follow an ID near the end.
@@ -57,7 +57,8 @@ const UNCERTAIN: &str = include_str!("uncertain.sql");
 const LAST_IDS: &str = "
     select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
 
-/// Returns rows that violate constraints or have an ID near the end, at most `most` of each kind.
+/// Returns the rows with a wrong value, at most `most` of each kind. These rows violate a constraint, or have an ID near the end of its
+/// range.
 ///
 /// # Errors
 ///
@@ -93,12 +94,12 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
     Ok(violating)
 }
 
-/// Missing months of the record of changes, and months that should be gone.
+/// Missing months of the record of changes, and months to drop.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Months {
     /// How many days changes are kept.
     pub days: i32,
-    /// This month and the next one, if they were not made. A month with changes in the default partition remains there.
+    /// This month and the next one, if they are missing. A month with changes in the default partition remains there.
     pub missing: Vec<String>,
     /// Months whose changes could have been dropped more than a day ago.
     pub overdue: Vec<String>,

@@ -55,12 +55,12 @@ pub async fn held(connection: &mut PgConnection, company_id: i64) -> Result<Vec<
     Ok(all)
 }
 
-/// Erases a company: its records, their counts, and the personal data in its record of changes. What others write during this time may
+/// Erases a company's records, counts, and personal data in the record of changes. Records that others write during this time may
 /// remain.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers stay in the way. What was erased remains erased.
+/// If the database does not respond, or other writers keep blocking the erasure. What was erased remains erased.
 pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Result<(), ErasureError> {
     // Checked before anything is erased, because `erase_changes` does nothing for other roles.
     let is_owner = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = 'changes'::regclass";

@@ -1,4 +1,4 @@
-//! How the command retries a transaction when other writers are in its way.
+//! How the command retries a transaction that other writers block.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use tokio::time::sleep;
 
 /// Maximum number of attempts of one transaction.
 const ERASURE_TRIES: u32 = 12;
-/// The pause after the first attempt. Each further pause is longer by as much.
+/// The pause after the first attempt. Each further pause is longer by the same time.
 const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the command cannot erase. What it has erased remains erased.
 #[derive(Debug, thiserror::Error)]
 pub enum ErasureError {
-    /// Other writers were in the way of every attempt.
+    /// Other writers blocked every attempt.
     #[error(
         "concurrent writes of the company blocked {ERASURE_TRIES} attempts; the last error: {0}. Erased records stay erased. \
          Revoke the company's tokens, end its long transactions, and run the command again"
@@ -27,7 +27,7 @@ pub enum ErasureError {
     Database(#[from] sqlx::Error),
 }
 
-/// Runs a transaction, and again while another writer is in its way.
+/// Runs a transaction, and retries it while another writer blocks it.
 pub(super) async fn retried<T>(
     mut transaction: impl AsyncFnMut() -> Result<T, sqlx::Error>,
 ) -> Result<T, ErasureError> {

@@ -45,7 +45,7 @@ impl Shape {
         if let [Part::Days(column), ..] = self.parts { Some(column) } else { None }
     }
 
-    /// Whether the range is on another column than the sort key.
+    /// Whether the range and the sort key are on different columns.
     pub(super) fn ranged_elsewhere(&self) -> bool {
         self.ranged && self.column() != Some(self.date)
     }

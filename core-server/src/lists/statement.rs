@@ -20,7 +20,7 @@ use crate::record_query::Place;
 const SORT_SHALLOW: f64 = 0.25;
 const SORT_DEEP: f64 = 4.0;
 
-/// The types of a statement's parameters: company, limit, offset, first day, last day and affiliate, and then those of values.
+/// The types of a statement's parameters: company, limit, offset, first day, last day and affiliate, then the types of the values.
 pub(super) fn types<'v, Q: 'v>(values: impl Iterator<Item = &'v Value<Q>>) -> String {
     let types = ["bigint, bigint, bigint, integer, integer, bigint"].into_iter();
     types.chain(values.map(|value| value.sql_type().0)).collect::<Vec<_>>().join(", ")
@@ -139,7 +139,7 @@ impl<Q> PageStatement<'_, Q> {
         let shape = self.shape;
         // The farthest bucket is of a coarser level.
         let (near, far, shift) = if shape.seeks() {
-            // A later part than that of `start` is read from its beginning.
+            // A part after the part of `start` is read from its beginning.
             let edge = if shape.descending { "1::bigint << 52" } else { "0" };
             let near = format!("case when part = {number} then bucket when part < {number} then {edge} end");
             let farthest = if shape.descending { "min" } else { "max" };

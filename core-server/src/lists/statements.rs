@@ -30,7 +30,7 @@ use storage::{
 
 /// Maximum shallow offset. Reading this many records is faster than reading counts.
 pub const SHALLOW_OFFSET: i64 = 500;
-/// Maximum size of records that are read together for a caller that takes them in parts, in bytes.
+/// Maximum size of records that are read together, in bytes. Applies to a caller that takes the records in parts.
 pub const PART: usize = 4 << 20;
 
 pub(crate) struct Statements<Q: 'static> {

@@ -50,7 +50,7 @@ pub(crate) struct LargePage<T: Record, Q: 'static> {
     pub(crate) deadline: Instant,
 }
 
-/// A record, or the total alone of a page without records.
+/// A record, or only the total for a page without records.
 pub(crate) struct PagePart<T> {
     pub(crate) record: Option<T>,
     /// Only in the first part.

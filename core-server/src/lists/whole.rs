@@ -49,8 +49,8 @@ pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
 pub(crate) struct Whole<Q: 'static> {
     list: &'static List<Q>,
-    /// With the types of their parameters. The first two read all records of the company or of an affiliate, and the others those of
-    /// them that have changed.
+    /// The statements with the types of their parameters. The first two read all records of the company or of an affiliate. The
+    /// others read only the changed records.
     pub(crate) statements: [(&'static str, &'static str); 4],
 }
 

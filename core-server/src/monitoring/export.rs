@@ -86,12 +86,12 @@ impl RecordPage for ExportCasesResponse {
     }
 }
 
-/// The request ID of a case that was opened without one.
+/// Returns the request ID that an export gives a case that was opened without one.
 fn invented_request_id(case_id: i64) -> String {
     format!("case-{case_id}")
 }
 
-/// The case that has this request ID if it was opened without one.
+/// Returns the case to which an export gave this request ID.
 pub(super) fn case_of(request_id: &str) -> Option<i64> {
     let case_id = request_id.strip_prefix("case-")?.parse().ok()?;
     (invented_request_id(case_id) == request_id).then_some(case_id)

@@ -45,7 +45,7 @@ impl<R: Record> FieldUpdates<R> {
         changes
     }
 
-    /// Finds the columns that become null: those of written fields without a value.
+    /// Finds the columns that become null: the columns of written fields without a value.
     fn set_cleared(&mut self) {
         let affiliate = self.affiliate_field();
         let cleared = self.written.iter().filter_map(|field| {

@@ -1,4 +1,4 @@
-//! Incidents: attached to a case and detached from it. A trigger keeps `case_id` of the URLs.
+//! Incidents: attached to a case and detached from it. A trigger keeps `case_id` of the URLs up to date.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -128,7 +128,7 @@ struct Attached {
     incident_id: Option<i64>,
     changed: bool,
     url_found: bool,
-    /// Whether the case can have it beside its other incidents.
+    /// Whether the incident fits within the limit of the case.
     fits: bool,
 }
 

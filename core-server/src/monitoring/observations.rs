@@ -45,7 +45,7 @@ struct Saved {
 type Affiliates = HashSet<(&'static str, String)>;
 
 impl Chunk {
-    /// Checks observations and merges those of the same URL.
+    /// Checks observations, and merges observations of the same URL.
     async fn prepare(company: CompanyWriter<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
         let is_known = |names: &CompanyNames, observation: &UrlObservation| {
             names.knows_record(observation) && infractions::are_known(names, observation.infractions.iter())

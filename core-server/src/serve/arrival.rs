@@ -95,7 +95,8 @@ impl Called {
         matches!(self, Self::Operation(operation) if operation.path == Operation::CHECK_ACCESS.path)
     }
 
-    /// The items that a call with so many writes. A call without a list writes one, and those of a stream are counted as they arrive.
+    /// Returns how many items a call writes, from the length of its list. A call without a list writes one. Items of a stream are counted
+    /// as they arrive.
     pub(super) fn written(self, items: usize) -> usize {
         match self {
             Self::Operation(operation) if !operation.is_read && !operation.streams => items.max(1),
@@ -108,7 +109,7 @@ impl Called {
         let Self::Operation(operation) = self else { return QueueClass::Coalesced };
         match operation.work {
             wire::Work::SingleRead => QueueClass::Coalesced,
-            // The first page waits with those of the company's other watches.
+            // The first page waits with the first pages of the company's other watches.
             _ if self.is_watch() => QueueClass::Coalesced,
             wire::Work::Page => QueueClass::Statement,
             wire::Work::Unspecified if items <= 1 => QueueClass::Coalesced,

@@ -146,7 +146,7 @@ impl Batch {
         stream::select(responses, with_unknown_keys.flatten_stream()).boxed()
     }
 
-    /// The responses to reads: first to refused reads, then to those of each kind as they are read.
+    /// Returns the responses to reads: first to refused reads, then to the reads of each kind when they are complete.
     fn respond(&self, reads: Vec<(u32, Read, Verified)>) -> BoxStream<'static, BatchReadResponse> {
         let BatchReads { pipeline, backend, .. } = &self.service;
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

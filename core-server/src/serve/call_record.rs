@@ -114,7 +114,7 @@ impl Drop for CallRecord {
         let duration = self.started.elapsed();
         DURATIONS.record((operation, code), duration);
         if let Some(company) = company {
-            // Nothing was done for a request that the gateway rejects, unless a limit was in the way.
+            // The core did no work for a request that the gateway rejects. The call counts only if a limit rejected it.
             if !(called.is_access_check() && code == Code::Ok) {
                 self.usage.called(company, code, duration, self.written);
             }

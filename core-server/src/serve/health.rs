@@ -39,7 +39,7 @@ pub(super) fn services() -> BTreeSet<&'static str> {
     Operation::ALL.iter().filter_map(name).chain([""]).collect()
 }
 
-/// Responds for a core that cannot serve yet: health checks report that nothing serves, and other calls get `UNAVAILABLE`.
+/// Responds for a core that cannot serve yet. Health checks report that nothing serves, and other calls get `UNAVAILABLE`.
 pub async fn unready<B>()
 -> impl Service<Request<B>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static
 where

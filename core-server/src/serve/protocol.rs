@@ -23,7 +23,7 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 /// Refuses a head that is not a supported gRPC call. The response is the same for every path, because this step comes before the token.
 pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
     if method != Method::POST {
-        let message = "An operation is called with the HTTP method POST.";
+        let message = "Call operations with the HTTP method POST.";
         return Err(Error::new(Reason::MethodNotAllowed, message).with("method", "POST"));
     }
     if !headers.get(CONTENT_TYPE).is_some_and(|value| is_grpc(value.as_bytes())) {
@@ -41,7 +41,7 @@ pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Err
     Ok(())
 }
 
-/// Whether a `content-type` is one of protobuf messages.
+/// Whether a `content-type` is a type of protobuf messages.
 fn is_grpc(content_type: &[u8]) -> bool {
     let media_type = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     [&b"application/grpc"[..], b"application/grpc+proto"].iter().any(|known| media_type.eq_ignore_ascii_case(known))
@@ -63,8 +63,8 @@ pub(super) fn complete_refusal(reason: Reason, response: &mut Response<Body>) {
     *response.status_mut() = compliance_api::error::meaning(reason).http;
 }
 
-/// Replaces an error of the gRPC library by one of the contract. `headers` are the head or the trailers of a response. Successes and errors
-/// of the service are not changed.
+/// Replaces an error of the gRPC library with an error of the contract. `headers` are the head or the trailers of a response. Successes and
+/// errors of the service are not changed.
 pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     let Some(code) = code(headers) else { return };
     if matches!(code, Code::Ok | Code::Cancelled) || headers.contains_key(Status::GRPC_STATUS_DETAILS) {

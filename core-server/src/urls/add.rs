@@ -109,7 +109,7 @@ pub(crate) struct FewUrls {
 impl Write for AddFew {
     type Item = FewUrls;
     type Written = Vec<Option<i64>>;
-    /// None. Of two equal URLs, the first is added, in one statement as in two.
+    /// No key: of two equal URLs, only the first is added, whether they share a statement or not.
     type Key = ();
     const NAME: &'static str = "writes of URLs";
 

@@ -222,7 +222,7 @@ fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now
     is_given_up.then(|| format!("No attempt succeeded for three days. Error of the last attempt: {error}."))
 }
 
-/// The wait after a failed attempt, and `attempts` before it.
+/// Returns the wait after a failed attempt that followed `attempts` other failed attempts.
 ///
 /// It is random up to a limit that doubles each time, so that endpoints that were down together are tried at different times. It is at
 /// least what the endpoint requests.

@@ -44,7 +44,7 @@ pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Se
     }
 }
 
-/// Delivers to webhooks whose last attempt was slow or failed, or to the others.
+/// Delivers either to webhooks whose last attempt was slow or failed, or to all other webhooks.
 async fn deliver(backend: Arc<Backend>, sender: Sender, permits: Arc<Permits>, are_slow: bool, task: Arc<Task>) {
     let (mut running, mut companies) = (JoinSet::new(), Vec::new());
     loop {

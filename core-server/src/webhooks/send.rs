@@ -189,7 +189,7 @@ impl Resolve for Resolver {
             if allowed.is_empty() {
                 return Err(io::Error::new(ErrorKind::PermissionDenied, REFUSED).into());
             }
-            // The port is that of the URL.
+            // The connection uses the port in the URL.
             Ok(Box::new(allowed.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }

@@ -43,9 +43,9 @@ use crate::{
 const MAX_WEBHOOKS: i64 = 20;
 /// How long a repeated request to create a webhook gets the first response, with the secret.
 const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
-/// Maximum number of lookups of names for requests.
+/// Maximum number of name lookups for requests.
 const WEBHOOK_CHECKS: usize = 256;
-/// Maximum number of lookups of names for requests of one company.
+/// Maximum number of name lookups for requests of one company.
 const WEBHOOK_COMPANY_CHECKS: usize = 4;
 /// Maximum number of previous secrets.
 const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
@@ -54,7 +54,7 @@ const WEBHOOK_TESTS: usize = 32;
 /// Maximum number of test messages of one company in flight.
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
-/// The reason of a webhook that a request has disabled.
+/// The reason for a webhook that a request disabled.
 const DISABLED: &str = "A request disabled the webhook.";
 
 pub(crate) struct Webhooks {

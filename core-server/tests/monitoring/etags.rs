@@ -185,8 +185,8 @@ async fn items_of_a_batch_with_other_content_fail_alone() {
             (ResultCode::Saved, new, false),
         ]
     );
-    let message = "The case.case_worker field differs from the field that the case was opened with. Change the case with \
-                   UpdateCase, or use another request ID.";
+    let message = "The case.case_worker field differs from the field that the case was opened with. Update that case, or \
+                   send another request_id.";
     assert_eq!(violations(&results[1].violations), [("case.case_worker", message)]);
     assert_eq!(results[1].msg, "This request_id has already opened a case with other content.");
 }

@@ -162,8 +162,8 @@ async fn an_export_imported_by_its_own_company_changes_nothing() {
     });
     let results = open(&mut company, differing.collect()).await;
     for result in &results {
-        let message = "The case.submitter field differs from the case as it is now. Change the case with UpdateCase, or use \
-                       another request ID.";
+        let message = "The case.submitter field differs from the case as it is now. Update that case, or send \
+                       another request_id.";
         assert_eq!(violations(&result.violations), [("case.submitter", message)], "{result:?}");
         assert_eq!(result.code(), ResultCode::Duplicate);
     }

@@ -62,7 +62,7 @@ fn is_server(line: &[u8], cluster_name: &str) -> bool {
     has_argument(line, format!("cluster_name={cluster_name}").as_bytes())
 }
 
-/// Returns whether a command line is that of a server with this argument.
+/// Returns whether a command line belongs to a server with this argument.
 fn has_argument(line: &[u8], wanted: &[u8]) -> bool {
     let mut arguments = line.split(|byte| *byte == 0);
     let program = arguments.next().and_then(|first| Path::new(OsStr::from_bytes(first)).file_name());

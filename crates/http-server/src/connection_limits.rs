@@ -20,7 +20,7 @@ pub(crate) const HEALTH_CONNECTION_TIME: Duration = Duration::from_secs(3);
 pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(1);
 /// Bytes that an HTTP/2 connection may send without a request: pings, settings, and the rest of refused bodies, up to the window.
 pub(crate) const MAX_BYTES_WITHOUT_REQUEST: u64 = 2 * CONNECTION_WINDOW as u64;
-/// With at least so many cancelled requests, a connection that cancels most of its requests is closed.
+/// Minimum number of cancelled requests for which a connection that cancels most of its requests is closed.
 pub(crate) const MAX_CANCELLED: u64 = 500;
 /// A request that is cancelled after this time was useful to its client.
 pub(crate) const EARLY: Duration = Duration::from_secs(1);

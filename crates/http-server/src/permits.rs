@@ -142,7 +142,7 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// Returns the network of a peer: an IPv4 address, or an IPv6 network of 64 bits, which one subscriber has.
+/// Returns the network of a peer. This is an IPv4 address, or the IPv6 network of 64 bits that one subscriber has.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -1,4 +1,4 @@
-//! Content that is in the program: pages, scripts, style sheets, documents.
+//! Content within the program: pages, scripts, style sheets, documents.
 
 use std::{
     hash::{DefaultHasher, Hasher as _},
@@ -19,7 +19,7 @@ use axum::{
 };
 use flate2::{Compression, write::GzEncoder};
 
-/// Shorter content is sent as it is: the head of the response is as long.
+/// Shorter content is sent uncompressed: the head of the response is as long.
 const SMALLEST: usize = 1024;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -30,7 +30,7 @@ pub(crate) struct Asset {
     pub(crate) name: &'static str,
     pub(crate) content_type: &'static str,
     bytes: Bytes,
-    /// The same in gzip, from the first request for that on. So no request takes memory of its own.
+    /// The content in gzip. The first request for it compresses it, and all later requests share it.
     compressed: OnceLock<Option<Bytes>>,
     etag: HeaderValue,
 }
@@ -47,12 +47,12 @@ impl Asset {
         Self::of_type(content_type, name, bytes.into(), "")
     }
 
-    /// A page, whose address has no ending. Browsers keep the policy of a page that has not changed, so the policy is a part of its tag.
+    /// A page. Its address has no file extension. Browsers keep the policy of an unchanged page, so the policy is a part of its tag.
     pub(crate) fn page(name: &'static str, bytes: &'static [u8], policy: &str) -> Self {
         Self::of_type(HTML, name, Bytes::from_static(bytes), policy)
     }
 
-    /// Whether it is a page.
+    /// Whether the content is a page.
     pub(crate) fn is_page(&self) -> bool {
         self.content_type == HTML
     }
@@ -61,13 +61,13 @@ impl Asset {
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes);
         hasher.write(policy.as_bytes());
-        // A weak one: it is the same for both forms.
+        // A weak tag, because the compressed content has the same tag.
         let etag = HeaderValue::try_from(format!("W/\"{:016x}\"", hasher.finish()));
         let etag = etag.unwrap_or(HeaderValue::from_static("W/\"\""));
         Self { name, content_type, bytes, compressed: OnceLock::new(), etag }
     }
 
-    /// Responds with it, unless the client has it.
+    /// Responds with the content, or with 304 if the client has it.
     pub(crate) fn respond(&self, request: &HeaderMap) -> Response {
         let own = self.etag.to_str().unwrap_or_default().trim_start_matches("W/");
         let is_known = |tag: &str| tag == "*" || tag.trim_start_matches("W/") == own;
@@ -85,13 +85,13 @@ impl Asset {
         let headers = response.headers_mut();
         headers.insert(ETAG, self.etag.clone());
         headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-        // The next version of the service has other content under the same name.
+        // The next version of the service can have other content under the same name.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         response
     }
 
-    /// Its bytes in gzip, if the client takes that and they are worth it.
+    /// Returns the content in gzip, if the client accepts gzip and the content is long enough.
     fn in_gzip(&self, request: &HeaderMap) -> Option<&Bytes> {
         if self.bytes.len() < SMALLEST || !accepts_gzip(request) {
             return None;
@@ -106,19 +106,19 @@ fn gzip(bytes: &[u8]) -> io::Result<Bytes> {
     encoder.finish().map(Bytes::from)
 }
 
-/// The elements of a header that is a list.
+/// Returns the elements of a list in a header.
 fn list<'a>(request: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let values = request.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|values| values.split(',')).map(str::trim)
 }
 
-/// Whether the client takes gzip.
+/// Whether the client accepts gzip.
 fn accepts_gzip(request: &HeaderMap) -> bool {
     let mut any_other = false;
     for coding in list(request, &ACCEPT_ENCODING) {
         let mut parts = coding.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default();
-        // Without a quality it is 1.
+        // The default quality is 1.
         let quality = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
         let is_accepted = quality.is_none_or(|quality| quality.parse().is_ok_and(|quality: f32| quality > 0.0));
         if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {

@@ -1,5 +1,5 @@
-//! The pages of the service, with all of their files: the console and the documentation of the interface. They use the
-//! operations under `/api` alone, and load nothing from elsewhere.
+//! The pages of the service, with all of their files: the console and the documentation of the interface. They use only
+//! the operations under `/api`, and load nothing from other servers.
 
 mod asset;
 
@@ -25,7 +25,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Responds with the page, unless the client has it.
+    /// Responds with the page, or with 304 if the client has it.
     pub fn respond(&self, request: &HeaderMap) -> Response {
         self.respond_with(&self.html, request)
     }
@@ -69,8 +69,8 @@ pub fn openapi(request: &HeaderMap) -> Response {
     OPENAPI.respond(request)
 }
 
-/// The documentation of the interface, to read and to try. Its pages are made from the documents of the repository
-/// (`crates/docs-pages`). Responses that are shown hold what strangers wrote, so no text may become markup or a script.
+/// The documentation of the interface, with forms to try it. `crates/docs-pages` makes its pages from the documents of
+/// the repository. A page shows responses with texts that strangers wrote, so no text may become markup or a script.
 pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     let mut files =
         files!("docs": "style.css" "icon.svg" "main.js" "elements.js" "samples.js" "search.js" "token.js" "try.js");
@@ -82,10 +82,10 @@ pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     Page { html, policy: HeaderValue::from_static(POLICY), files }
 });
 
-/// The console, to find records and to work on them. Records hold what strangers wrote, so no text may become markup or a
-/// script, whatever the page's code does (`require-trusted-types-for` without any policy).
+/// The console, to find records and to work on them. Records have texts that strangers wrote, so no text may become
+/// markup or a script, whatever the page's code does (`require-trusted-types-for` without any policy).
 ///
-/// It reads `sign_in` as `sign-in.json`, and may call these `origins` besides the service: those of a provider of accounts.
+/// The console reads `sign_in` as `sign-in.json`. Besides the service, it may call these `origins` of the sign-in provider.
 pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
     let own = "connect-src 'self'";
     let policy =

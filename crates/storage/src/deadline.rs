@@ -13,7 +13,7 @@ tokio::task_local! {
     static DEADLINE: Instant;
 }
 
-/// Returns the timeout of a call: how long its caller waits, but at most `longest`.
+/// Returns how long the caller of a call waits, at most `longest`.
 pub fn timeout(headers: &HeaderMap, longest: Duration) -> Duration {
     grpc_timeout(headers).map_or(longest, |wanted| wanted.min(longest))
 }

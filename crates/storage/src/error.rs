@@ -30,7 +30,7 @@ pub(crate) enum Unavailable {
     Restored,
     #[error("the server is not a standby")]
     NoStandby,
-    #[error("the replica belongs to another cluster, or follows another timeline than the primary")]
+    #[error("the replica belongs to another cluster, or is on a different timeline than the primary")]
     OtherHistory,
     #[error("the replica has not replayed recent writes in time")]
     Behind,
@@ -71,7 +71,7 @@ pub fn from_database(error: sqlx::Error) -> Error {
             Some("23514") if database.constraint().is_some_and(is_of_values) => {
                 tracing::error!(
                     constraint = database.constraint(),
-                    "a record has a value that no write may have (`compliance doctor --counts` shows it): {error}"
+                    "a stored record has a value that is out of range (`compliance doctor --counts` shows it): {error}"
                 );
                 Error::new(Reason::FailedPrecondition, OUT_OF_RANGE)
             }

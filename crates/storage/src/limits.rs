@@ -12,7 +12,7 @@ pub const COPY_PART: usize = 64 << 10;
 pub const SAMPLE: usize = 64;
 /// Attempts of a write that conflicts with others.
 pub const MAX_TRIES: u32 = 5;
-/// Copies of a row in memory: as received, as a record, and in the response.
+/// Copies of a row in memory. They are the received row, the record, and the response.
 pub const COPIES: usize = 3;
 /// Prepared statements per connection. The service has fewer, so a connection prepares each of them once.
 pub const STATEMENT_CACHE: usize = 256;

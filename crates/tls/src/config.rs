@@ -114,7 +114,7 @@ fn authorities(path: &Path, contents: &mut Contents) -> Result<RootCertStore, Tl
     Ok(roots)
 }
 
-/// One cryptographic provider, whichever others a dependency enables.
+/// The only cryptographic provider, even if a dependency enables others.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }

@@ -68,7 +68,7 @@ impl<R: Record> FieldSet<R> {
         R::FIELDS.iter().filter(move |field| self.contains(field))
     }
 
-    /// Returns the set as an integer for a statement: the [`bit`](RecordField::bit) of each field.
+    /// Returns the set as an integer for a statement. It has the [`bit`](RecordField::bit) of each field.
     pub const fn bits(self) -> i64 {
         self.bits
     }

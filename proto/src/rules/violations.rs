@@ -132,7 +132,7 @@ impl IntoIterator for Violations {
     }
 }
 
-/// The name of a path in a sentence: nested paths are unchanged, others have spaces for underscores.
+/// The name of a path in a sentence. Nested paths are unchanged. Others have spaces instead of underscores.
 pub fn label(path: &str) -> String {
     if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }

@@ -22,7 +22,7 @@ pub const SCOPES: [&str; 5] = [SCOPE_CASES, SCOPE_MONITOR, SCOPE_WEBHOOKS, SCOPE
 /// The claims of a token. Times are seconds since 1970 (UTC).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// The company whose records the bearer can read and change: a positive integer.
+    /// The company whose records the bearer can access, a positive integer.
     pub company_id: i64,
     /// The token expires at this second.
     pub exp: i64,

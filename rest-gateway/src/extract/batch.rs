@@ -105,7 +105,7 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
     /// Returns the request about the body itself, or all violations.
     pub(super) fn into_one<O: Check>(mut self, request: impl FnOnce(M) -> O) -> Result<O, Error> {
         if let Some(field) = R::MESSAGE.field("validate_only").filter(|field| self.options.is_true(field.name)) {
-            report(&mut self.violations, Location::Top, field.name, field.number, "is for a batch");
+            report(&mut self.violations, Location::Top, field.name, field.number, "is allowed only in a batch");
         }
         self.options.report(Location::Top, &mut self.violations);
         self.top.report(Location::Top, &mut self.violations);

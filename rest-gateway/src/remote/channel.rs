@@ -32,7 +32,7 @@ use super::{
 };
 use crate::settings::Settings;
 
-/// Returns a channel to the cores at `core_urls`: `http://host:port` or `https://host:port`, separated by commas.
+/// Returns a channel to the cores at `core_urls`. These are URLs such as `http://host:port` or `https://host:port`, separated by commas.
 ///
 /// A name may have several addresses. Call this within a Tokio runtime, where a task watches the cores.
 pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {

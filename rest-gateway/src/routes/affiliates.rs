@@ -79,7 +79,7 @@ pub(crate) async fn get(
 /// Search affiliates
 ///
 /// Returns the affiliates that match `q`, by ascending ID. The service reads the company's records until it has found `limit`
-/// affiliates.
+/// affiliates, so a search with few matches takes longer.
 ///
 /// - Operation: `searchAffiliates`
 /// - Query: `SearchAffiliatesRequest`
@@ -182,12 +182,13 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 /// creates missing affiliates. For existing affiliates, it changes the fields that you send and that differ: null and `""` clear an
 /// optional field. If you send the same list again, nothing changes.
 ///
-/// All names change together, so two affiliates can swap their names. The service refuses an invalid item, and an identifier that
-/// several affiliates or several items have. It saves all other items, and the status is 207.
+/// All names change together, so two affiliates can swap their names. The service refuses items that are invalid, and items with
+/// an identifier that several affiliates or several items have. It saves all other items, and the status is 207.
 ///
 /// Absent affiliates, which the company has and the list does not, stay unchanged. `report_absent` reports them, and `absent_status`
-/// gives them a status. If more than `max_absent` affiliates would get the status, the whole request fails with 409: a truncated list
-/// lacks most affiliates. With `validate_only`, the response is the same, and the service saves nothing.
+/// gives them a status. If more than `max_absent` affiliates would get the status, the whole request fails with 409. This protects
+/// you from a truncated list, which lacks most affiliates. With `validate_only`, the response is the same, and the service saves
+/// nothing.
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`

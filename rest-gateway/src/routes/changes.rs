@@ -18,7 +18,7 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// List changes
 ///
 /// Returns the changes of the company's records after the position `after`, in the order in which they were made. Without `after`,
-/// the response has no changes, but the last position. A new change never gets a position below a position that you have read. The
+/// the response has the last position and no changes. A new change never gets a position below a position that you have read. The
 /// service deletes old changes: `dropped_position` is the position of the last deleted change.
 ///
 /// To keep a copy of all records up to date, read the last position first, then all records. After that, repeatedly read the changes
@@ -28,8 +28,9 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// when it is committed. Without `after`, the stream begins with the next change. Each event `changes` has a page of changes as
 /// `data`, and its `position` as `id`. `limit` has no effect.
 ///
-/// The stream ends when its token expires, when the service stops, and when you do not read it. To continue, send the last `id` as
-/// the header `Last-Event-ID`, which replaces `after`. If your client cannot set headers, send it as the parameter `lastEventId`.
+/// The stream ends when its token expires, when the service stops, when you stop reading, and after a day. To continue, send the
+/// last `id` as the header `Last-Event-ID`, which replaces `after`. If your client cannot set headers, send it as the parameter
+/// `lastEventId`.
 ///
 /// - Operation: `listChanges`
 /// - Query: `ListChangesRequest`

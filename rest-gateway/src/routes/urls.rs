@@ -119,7 +119,8 @@ fn transcript(url: &ComplianceUrl) -> usize {
 
 /// Search compliance URLs
 ///
-/// Returns the newest URLs that contain the text `q`. The service reads the company's records until it has found `limit` URLs.
+/// Returns the newest URLs that contain the text `q`. The service reads the company's records until it has found `limit` URLs, so a search
+/// with few matches takes longer.
 ///
 /// - Operation: `searchUrls`
 /// - Query: `SearchComplianceUrlsRequest`

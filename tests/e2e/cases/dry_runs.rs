@@ -95,7 +95,8 @@ async fn batches() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_flags() {
     let flag = |text: &str| invalid_one("validate_only", text);
-    let (batch, single) = ("The validate only field must be true or false.", "The validate only field is for a batch.");
+    let (batch, single) =
+        ("The validate only field must be true or false.", "The validate only field is allowed only in a batch.");
     let affiliate = r#""client_affiliate_id":"C","affiliate_name":"N""#;
     run_table(vec![
         Case::new("a flag that is none")

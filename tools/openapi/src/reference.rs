@@ -94,7 +94,7 @@ fn record(name: &str) -> String {
         let null = if field.may_be_absent && !field.is_list { "possible" } else { "" };
         let written = column(name, field.name)
             .filter(|column| name == "Affiliate" && column.name != field.name && column.name != "company_id");
-        let written = written.map(|column| format!(" Written as `{}`.", column.name)).unwrap_or_default();
+        let written = written.map(|column| format!(" In requests: `{}`.", column.name)).unwrap_or_default();
         let _ = writeln!(table, "| `{}` | {kind} | {null} | {}{written} |", field.name, field.doc);
     }
     table

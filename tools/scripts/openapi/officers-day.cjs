@@ -44,7 +44,7 @@ async function signingIn(page) {
   // The officer cancels at the provider.
   await withAccount(page);
   await button(page, "Cancel").click();
-  await message(page, "The sign-in provider refused: the officer cancelled (access_denied)");
+  await message(page, "The sign-in provider refused the sign-in: the officer cancelled (access_denied)");
   assert.equal(page.url(), `${base}/console#/cases?open=yes`);
   await checked(page, "a refused sign-in with an account");
 

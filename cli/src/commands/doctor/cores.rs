@@ -176,7 +176,7 @@ impl CheckedCore {
     async fn token(&self, channel: Channel, token: &str) -> Finding {
         let mut request = timed(CheckAccessRequest {});
         let Ok(value) = MetadataValue::try_from(format!("Bearer {token}")) else {
-            return self.problem("the token has characters that tokens do not have", "copy it again");
+            return self.problem("the token has invalid characters", "copy it again");
         };
         request.metadata_mut().insert("authorization", value);
         match AccessServiceClient::new(channel).check_access(request).await {

@@ -25,10 +25,10 @@ use crate::{database::NAME as OWN_NAME, program::describe};
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Missing rights that a finding names.
 const NAMED_RIGHTS: usize = 5;
-/// Maximum difference of two clocks, in seconds. Tokens are rejected before and after their time.
+/// Maximum difference of two clocks, in seconds. A token is valid only for a period of time.
 const CLOCK_TOLERANCE: f64 = 5.0;
 
-/// Reads connection limits and connections of others. Limits are of the server, the role and the database.
+/// Reads the connection limits of the server, the role and the database, and the number of connections that others use.
 const CONNECTIONS: &str = "
     select current_setting('max_connections')::bigint,
         current_setting('superuser_reserved_connections')::bigint
@@ -107,7 +107,7 @@ fn schema(found: anyhow::Result<&str>) -> Finding {
             "export with the version that created it, and import with this one: see docs/operations/upgrade.md"
         }
         Err(error) if matches!(error.downcast_ref(), Some(SchemaError::Differs(_))) => {
-            "undo what was changed by hand: only migrations change the schema"
+            "undo the manual changes: only migrations may change the schema"
         }
         _ => "run `compliance migrate` as the role that owns the tables",
     };
@@ -271,7 +271,8 @@ pub(super) fn clock(whose: &str, there: f64, here: Duration, took: Duration) -> 
     // The other side has read its clock at any time of the round trip.
     let least = (difference.abs() - took.as_secs_f64() / 2.0).max(0.0);
     let state = if least <= CLOCK_TOLERANCE { State::Ok } else { State::Problem };
-    let next_step = "synchronise both machines (NTP): tokens are rejected before and after their time";
+    let next_step =
+        "synchronize both machines (NTP): the service rejects tokens before and after their period of validity";
     finding("clock", state, format!("{whose} differs by {difference:.1} s"), next_step)
 }
 

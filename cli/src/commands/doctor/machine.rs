@@ -32,8 +32,10 @@ pub(super) fn descriptors() -> Finding {
     let (check, next_step) =
         ("file descriptors", "raise the hard limit: LimitNOFILE in a systemd unit, ulimit -Hn in a shell");
     match Descriptors::most() {
-        Some(most) if most >= ENOUGH_DESCRIPTORS => ok(check, format!("the process may open {most}")),
-        Some(most) => warning(check, format!("the process may open {most}, and each connection needs one"), next_step),
+        Some(most) if most >= ENOUGH_DESCRIPTORS => {
+            ok(check, format!("the process may open {most} files and connections"))
+        }
+        Some(most) => warning(check, format!("the process may open {most} files and connections together"), next_step),
         None => warning(check, "cannot read the limit", "check the system's limits"),
     }
 }

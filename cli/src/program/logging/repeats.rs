@@ -22,7 +22,7 @@ use tracing_subscriber::{
 
 /// How long further lines of a kind are left out.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Kinds of one place in the code. Any others are one kind together, so memory and lines are bounded.
+/// Maximum number of kinds from one place in the code. All further kinds count as one, so memory and lines are bounded.
 const MAX_KINDS: usize = 8;
 /// Fields that differ between requests that fail for the same reason.
 const REQUEST_FIELDS: [&str; 12] = [

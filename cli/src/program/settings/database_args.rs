@@ -50,7 +50,7 @@ pub(crate) struct ReplicaArgs {
     /// File with the replica URL, instead of --read-database-url. When a connection fails, the service reads the file again.
     #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "read_database_url")]
     read_database_url_file: Option<PathBuf>,
-    /// How long a read waits for a replica that has not replayed enough. A slower replica is not used until it has caught up.
+    /// How long a read waits for a replica that has not replayed recent writes. A slower replica is not used until it has caught up.
     #[arg(long, env = "COMPLIANCE_REPLICA_MAX_LAG", default_value = "100ms", value_name = "TIME",
           value_parser = duration(Duration::from_millis(1)..=Duration::from_secs(2)))]
     replica_max_lag: Duration,

@@ -1,4 +1,4 @@
-"""What the operations have in common: what a request has, and what a response holds."""
+"""The parts that operations share: options of requests, and results."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from typing import Any
 
 from .transport import Transport
 
-# Records a page: the most there can be.
+# Maximum number of records per page.
 PER_PAGE = 200
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of an item of a batch."""
+    """The outcome of a batch item."""
 
     code: str
-    """The result code, such as `1020` (saved) or `1023` (exists already)."""
+    """The result code, such as `1020` (saved) or `1023` (already exists)."""
     message: str
     """A sentence for people."""
     id: int | None
@@ -35,7 +35,7 @@ class Calls:
         return self._transport.call("GET", path, query)[0]["data"]
 
     def _write(self, method: str, path: str, body: Any = None, if_match: str | None = None) -> tuple[Any, str]:
-        """The response of any other operation, and the etag of what it changed."""
+        """The response of any other operation, and the etag of the changed record."""
         headers = None if if_match is None else {"If-Match": if_match}
         return self._transport.call(method, path, body=body, headers=headers)
 

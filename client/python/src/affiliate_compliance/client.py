@@ -54,7 +54,7 @@ class Client(CaseWork):
         self._transport.session.close()
 
     def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Any operation, such as `call("GET", "/api/cases/1")`: the JSON of its response."""
+        """Calls any operation, such as `call("GET", "/api/cases/1")`, and returns the JSON of its response."""
         return self._transport.call(method, path, query, body)[0]
 
     def affiliates(self) -> Iterator[Affiliate]:

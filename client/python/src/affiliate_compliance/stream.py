@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Incomplete(Exception):
-    """The response has ended too early."""
+    """The response ended too early."""
 
 
 def check_ndjson(headers: Mapping[str, str]) -> None:

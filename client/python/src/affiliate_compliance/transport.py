@@ -37,7 +37,7 @@ BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.Chunke
 
 
 class Bearer(AuthBase):
-    """As `auth`, since `requests` prefers a password of ~/.netrc to a header."""
+    """Sent as `auth`, because `requests` prefers a password from ~/.netrc to a header."""
 
     def __init__(self, token: Token) -> None:
         self.token = token
@@ -70,7 +70,7 @@ class Transport:
                 raise attempt.problem
             backoff = min(FIRST_WAIT * 2 ** (number - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
             wait = max(backoff, attempt.retry_after)
-            LOG.info("%s; again in %.1f s", attempt.problem, wait)
+            LOG.info("%s; retrying in %.1f s", attempt.problem, wait)
             time.sleep(wait)
 
     def call(

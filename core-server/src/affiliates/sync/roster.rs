@@ -66,7 +66,8 @@ impl Roster {
         self.options.report_absent || !self.options.absent_status().is_empty()
     }
 
-    /// The status that absent affiliates get. `None` if an item without a valid identifier may be one of them, or without items.
+    /// The status that absent affiliates get. `None` if there are no items, or if an item lacks a valid identifier: it may be one of these
+    /// affiliates.
     pub(super) fn absent_status(&self) -> Option<&str> {
         let is_known = self.is_identified && !self.identifiers.is_empty();
         Some(self.options.absent_status()).filter(|status| is_known && !status.is_empty())

@@ -25,7 +25,7 @@ use storage::statement;
 
 /// The message for a request ID that has opened a case with other content.
 const REQUEST_ID_REUSED: &str = "This request_id has already opened a case with other content.";
-const WHAT_TO_DO: &str = "Change the case with UpdateCase, or send another request_id.";
+const WHAT_TO_DO: &str = "Update that case, or send another request_id.";
 
 struct CaseRow {
     request_id: String,

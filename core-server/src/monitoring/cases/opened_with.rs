@@ -1,5 +1,5 @@
 //! Digests of the fields that a case was opened with. If a request has the same `request_id` and other content, they show which fields
-//! differ, also after the case has changed.
+//! differ, even after the case has changed.
 
 use compliance_api::{
     description::Message,

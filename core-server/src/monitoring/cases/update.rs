@@ -1,4 +1,4 @@
-//! Updates of cases, also by operations that change only the status. An update without a difference writes nothing.
+//! Updates of cases, including operations that change only the status. An update without a difference writes nothing.
 
 use std::{
     ops::RangeInclusive,
@@ -46,7 +46,7 @@ const REQUIRED: [(&str, &str); 3] =
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::monitoring) struct CaseUpdate {
-    /// The opener's ID of the request. `None` for an update.
+    /// The `request_id` of the request that opens the case. `None` for an update.
     pub(super) request_id: Option<String>,
     pub(super) case: FieldUpdates<CaseInput>,
     /// The incidents that a case is opened with.

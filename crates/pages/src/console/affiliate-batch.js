@@ -1,4 +1,4 @@
-// Several new affiliates at once, one a line, such as from a spreadsheet.
+// Adds several affiliates together, one per line, such as from a spreadsheet.
 
 import { affiliateLines } from "./affiliate-lines.js";
 import { forget } from "./affiliate-list.js";

@@ -9,9 +9,9 @@ import { call } from "./requests.js";
 import { claims } from "./session.js";
 import { backLink } from "./visited.js";
 
-/** Fields that are read under another name than they are written. */
+/** Fields whose names differ between responses and requests. */
 export const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
-/** Groups of fields. What no group names is in the last one. */
+/** Groups of fields. The last group has all fields that no other group names. */
 export const GROUPS = [
   ["Affiliate", ["affiliate_name", "client_affiliate_id", "status", "start_date", "company_name", "first_name", "last_name", "notes"]],
   ["Contact", ["email_one", "email_two", "phone_one", "phone_two", "address", "city", "state", "zip", "country"]],
@@ -20,8 +20,8 @@ export const GROUPS = [
 ];
 
 /**
- * What was changed in the form when the token expired, or when somebody else had changed the affiliate: it is offered again when the same
- * company reads it.
+ * Unsaved changes of the form, kept when the token expired or somebody else changed the affiliate. The form offers them again when the same
+ * company opens the affiliate.
  */
 let draft = null;
 
@@ -36,7 +36,7 @@ function controlsOf(fields) {
   return new Map(fields.map((description) => {
     const { name, label, hint, isRequired } = description;
     const { input, extra } = inputOf(description);
-    // What says no more than the label is left out. The service reports a text that is too long.
+    // A description that only repeats the label is left out. The service reports a text that is too long.
     const isUseful = !(input instanceof HTMLSelectElement) && input.type !== "date" && hint.split(" ").length > 4;
     return [name, { ...field(name, label, input, { hint: isUseful ? hint : null, isRequired, extra }), isRequired }];
   }));
@@ -58,7 +58,7 @@ function valuesOf(record, controls) {
   }));
 }
 
-/** Whether there is something to offer again on this page. */
+/** Whether there are unsaved changes to offer on this page. */
 export function hasDraft() {
   return draft?.hash === location.hash && draft.company === claims().company;
 }
@@ -74,11 +74,11 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
   const typed = () => new Map([...controls].map(([name, { input }]) => [name, input.value]));
   const set = (values) => {
     for (const [name, { input }] of controls) input.value = values.get(name) ?? "";
-    // A control may show a text in another way, such as without its line ends; only what is typed is a change.
+    // A control can show a text differently, such as without its line ends. Only typed text counts as a change.
     saved = typed();
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));
-  // Not the other fields, which somebody else may change until then.
+  // Keeps only changed fields: somebody else can change the others before the form offers them again.
   const keep = () => {
     draft = { hash: location.hash, company: claims().company, values: new Map(changes().map(([name, { input }]) => [name, input.value])) };
   };
@@ -91,7 +91,7 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
 
   const submit = async () => {
     const body = {};
-    // An empty text clears a field. The service refuses it for fields that are required.
+    // An empty text clears a field. The service rejects it for required fields.
     for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;
     if (record && Object.keys(body).length === 0) {
       say("Nothing has changed.");

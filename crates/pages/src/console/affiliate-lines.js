@@ -8,9 +8,9 @@ const IDENTIFIER = "client_affiliate_id";
 const COLUMNS = [IDENTIFIER, "affiliate_name", "country"];
 /** A line without one of these cells is damaged: spreadsheets leave out empty cells only. */
 const REQUIRED = [IDENTIFIER, "affiliate_name"];
-/** Names under which lists have fields that are written under other ones. */
+/** Names of fields in lists that differ from their names in requests. */
 const READ_AS = { client_distributor_id: IDENTIFIER, distributor_name: "affiliate_name", distributor_status: "status" };
-/** Other headings: those of the list here, and usual ones. */
+/** Other headings: the console's own list headings, and usual headings. */
 const ALIASES = { ...READ_AS, name: "affiliate_name", affiliate_status: "status", email: "email_one", phone: "phone_one", company: "company_name",
   postal_code: "zip", pinterest: "pintrest", international_affiliate: "international_distributor" };
 /** Fields of lists that the service assigns. */
@@ -20,7 +20,9 @@ const UNNAMED = /^(?:unnamed:\s*\d+)?$/i;
 /** What a spreadsheet shows instead of a value that it cannot compute. */
 const ERRORS = ["#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"];
 
-/** The columns of a first line that names some: the field of each, or null. Null if the first line is an affiliate. */
+/**
+ * Returns the field of each column that the first line names, or null for a column without a field. Null if the first line is an affiliate.
+ */
 function columnsOf(first, fields) {
   const names = new Map(fields.flatMap(({ name, label }) => [[columnName(name), name], [columnName(label), name]]));
   for (const [alias, name] of Object.entries(ALIASES)) names.set(columnName(alias), name);
@@ -42,10 +44,10 @@ function columnProblem(first, columns) {
 }
 
 /**
- * The affiliates of a text with the numbers of their lines. If the first line names columns, they decide what each cell is; names that no
- * field has are in `unknown`. In a whole export of the service, spaces around texts belong to them. `dates` says which order the days have, `dmy` or
- * `mdy`, if they do not show it. `problem` says why the text cannot be used as a whole, with `isOpen` if `dates` solves it, and `problems` why
- * some lines cannot.
+ * Returns the affiliates of a text with their line numbers. If the first line names columns, it determines the field of each cell.
+ * `unknown` has the column names without a field. In a whole export of the service, spaces around texts belong to them. `dates` is the
+ * order of day and month, `dmy` or `mdy`, for dates that do not show it. `problem` says why the whole text cannot be used, with `isOpen` if
+ * `dates` solves it. `problems` says why some lines cannot be used.
  */
 export function affiliateLines(text, fields, dates = null) {
   const { plain, separator } = tableText(text);

@@ -1,5 +1,6 @@
-// The list of affiliates. The interface returns all of them at once, so the page reads them one by one, keeps what the list
-// shows, and searches in that. It stops after the first ones until somebody searches, sorts or goes to a later page.
+// The list of affiliates. The interface returns all affiliates in one response, so the page reads them one by one, keeps the
+// fields that the list shows, and searches these fields. It stops after the first affiliates until the user searches, sorts or
+// goes to a later page.
 
 import { STATUSES, statusBar } from "./affiliate-status.js";
 import { badge } from "./badges.js";
@@ -18,9 +19,9 @@ import { token } from "./session.js";
 import { remember } from "./visited.js";
 
 const PAGE_SIZE = 50;
-/** Affiliates that are read at first. A list that is not longer is complete then. */
+/** Number of affiliates that are read first. A list that is not longer is then complete. */
 const FIRST = 200;
-/** While the list is read, it is shown again after such a pause, in milliseconds. */
+/** Interval at which the list is shown again while it is read, in milliseconds. */
 const PAUSE = 500;
 const SEARCHED = ["id", "client_distributor_id", "distributor_name", "first_name", "last_name", "company_name", "email_one", "email_two", "city"];
 /** What the page keeps of each affiliate, and can show as columns. */
@@ -32,15 +33,18 @@ const COLUMNS = [
 const INITIAL = ["id", "client_distributor_id", "distributor_name", "email_one", "city", "distributor_status"];
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** A text without accents, in one case, so that `linnea` and `LINNÉA` find the same. Upper case first: it makes `I` of `ı`. */
+/**
+ * A text without accents, in one case, so that `linnea` and `LINNÉA` find the same affiliates. Upper case comes first, because it turns `ı`
+ * into `I`.
+ */
 function folded(text) {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }
 
-/** Nothing yet. `hasMore`: the reading stopped after the first ones. */
+/** An empty list. `hasMore`: the page stopped reading after the first affiliates. */
 const nothing = (owner) => ({ token: owner, entries: [], byId: new Map(), isComplete: false, hasMore: false });
 
-/** What was read for a token; kept while the tab shows other views. */
+/** The affiliates that were read for a token. They are kept while the tab shows other views. */
 let kept = nothing(null);
 
 function entryOf(record) {
@@ -60,7 +64,7 @@ function cell(name, entry) {
   return name === "id" || name === "distributor_name" ? element("a", { href: `#/affiliates/${entry.id}` }, content) : content;
 }
 
-/** Reads an affiliate again that was created or changed, for the list that is kept. Returns it with its tag. */
+/** Reads a new or changed affiliate again, and updates the kept list. Returns the affiliate with its tag. */
 export async function refresh(id, signal) {
   const { body, tag } = await call("GET", `api/affiliates/${id}`, { signal });
   if (kept.token === token() && (kept.isComplete || kept.byId.has(body.data.id))) {
@@ -77,7 +81,7 @@ export function forget() {
   kept = nothing(null);
 }
 
-/** Whether a view shows more than the first affiliates in their order. */
+/** Whether a view needs more than the first affiliates in the order of the service. */
 function needsAll({ search, status, sort, isDescending, page }) {
   return search !== "" || status !== "" || sort !== "id" || isDescending || page > 1;
 }
@@ -86,7 +90,7 @@ function needsAll({ search, status, sort, isDescending, page }) {
 function matching({ search, status, sort, isDescending }) {
   const found = kept.entries.filter(matcher({ search, status }));
   if (sort !== "id") {
-    // What has no value is last in both directions, as in the lists of the service.
+    // Missing values come last in both directions, as in the lists of the service.
     const direction = isDescending ? -1 : 1;
     found.sort((one, other) => {
       const [a, b] = [one[sort], other[sort]];
@@ -164,7 +168,7 @@ export async function affiliatesView({ query: first, signal }) {
       : `${count(found.length)} of ${counted(all, "affiliate", "affiliates")}${soFar}`);
     const rows = shown.map((entry) => columns.map((name) =>
       (name === "id" ? [selection.box(entry.id, entry.distributor_name), cell(name, entry)] : cell(name, entry))));
-    // Until all have been read, nobody can choose all that match.
+    // The user can choose all matches only after all affiliates are read.
     selection.shown(shown.map(({ id }) => id), kept.isComplete ? found.length : 0);
     const filters = chips([
       state.search && { text: `Search: ${state.search}`, href: address({ search: "" }) },
@@ -177,7 +181,7 @@ export async function affiliatesView({ query: first, signal }) {
       kept.hasMore ? more() : last > 1 && pager(page, last, (number) => address({ page: number })));
     return summary;
   };
-  /** Shows more of what was read: the focus stays, and so does the place in the table. */
+  /** Shows affiliates that were read since. The focus and the place in the table stay. */
   const renderMore = () => {
     const { activeElement: active } = document;
     const attribute = ["href", "aria-label"].find((name) => active.hasAttribute(name));
@@ -199,7 +203,7 @@ export async function affiliatesView({ query: first, signal }) {
     announce(`${render().textContent}${kept.isComplete ? "" : ". The list is still loading."}`);
     readRest();
   };
-  /** Reads all affiliates if the view needs them and the reading has stopped. */
+  /** Continues reading if the view needs all affiliates and the page stopped after the first. */
   const readRest = () => kept.hasMore && needsAll(state) && load(true);
   let timer;
   search.addEventListener("input", () => {
@@ -208,7 +212,7 @@ export async function affiliatesView({ query: first, signal }) {
   });
   statuses.addEventListener("change", typed);
 
-  /** Whether somebody types a page number or chooses a status, which must not be taken away. */
+  /** Whether the user is typing a page number or choosing a status, which a new table would interrupt. */
   const isFilledIn = () => results.contains(document.activeElement) && document.activeElement.matches("input[type=number], select");
   const load = (isWhole) => attempt(signal, async () => {
     const mine = nothing(token());
@@ -225,7 +229,7 @@ export async function affiliatesView({ query: first, signal }) {
       const start = performance.now();
       renderMore();
       progress.textContent = "Loading the rest. Until then, you see results among the affiliates loaded so far.";
-      // A large list takes longer to sort: most of the time is for reading.
+      // A large list takes long to sort, so most of the time is left for reading.
       next = performance.now() + Math.max(PAUSE, 10 * (performance.now() - start));
     }, signal, () => mine.hasMore);
     progress.textContent = "";

@@ -8,7 +8,7 @@ import { call } from "./requests.js";
 const LIMIT = 50;
 const MOST = 128;
 
-/** The affiliates whose name or client's identifier has a text. */
+/** Returns the affiliates whose name or client identifier contains a text. */
 export async function searchAffiliates(text, signal, limit = LIMIT) {
   // The limit counts characters, not code units.
   const q = Array.from(text).slice(0, MOST).join("");
@@ -21,7 +21,7 @@ export async function affiliateNamed(name, signal) {
   return (await searchAffiliates(name, signal)).find((record) => record.distributor_name === name) ?? null;
 }
 
-/** The address that leads to the affiliate of a name, or to its `urls` or `cases`. */
+/** Returns the address that opens the affiliate with a name, or its `urls` or `cases`. */
 export function namedAddress(name, to) {
   return `#/affiliates/named?${new URLSearchParams(to ? { name, to } : { name })}`;
 }
@@ -39,7 +39,7 @@ export function affiliateTable(records) {
   ]), { href: (index) => `#/affiliates/${records[index].id}` });
 }
 
-/** The view that goes on to the affiliate of a name. */
+/** The view that continues to the affiliate with a name. */
 export async function namedAffiliateView({ query, signal }) {
   const name = query.get("name") ?? "";
   const found = name === "" ? [] : await searchAffiliates(name, signal);
@@ -54,7 +54,7 @@ export async function namedAffiliateView({ query, signal }) {
     element("p", {}, element("a", { href: "#/affiliates" }, "All affiliates")));
 }
 
-/** Lets a field for the ID of an affiliate take a name: what is typed is looked up, and the affiliates found are offered. */
+/** Lets users type a name in a field for the ID of an affiliate: the console looks it up and offers the affiliates that it finds. */
 export function pickAffiliate(input, signal) {
   const list = element("datalist", { id: `${input.id}-choices` });
   const known = new Map();
@@ -69,7 +69,7 @@ export function pickAffiliate(input, signal) {
     timer = setTimeout(async () => {
       asked += 1;
       const own = asked;
-      // A choice that cannot be offered is no trouble: the ID can be typed.
+      // If the lookup fails, the user can still type the ID.
       const found = await searchAffiliates(text, signal, 20).catch(() => []);
       if (own !== asked) return;
       list.replaceChildren(...found.map((record) => {
@@ -80,7 +80,10 @@ export function pickAffiliate(input, signal) {
   });
 }
 
-/** The ID for what was typed: a number as it is; a name that one affiliate has, its ID. Otherwise a sentence in `violation`. */
+/**
+ * Returns the ID for a typed text: the number itself, or the ID of the only affiliate with this name. Otherwise returns a sentence in
+ * `violation`.
+ */
 export async function typedAffiliate(text, signal) {
   if (text === "" || /^\d+$/.test(text)) return { id: text };
   const found = await searchAffiliates(text, signal);

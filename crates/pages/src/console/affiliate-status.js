@@ -1,4 +1,4 @@
-// Several affiliates are chosen in the list, and get a status at once.
+// Sets the status of several affiliates that are chosen in the list.
 
 import { announce, append, counted, element, value } from "./elements.js";
 import { select } from "./fields.js";
@@ -7,12 +7,12 @@ import { call } from "./requests.js";
 import { resultTable } from "./results.js";
 
 export const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"];
-/** The service takes as many changes at once. */
+/** Maximum number of changes in one request to the service. */
 const MOST = 100_000;
 
 /**
- * The bar over the list. `matching` returns the IDs that match the filters, `nameOf` the name of an ID; `saved` takes the IDs that have
- * got a status, and `render` shows the list again.
+ * The bar over the list. `matching` returns the IDs that match the filters, and `nameOf` the name of an ID. `saved` receives the IDs whose
+ * status was set, and `render` shows the list again.
  */
 export function statusBar({ signal, nameOf, matching, saved, render }) {
   const chosen = new Set();
@@ -91,7 +91,7 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
   return {
     node,
     pageBox,
-    /** The box of an affiliate. */
+    /** The check box of an affiliate. */
     box: (id, name) => {
       const box = element("input", { type: "checkbox", "aria-label": `Select ${name}`, on: { change: () => {
         if (box.checked) chosen.add(id); else chosen.delete(id);

@@ -1,4 +1,4 @@
-// Statuses and risk levels as badges: the word, and a colour that supports it.
+// Statuses and risk levels as badges: the word, with a color that supports it.
 
 import { element, value } from "./elements.js";
 
@@ -17,7 +17,7 @@ export function isBadge(name) {
   return FIELDS.has(name);
 }
 
-/** A badge; names that a company has added are grey. Without a value, a dash. */
+/** A badge. Names that a company added are gray. Without a value, a dash. */
 export function badge(text) {
   if (text === null || text === undefined || text === "") return value(null);
   return element("span", { class: `badge ${TONE.get(text) ?? "plain"}` }, element("bdi", {}, text));

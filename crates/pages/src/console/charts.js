@@ -36,7 +36,7 @@ export async function chartsView({ signal }) {
   const content = element("div", { class: "panels" });
   show("Charts", progress, content);
 
-  // After a refusal, the reading goes on where it was.
+  // After a refusal, reading continues where it stopped.
   const cases = new Map();
   let page = 1;
   let total = 0;
@@ -45,7 +45,7 @@ export async function chartsView({ signal }) {
       progress.textContent = cases.size > 0 ? `Loading: ${count(cases.size)} of ${count(total)} cases…` : "Loading…";
       const query = { per_page: PAGE_SIZE, page, sort_by: "id", sort_dir: "desc" };
       const { body } = await call("GET", "api/cases", { query, signal });
-      // A case that is created meanwhile moves others to the next page.
+      // A case that is created during this time moves other cases to the next page.
       for (const record of body.data) cases.set(record.case_id, record);
       total = body.meta.total;
       if (page >= body.meta.last_page) break;

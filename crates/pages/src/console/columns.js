@@ -1,10 +1,10 @@
-// Which columns a list shows. The choice is kept in the browser for each list: names of columns, nothing that records hold.
+// Which columns a list shows. The browser keeps the choice for each list: names of columns, and no data of records.
 
 import { element } from "./elements.js";
 
 const KEY = (list) => `compliance-columns-${list}`;
 
-/** The chosen names out of those that there are, or those shown at first. The first column is always there: it opens the record. */
+/** Returns the chosen names that exist, or the default names. The first column is always shown, because it opens the record. */
 export function chosenColumns(list, known, initial) {
   try {
     const kept = JSON.parse(localStorage.getItem(KEY(list)));
@@ -23,7 +23,7 @@ function keep(list, names) {
     if (names === null) localStorage.removeItem(KEY(list));
     else localStorage.setItem(KEY(list), JSON.stringify(names));
   } catch {
-    // It is then chosen for this view only.
+    // The choice then applies to this view only.
   }
 }
 

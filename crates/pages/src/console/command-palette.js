@@ -3,7 +3,7 @@
 import { element } from "./elements.js";
 import { claims, end } from "./session.js";
 
-/** The address of the open cases of the token's subject, or null if it has none. */
+/** Returns the address of the open cases of the token's subject. Null if the token has no subject. */
 export function myCases() {
   const { subject } = claims();
   return subject ? `#/cases?${new URLSearchParams({ case_worker: subject, open: "yes" })}` : null;
@@ -32,7 +32,7 @@ function commands() {
   ];
 }
 
-/** The commands whose names have all words of a text, and a search for it. */
+/** Returns the commands whose names contain all words of a text, and a search for the text. */
 function matching(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));
@@ -42,7 +42,7 @@ function matching(text) {
 
 const key = (name) => element("kbd", {}, name);
 
-/** Opens the palette. When it closes, the focus goes back, unless a command showed something else. */
+/** Opens the palette. When it closes, the focus returns, unless a command opened another view. */
 export function openPalette() {
   if (document.querySelector("dialog[open]")) return;
   const input = element("input", { type: "text", role: "combobox", "aria-label": "Command", "aria-expanded": "true", "aria-controls": "commands",
@@ -85,7 +85,7 @@ export function openPalette() {
   });
   const dialog = element("dialog", { class: "palette", "aria-label": "Commands", on: {
     close: () => dialog.remove(),
-    // The dialog has no padding: a click on itself is one beside it.
+    // The dialog has no padding, so a click on the dialog itself is a click outside of its content.
     click: (event) => event.target === dialog && dialog.close(),
   } }, element("div", { class: "palette-body" }, input, list,
     element("p", { class: "hint" }, key("↑"), key("↓"), " choose, ", key("Enter"), " open, ", key("Esc"), " close. Anywhere: ",

@@ -18,14 +18,19 @@ export function alpha2(number) {
 
 const codes = new Map(Object.entries(NAMES).flatMap(([code, all]) => all.map((name) => [columnName(name), code])));
 
-/** The alpha-2 code of a country in a spreadsheet: of its numeric code or its English name. Any other text is returned unchanged. */
+/**
+ * Returns the alpha-2 code of a country in a spreadsheet, from its numeric code or its English name. Any other text is returned unchanged.
+ */
 export function countryCode(text) {
   return (/^\d+$/.test(text) ? alpha2(text) : codes.get(columnName(text))) || text;
 }
 
 const known = new Map();
 
-/** The name of the country of a numeric code; what is no such code stays as it is. Lists need the same few again and again. */
+/**
+ * Returns the name of the country with a numeric code, and any other value unchanged. Names are cached, because lists need the same few
+ * repeatedly.
+ */
 export function countryName(number) {
   if (!known.has(number)) {
     const code = alpha2(number);

@@ -1,11 +1,11 @@
-// Comma-separated values: written for spreadsheets, and read from what is pasted out of them.
+// Comma-separated values: written for spreadsheets, and read from text that was pasted from them.
 
-/** What begins as a formula, behind any number of apostrophes: so `cellText` finds the original of every cell. */
+/** A text that begins like a formula, after any number of apostrophes, so that `cellText` restores every text. */
 const FORMULA = /^'*[=+\-@\t\r\n]/;
 
 /**
- * A cell. Spreadsheets run what begins as a formula, and records hold what strangers wrote: an apostrophe makes it text. Quotation marks
- * are around whatever some of them take for the end of a cell, since a formula could begin behind it.
+ * Returns a cell. Spreadsheets run a text that begins like a formula, and records contain text from strangers, so an apostrophe makes such
+ * a cell text. Characters that some spreadsheet treats as the end of a cell are quoted, because a formula could begin after them.
  */
 export function csvCell(content) {
   if (content === null || content === undefined) return "";
@@ -27,12 +27,12 @@ export function csvLine(cells) {
 /** How Excel names the separator of a file, in a line before the header. */
 const SEPARATOR_LINE = /^"?sep=(.)"?(?=\r?\n|$)/i;
 
-/** A text without what is in quotation marks, except line ends. */
+/** Returns a text without its quoted parts, except line ends. */
 const unquoted = (text) => text.replaceAll(/"(?:[^"]|"")*"/g, (quoted) => quoted.replaceAll(/[^\n]/g, ""));
 
 /**
- * A text without a mark, whose lines do not end in carriage returns alone, as on an old Mac, and the separator that its first line names,
- * which becomes blank.
+ * Returns a text without a byte order mark and without old Mac line ends, and the separator that its first line names. That line becomes
+ * blank.
  */
 export function tableText(text) {
   let plain = text.replace(/^\uFEFF/, "");
@@ -46,7 +46,7 @@ export function tableText(text) {
 export function headed(text) {
   const [first] = unquoted(text).trimStart().split("\n", 1);
   const counts = ["\t", ";", ",", "|"].map((separator) => [separator, first.split(separator).length]);
-  // Of as many, the first one: names contain commas more often than tabs and semicolons.
+  // If several are equally frequent, the first one wins: names contain commas more often than tabs and semicolons.
   const [separator, count] = counts.reduce((best, next) => (next[1] > best[1] ? next : best));
   return count > 1 ? separator : ",";
 }
@@ -61,8 +61,8 @@ export function openQuote(text, separator) {
 }
 
 /**
- * What separates the cells of a pasted text: tabs and semicolons if there are any outside of quotation marks, or else commas. A first line
- * with commas alone decides for all, such as that of an export, whose texts may have semicolons; one with bars alone does, too.
+ * Returns the separators of a pasted text: tabs and semicolons if it has any outside of quotation marks, otherwise commas. If the first
+ * line has only commas, or only vertical bars, it decides for all lines: texts of an export can contain semicolons.
  */
 function separatorsOf(text) {
   const plain = text.replace(/"(?:[^"]|"")*"/g, "");

@@ -1,4 +1,4 @@
-// Days as spreadsheets write them. What can be two dates is never guessed.
+// Days as spreadsheets write them. The console never guesses an ambiguous date.
 
 const FIRST = { dmy: "day", mdy: "month" };
 /** The year first, or last. A time may follow. */
@@ -33,7 +33,9 @@ export function orderOf(days) {
   return { isOpen: true, problem: `${open.text} on line ${open.line} can be two dates. Choose whether the day or the month is first.` };
 }
 
-/** A day, `YYYY-MM-DD`. A midnight after the day is dropped. Any other text is returned unchanged. Throws the reason for a refusal. */
+/**
+ * A day, `YYYY-MM-DD`. Removes a midnight after the day. Any other text is returned unchanged. Throws the reason if the text is refused.
+ */
 export function day(text, order) {
   let [, year, , first, second, time] = ISO.exec(text) ?? [];
   if (year === undefined) {

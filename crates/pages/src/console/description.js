@@ -1,5 +1,5 @@
-// The description of the interface, which the service serves: fields, filters and their values are read from it, so a new
-// one needs no change here.
+// The description of the interface, which the service serves: the console reads fields, filters and their values from it, so new
+// ones need no change here.
 
 import { call } from "./requests.js";
 
@@ -30,14 +30,14 @@ export function label(name) {
 function resolve(document, schema) {
   if (schema.$ref) return resolve(document, document.components.schemas[schema.$ref.split("/").at(-1)]);
   if (!schema.anyOf) return schema;
-  // The first is the proper one; the others are null and the empty text.
+  // The first type is the actual one. The others are null and the empty text.
   return { ...resolve(document, schema.anyOf[0]), ...schema };
 }
 
 /** The parameters of a list, such as `/api/urls`. */
 export async function parameters(path) {
   const document = await description();
-  // Pages of a list are not what has changed: that is for programs, which read whole lists.
+  // Only whole lists, which programs read, can be limited to changed records.
   const inQuery = document.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && parameter.name !== "changed_after");
   return inQuery.map((parameter) => {
     const schema = resolve(document, parameter.schema);
@@ -48,7 +48,7 @@ export async function parameters(path) {
       isDay: schema.format === "date",
       choices: schema.enum?.filter((choice) => choice !== null) ?? null,
       names: schema["x-vocabulary"] ?? null,
-      // 0 stands for records without a value.
+      // 0 selects records without a value.
       takesNone: schema.minimum === 0,
       default: schema.default === undefined ? null : String(schema.default),
     };

@@ -1,4 +1,4 @@
-// Elements of the page. What records hold becomes text nodes and attributes only, never markup.
+// Elements of the page. Data of records becomes text nodes and attributes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -33,7 +33,7 @@ export function svg(name, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, name), properties, children);
 }
 
-/** A text out of a record: what others wrote, in a direction of its own. Without a value, a dash. */
+/** A text from a record, with its own text direction, because others wrote it. Without a value, a dash. */
 export function value(text) {
   if (text === null || text === undefined || text === "") {
     return element("span", { class: "none" }, element("span", { "aria-hidden": "true" }, "–"),
@@ -42,7 +42,7 @@ export function value(text) {
   return element("bdi", { class: "value" }, text);
 }
 
-/** Says that a box has more columns than fit, while that is so. */
+/** Shows a note while a box has more columns than fit. */
 function swipeHint(box) {
   const hint = element("p", { class: "hint swipe", hidden: true }, "Swipe sideways for more columns.");
   new ResizeObserver(() => {
@@ -52,8 +52,8 @@ function swipeHint(box) {
 }
 
 /**
- * A table that scrolls within its own box, under a header that stays. `headings` and cells are nodes or texts. `href` returns the
- * address of a row by its index: a click anywhere in the row opens it, besides the links that it has.
+ * A table that scrolls within its own box below a fixed header. `headings` and cells are nodes or texts. `href` returns the address of a
+ * row by its index: a click anywhere in the row opens it, besides the links that it has.
  */
 export function table(caption, headings, rows, { href, className = "" } = {}) {
   const row = (cells, number) => {
@@ -61,7 +61,7 @@ export function table(caption, headings, rows, { href, className = "" } = {}) {
       index === 0 ? element("th", { scope: "row" }, cell) : element("td", {}, cell)));
     if (href) {
       node.addEventListener("click", (event) => {
-        // What is selected or has an action of its own is left alone.
+        // A click on selected text, or on an element with its own action, does not open the row.
         if (event.target.closest("a, button, input, label") || !window.getSelection().isCollapsed) return;
         location.hash = href(number);
       });

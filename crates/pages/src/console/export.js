@@ -16,7 +16,7 @@ function plain(content) {
     ? Object.values(item).filter((part) => part !== null).join(": ") : item)).join("; ");
 }
 
-/** Waits, but not longer than the signal lets. */
+/** Waits, at most until the signal aborts. */
 function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, seconds * 1000);
@@ -40,7 +40,10 @@ export async function patiently(send, signal, onWait) {
   }
 }
 
-/** Reads every page of a list and passes on its records, each once: records that are added meanwhile move others to the next page. */
+/**
+ * Reads every page of a list and passes on its records, each once: records that are added during this time move other records to the next
+ * page.
+ */
 export async function readPages(path, query, key, onPage, signal, onWait) {
   const seen = new Set();
   for (let page = 1, last = 1; page <= last; page += 1) {
@@ -63,7 +66,7 @@ function save(pieces, name) {
 }
 
 /**
- * The button that writes the file, and where it reports. `source` returns the fields as names, and `read`: a function of
+ * The button that writes the file, and the node for its messages. `source` returns the fields as names, and `read`: a function of
  * `(onRecords(records, total), signal, onWait)`.
  */
 export function exporter(list, source, signal) {

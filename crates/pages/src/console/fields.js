@@ -34,7 +34,7 @@ export function select(choices, selected = "") {
 }
 
 /**
- * Shows the violations of a 422 at the fields that they name. Returns links to those fields, and the messages of others.
+ * Shows the violations of a 422 at the fields that they name. Returns links to these fields, and the messages of all other fields.
  * @param {Map<string, {input: HTMLElement, violate: Function}>} fields by path
  */
 export function showViolations(fields, errors) {

@@ -14,7 +14,7 @@ function links() {
   return SECTIONS.flatMap(([name, text]) => [[`#/${name}`, text], ...(name === "cases" && mine ? [[mine, "My cases"]] : [])]);
 }
 
-/** Marks the link to what is shown: the officer's own cases, or else the section. */
+/** Marks the link to the current view: the officer's own cases, or the section. */
 export function showCurrent() {
   const mine = myCases();
   const shown = mine !== null && location.hash === mine ? mine : `#/${location.hash.split(/[/?]/)[1]}`;
@@ -24,7 +24,7 @@ export function showCurrent() {
   }
 }
 
-/** Shows the header of a signed-in user, and the text that is searched for, if one is. */
+/** Shows the header of a signed-in user, and the search text, if there is one. */
 export function showHeader(searched) {
   const [navigation, finder, account] = PARTS.map((id) => document.getElementById(id));
   navigation.replaceChildren(element("ul", {}, links().map(([href, text]) => element("li", {}, element("a", { href }, text)))));
@@ -47,7 +47,7 @@ export function showAccount() {
     element("button", { type: "button", on: { click: () => session.end() } }, "Sign out"));
 }
 
-/** Shows the text that is searched for; none if it is null. */
+/** Shows the search text; none if it is null. */
 export function showSearched(text) {
   document.getElementById("finder").querySelector("input").value = text ?? "";
 }

@@ -1,4 +1,4 @@
-// Changes of what belongs to a record: the incidents of a case and the infractions of a URL, which a request changed with it.
+// Changes of the parts of a record: the incidents of a case, and the infractions of a URL, that a request changed together with the record.
 
 import { element, value } from "./elements.js";
 import { call, Refusal } from "./requests.js";
@@ -22,7 +22,7 @@ const valueOf = (part, name) => {
   return found?.after ?? found?.before ?? null;
 };
 
-/** The changes of parts that were made with this change of the record; none if they cannot be read. */
+/** The changes of parts that were made with this change of the record; an empty list if they cannot be read. */
 export async function partsOf({ resource, id, operation, request_id: request, time }, signal) {
   const kind = PARTS[resource];
   if (!kind || operation !== "updated" || request === null) return [];

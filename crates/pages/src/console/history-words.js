@@ -1,4 +1,4 @@
-// Changes in words: names instead of the IDs and codes that the record of changes holds.
+// Changes in words: names instead of the IDs and codes in the record of changes.
 
 import { countryName } from "./countries.js";
 import { label } from "./description.js";
@@ -15,7 +15,7 @@ const OPERATIONS = { updated: "changed" };
 // A longer text is cut.
 const LONGEST = 200;
 
-/** What was done, in a word. */
+/** The operation, in a word. */
 export function operationName(operation) {
   return OPERATIONS[operation] ?? operation;
 }
@@ -47,8 +47,8 @@ async function affiliateName(id, signal) {
 }
 
 /**
- * The names that changes need. `learn` reads those of these changes, and the changes of their parts; `name` returns the name of a
- * vocabulary's ID or null, `line` a changed field as a node, and `parts` the changes of parts that were made with a change.
+ * The names that changes need. `learn` reads the names of these changes, and the changes of their parts. `name` returns the name of a
+ * vocabulary's ID, or null. `line` returns a changed field as a node. `parts` returns the changes of parts that were made with a change.
  */
 export function names(signal) {
   let known = null;

@@ -1,4 +1,4 @@
-// The changes of a record, newest first. They are read when somebody asks for them, since the token needs the scope `audit`.
+// The changes of a record, newest first. The console reads them only on request, because the token needs the scope `audit`.
 
 import { counted, element, table } from "./elements.js";
 import { partLine } from "./history-parts.js";
@@ -10,11 +10,11 @@ import { undoButton } from "./undo.js";
 
 const MOST = 20;
 
-/** What changed, in lines. A record that is new or deleted has many, which are folded. */
+/** The changed fields, one per line. A new or deleted record has many, so they are folded. */
 function lines(change, names) {
   const fields = visibleFields(change);
   const parts = names.parts(change);
-  if (change.operation === "updated" && fields.length + parts.length === 0) return change.resource === "case" ? "its incidents" : "other records of it";
+  if (change.operation === "updated" && fields.length + parts.length === 0) return change.resource === "case" ? "its incidents" : "its related records";
   const list = element("ul", { class: "changes" }, fields.map((field) => names.line(change, field)), parts.map((part) => partLine(part, names)));
   if (change.operation === "updated" || fields.length < 2) return list;
   return element("details", {}, element("summary", {}, counted(fields.length, "field", "fields")), list);
@@ -66,7 +66,7 @@ export function history(resource, id, signal, page = null) {
       rows.push(...changes.map(row));
       before = next;
       content.replaceChildren(rows.length > 0 ? table("Changes", ["Time", "By", "What", "Fields"], rows)
-        : element("p", {}, before === null ? "No changes are recorded." : "None of the newest changes are to this record."));
+        : element("p", {}, before === null ? "No changes are recorded." : "None of the newest changes concern this record."));
       button.textContent = "Show older changes";
       const hadFocus = document.activeElement === button;
       button.hidden = before === null;

@@ -23,7 +23,7 @@ export const LISTS = {
 };
 
 const link = (section, id) => (id === null ? value(null) : element("a", { href: `#/${section}/${id}` }, id));
-/** A list shows the beginning of a long text; the record has all of it. */
+/** A list shows the beginning of a long text; the record shows all of it. */
 const MOST = 300;
 
 /** A cell of a record. */

@@ -9,7 +9,7 @@ const PAGE_SIZES = ["10", "20", "50", "100", "200"];
 const OTHER = "other";
 const DIRECTIONS = { asc: "ascending", desc: "descending" };
 
-/** How a value of a parameter reads. */
+/** The text that shows a value of a parameter. */
 export function choiceLabel({ names, takesNone }, choice) {
   return (takesNone && choice === "0" ? "none" : names?.[choice]) ?? DIRECTIONS[choice] ?? (/^[a-z_]+$/.test(choice) ? label(choice) : choice);
 }

@@ -16,7 +16,7 @@ import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
-/** What is no filter of records. */
+/** Parameters that do not filter records. */
 const ARRANGEMENT = new Set(["sort_by", "sort_dir", "per_page", "page"]);
 
 /** The view of a list: `urls` or `cases`. */
@@ -76,7 +76,7 @@ export function listView(section) {
       const id = query.get("distributor_id");
       if (!/^[1-9][0-9]{0,15}$/.test(id ?? "")) return;
       const own = asked;
-      // Without its name, the affiliate is shown by its ID.
+      // If the name cannot be read, the affiliate is shown by its ID.
       call("GET", `api/affiliates/${id}`, { signal }).then(({ body }) => own === asked && render(body.data.distributor_name), () => {});
     };
 
@@ -116,7 +116,7 @@ export function listView(section) {
       results.setAttribute("aria-busy", "true");
       await attempt(signal, async () => {
         const { body } = await call("GET", `api/${section}`, { query: sent, signal });
-        // Another page has been requested meanwhile.
+        // The user has requested another page since.
         if (own !== asked) return;
         messages.replaceChildren();
         shown = { body, query };

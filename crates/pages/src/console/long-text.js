@@ -3,7 +3,7 @@
 import { count, element, value } from "./elements.js";
 
 const LONG = 200;
-/** A longer one is folded at first. */
+/** Longer texts are folded at first. */
 const VERY_LONG = 4000;
 
 /** Whether a value is too long for a place among other fields. */
@@ -11,7 +11,7 @@ export function isLong(content) {
   return typeof content === "string" && (content.length > LONG || content.split("\n", 4).length > 3);
 }
 
-/** The text with its name. What is folded becomes part of the page when it is opened. */
+/** The text with its name. A folded text becomes part of the page when it is opened. */
 export function longText(name, content) {
   const box = element("div", { class: "long-text", role: "region", tabindex: "0", "aria-label": name });
   const fill = () => box.hasChildNodes() || box.append(value(content));

@@ -137,7 +137,7 @@ session.whenEnded((reason, account) => {
 listenToKeys();
 const checkSession = watchSession(showAccount);
 window.addEventListener("hashchange", route);
-// The browser may show the page as it was when it was left, with the records of another company.
+// The browser can restore the page as it was when the user left it, with the records of another company.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted && session.token() !== shownFor) location.reload();
 });

@@ -1,4 +1,4 @@
-// The start page: what is open, what is overdue, what is new, and how that has developed.
+// The start page: open, overdue and new records, and their trends.
 
 import { affiliateLink } from "./affiliate-lookup.js";
 import { badge } from "./badges.js";
@@ -53,7 +53,7 @@ export async function overviewView({ signal }) {
   const [{ body }, names] = await Promise.all([call("GET", "api/overview", { signal }), vocabularies(signal)]);
   const { cases, urls, infractions, weeks } = body.data;
   const now = Date.now();
-  // The last week ends today, as does what is new.
+  // The last week ends today, like the figures of new records.
   const week = weeks.at(-1);
   const due = cases.overdue === 0 ? "none" : "follow-up date has passed";
   const riskIds = new Map(names.get("risk_level").map(({ id, name }) => [name, id]));

@@ -2,7 +2,7 @@
 
 import { count, element } from "./elements.js";
 
-/** Links to the first, previous, next and last page, and where one is. `href` returns the address of a page. */
+/** Links to the first, previous, next and last page, and the position of the current page. `href` returns the address of a page. */
 export function pager(current, last, href) {
   const link = (text, page, isUseful) =>
     element("li", {}, isUseful ? element("a", { href: href(page) }, text) : element("span", { class: "none" }, text));

@@ -1,4 +1,4 @@
-// Random texts, and the proof that the one who asked for a code is the one who redeems it (RFC 7636).
+// Random texts, and the proof that the same client requests and redeems a code (RFC 7636).
 
 function base64url(bytes) {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
@@ -9,7 +9,7 @@ export function random() {
   return base64url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
-/** Whether the browser can make a challenge: only pages of HTTPS and of this machine can. */
+/** Whether the browser can make a challenge: only pages over HTTPS or from this machine can. */
 export function canChallenge() {
   return crypto.subtle !== undefined;
 }

@@ -6,16 +6,16 @@ import { canChallenge, challenge, random } from "./pkce.js";
 import { call } from "./requests.js";
 import * as session from "./session.js";
 
-/** What was asked of the provider, until the browser comes back. */
+/** The request to the provider, kept until the browser returns. */
 const ASKED = "compliance-sign-in";
-/** On it, a window of its own hands on what the provider answered. */
+/** The channel on which a separate sign-in window passes on the provider's response. */
 const CHANNEL = "compliance-sign-in";
 const IN_WINDOW = "window.";
 const TIMEOUT = 30_000;
 /** How far the clock of this machine may be behind or ahead, in seconds. */
 const SKEW = 300;
 
-/** Why the provider signs nobody in, as a sentence. `isFinal`: it refuses, and would again. */
+/** Why the sign-in failed, as a sentence. `isFinal`: the provider refused, and would refuse again. */
 export class ProviderError extends Error {
   constructor(message, isFinal = false) {
     super(message);
@@ -23,7 +23,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** Remembers what a promise gave, unless it failed. */
+/** Remembers the result of a promise, unless it failed. */
 function once(read) {
   let found = null;
   return () => {
@@ -55,7 +55,7 @@ async function ask(url, form, keepalive = false) {
 
 function refused(error, description, isFinal = true) {
   if (!error) return new ProviderError("The sign-in provider had an error.", isFinal);
-  return new ProviderError(`The sign-in provider refused: ${description ? `${description} (${error})` : error}`, isFinal);
+  return new ProviderError(`The sign-in provider refused the sign-in: ${description ? `${description} (${error})` : error}`, isFinal);
 }
 
 /** The provider's endpoints (OpenID Connect Discovery 1.0, 4). */
@@ -66,7 +66,7 @@ const endpoints = once(async () => {
   return found;
 });
 
-/** The address that the provider leads back to. */
+/** The address to which the provider redirects the browser. */
 const home = () => new URL("console", document.baseURI).href;
 
 async function request(prefix, prompt) {
@@ -86,8 +86,8 @@ async function request(prefix, prompt) {
 let attempt = null;
 
 /**
- * Signs in. The browser leaves this page, or with `inWindow` a window of its own does, so that the page keeps what was typed. Resolves
- * only in the latter case, once there is a session. Throws a `ProviderError` or a `Refusal`.
+ * Signs in. The browser leaves this page. With `inWindow`, a separate window signs in, so the page keeps what was typed; only then does
+ * this resolve, once there is a session. Throws a `ProviderError` or a `Refusal`.
  */
 export async function signIn({ inWindow = false, prompt } = {}) {
   attempt?.channel.close();
@@ -124,10 +124,7 @@ export async function signIn({ inWindow = false, prompt } = {}) {
   await finish(answer, asked);
 }
 
-/**
- * Takes what the provider answered in this page's address, if it did, and removes it from there. Returns whether this page is to be
- * shown. Throws like `signIn`.
- */
+/** Takes the provider's response from this page's address, if there is one. Returns whether to show this page. Throws like `signIn`. */
 export async function takeAnswer() {
   const answer = new URLSearchParams(location.search);
   const asked = JSON.parse(sessionStorage.getItem(ASKED));
@@ -137,7 +134,7 @@ export async function takeAnswer() {
   history.replaceState(null, "", location.pathname + (state === asked?.state ? asked.hash : location.hash));
   if (state.startsWith(IN_WINDOW)) {
     new BroadcastChannel(CHANNEL).postMessage(answer.toString());
-    // A copy of what the other window keeps there.
+    // A copy of what the other window stores.
     sessionStorage.clear();
     show("Back to the console", element("p", {}, "You can close this window."));
     window.close();
@@ -152,7 +149,7 @@ export async function takeAnswer() {
 /** Redeems the code of an answer. */
 async function finish(answer, asked) {
   const [{ issuer, client_id: client }, found] = await Promise.all([provider(), endpoints()]);
-  // RFC 9207: the answer is of the provider that was asked.
+  // RFC 9207: the response must come from the provider that received the request.
   const names = answer.get("iss");
   if (names !== null ? names !== issuer : found.authorization_response_iss_parameter_supported === true) {
     throw new ProviderError("The response came from another sign-in provider. Sign in again.", true);
@@ -196,8 +193,8 @@ async function keep(tokens, nonce, before) {
 }
 
 /**
- * The claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7). It comes from the provider over TLS, so its signature adds nothing; the
- * service verifies that of the token that it gets.
+ * The claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7). It comes from the provider over TLS, so verifying its signature adds
+ * nothing. The service verifies the signature of the token that it receives.
  */
 async function checked(text, nonce) {
   const { issuer, client_id: client } = await provider();

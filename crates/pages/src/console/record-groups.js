@@ -4,7 +4,7 @@ import { copyButton } from "./copy.js";
 import { element } from "./elements.js";
 import { isLong, longText } from "./long-text.js";
 
-/** What people pass on: IDs and web addresses. */
+/** Values that people pass on: IDs and web addresses. */
 const COPIED = new Set(["id", "case_id", "affiliate_id", "distributor_id", "client_affiliate_id", "url", "landing_page", "replicated_website"]);
 
 const isEmpty = (content) => content === null || content === undefined || content === "" || (Array.isArray(content) && content.length === 0);

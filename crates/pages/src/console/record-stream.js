@@ -16,7 +16,7 @@ export class RecordStream {
     this.#onRecord = onRecord;
   }
 
-  /** Whether the envelope has ended. A list that breaks off never does. */
+  /** Whether the envelope has ended. An interrupted list never ends. */
   get isComplete() {
     return this.#isComplete;
   }
@@ -31,14 +31,14 @@ export class RecordStream {
         this.#position += 1;
       }
     }
-    // What has been read and is not the beginning of a record is dropped.
+    // Text that was read is dropped, except the beginning of a record.
     const keep = this.#start >= 0 ? this.#start : this.#position;
     this.#buffer = this.#buffer.slice(keep);
     this.#position -= keep;
     if (this.#start >= 0) this.#start = 0;
   }
 
-  /** Moves behind the end of the text; returns false if it has not arrived yet. */
+  /** Moves past the end of the text. Returns false if the end has not arrived yet. */
   #skipText() {
     const start = this.#position;
     // How many backslashes are before this position: a quotation mark after an odd number is part of the text.

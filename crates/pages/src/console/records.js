@@ -25,7 +25,7 @@ const KINDS = {
   },
 };
 
-/** The fields in groups. What no group names is in the last one. */
+/** The fields in groups. The last group has all fields that no other group names. */
 const GROUPS = [
   ["Summary", ["id", "case_id", "url", "domain", "incident_status", "case_status", "sub_status", "risk_level", "notice_status", "case_worker", "submitter", "tags", "disabled", "false_positive", "country", "case_country"]],
   ["Dates", isTimestamp],
@@ -33,7 +33,7 @@ const GROUPS = [
   ["Affiliate and contact", () => true],
 ];
 
-/** The fields of a record that are badges at its head. */
+/** The fields that are badges at the head of a record. */
 const HEAD = { urls: ["incident_status"], cases: ["case_status", "risk_level"] };
 
 function shown(name, record) {
@@ -46,7 +46,7 @@ function shown(name, record) {
   if (name === "distributor_id") return element("a", { href: `#/affiliates/${content}` }, content);
   if (isBadge(name)) return badge(content);
   if (isTimestamp(name)) return timestamp(content);
-  // Addresses are text, not links: nobody should visit what is monitored by accident.
+  // Addresses are text, not links: nobody should visit a monitored page by accident.
   return value(content);
 }
 

@@ -74,12 +74,12 @@ export function refusalMessage(refusal, again) {
     again && passes(refusal) && element("p", {}, againButton(refusal, again)));
 }
 
-/** Runs an action of a view. A token that is not accepted ends the session; any other refusal goes to `onRefusal`. */
+/** Runs an action of a view. A rejected token ends the session. Any other refusal goes to `onRefusal`. */
 export async function attempt(signal, action, onRefusal) {
   try {
     await action();
   } catch (error) {
-    // The view was left.
+    // The user has left the view.
     if (signal.aborted) return;
     if (!(error instanceof Refusal)) throw error;
     if (error.status === 401) end(sentence(error));

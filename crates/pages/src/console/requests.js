@@ -20,13 +20,13 @@ export class Refusal extends Error {
   }
 }
 
-/** An ID of this page's own, so that a request without a response has one, too. */
+/** An ID from this page, so that a request without a response also has one. */
 function newRequestId() {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The error of `fetch` as a refusal; that of a view which was left stays as it is. */
+/** The error of `fetch` as a refusal; the error of a view that was left stays unchanged. */
 function asRefusal(error, requestId, isWrite, signal) {
   if (error instanceof Refusal || signal?.aborted) return error;
   const cause = error.name === "TimeoutError" ? "timeout" : "network";
@@ -57,7 +57,7 @@ async function open(method, path, { query = {}, body, signal, timeout = TIMEOUT,
   return { response, requestId: response.headers.get("X-Request-Id") ?? requestId };
 }
 
-/** Throws what the response says if it is not a success. */
+/** Throws the error in the response, if it is not a success. */
 async function refuse(response, requestId, isWrite) {
   if (response.ok) return;
   const body = await response.json().catch(() => ({}));
@@ -73,7 +73,7 @@ async function refuse(response, requestId, isWrite) {
   });
 }
 
-/** The tag of a response, or null. A proxy that compresses makes it a weak one, which no change could name. */
+/** The tag of a response, or null. A proxy that compresses makes the tag weak, and changes cannot use weak tags. */
 function tagOf(response) {
   return response.headers.get("ETag")?.replace(/^W\//, "") ?? null;
 }
@@ -92,7 +92,7 @@ export async function call(method, path, options = {}) {
 }
 
 /**
- * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Refusal`, also if the
+ * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Refusal`, including if the
  * list breaks off.
  */
 export async function readList(path, onRecord, signal, isEnough = () => false) {

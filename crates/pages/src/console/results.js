@@ -2,7 +2,7 @@
 
 import { count, element, table } from "./elements.js";
 
-/** A page can show as many; what was not done comes first. */
+/** Maximum number of results on a page. Failures come first. */
 const MOST = 1000;
 
 /** A table of `rows`, each with its cells and whether it `isDone`. */

@@ -8,7 +8,7 @@ import { attempt, refusalMessage } from "./refusals.js";
 import { call, Refusal } from "./requests.js";
 
 const LIMIT = 50;
-/** Of a longer URL, the beginning is shown. */
+/** A longer URL is cut. */
 const LONGEST = 200;
 const SHORTEST_URL = 3;
 /** A number of a record, with or without a sign before it. */
@@ -72,7 +72,7 @@ export async function searchView({ query: first, signal }) {
       const isLong = Array.from(text).length >= SHORTEST_URL;
       const [affiliates, urls, numbers] = await Promise.all([
         text === "" ? [] : searchAffiliates(text, signal, LIMIT), isLong ? urlsWith(text, signal) : [], recordsNumbered(text, signal)]);
-      // Another text has been searched for meanwhile.
+      // The user has searched for another text since.
       if (own !== asked) return;
       show(`Results for “${text}”`, results);
       results.replaceChildren();

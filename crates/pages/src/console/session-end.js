@@ -18,7 +18,7 @@ export function failure(error) {
   throw error;
 }
 
-/** Watches the session; `changed` is called when its end has moved. Returns what looks at it now. */
+/** Watches the session; `changed` is called when its end has moved. Returns a function that checks the session now. */
 export function watchSession(changed) {
   const box = document.getElementById("session-end");
   /** The token and the state that the box shows. */
@@ -63,7 +63,7 @@ export function watchSession(changed) {
     box.hidden = false;
   }
 
-  /** Renews the session. A provider that refuses is not asked again. */
+  /** Renews the session. After a refusal, the console does not ask the provider again. */
   async function extend(account) {
     isRenewing = true;
     try {

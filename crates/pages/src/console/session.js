@@ -1,5 +1,5 @@
-// The session of the signed-in user: the token, and what a provider of accounts gave with it. It is kept in `sessionStorage`: only
-// this tab has it, and it is gone when the tab is closed.
+// The session of the signed-in user: the token, and what a sign-in provider returned with it. It is kept in `sessionStorage`:
+// only this tab has it, and it is gone when the tab is closed.
 
 const KEY = "compliance-token";
 const ACCOUNT = "compliance-account";
@@ -23,8 +23,8 @@ export function token() {
 }
 
 /**
- * Begins a session, or goes on with it. `account` is what a provider gave: `subject`, `expires` and `lifetime` in milliseconds,
- * `idToken`, and `refreshToken` or null. A pasted token has none.
+ * Begins or continues a session. `account` is what the provider returned: `subject`, `expires` and `lifetime` in milliseconds, `idToken`,
+ * and `refreshToken` or null. A pasted token has none.
  */
 export function begin(text, account = null) {
   sessionStorage.setItem(KEY, text);
@@ -32,7 +32,7 @@ export function begin(text, account = null) {
   else sessionStorage.removeItem(ACCOUNT);
 }
 
-/** What the provider gave with the token, or null: the documentation in the same tab may have replaced the token. */
+/** What the provider returned with the token, or null: the documentation in the same tab may have replaced the token. */
 export function account() {
   const kept = JSON.parse(sessionStorage.getItem(ACCOUNT));
   return kept !== null && kept.token === token() ? kept : null;
@@ -57,7 +57,7 @@ export function decoded(text) {
   }
 }
 
-/** The value of a claim, whose name is first looked for as it is: names may be URLs. */
+/** The value of a claim, looked up first by the whole name, because names can be URLs. */
 function lookUp(found, name) {
   if (typeof found !== "object" || found === null) return undefined;
   if (Object.hasOwn(found, name)) return found[name];

@@ -1,4 +1,4 @@
-// Several cases or URLs of a list are chosen, and one of their fields gets the same value. It can be undone.
+// Sets one field of several cases or URLs that are chosen in a list. The user can undo this.
 
 import { append, counted, element, value } from "./elements.js";
 import { label } from "./description.js";
@@ -10,9 +10,9 @@ import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
 import { choices, inputOf, SECTIONS, sent, text } from "./work.js";
 
-/** Fields that are set for several records: not texts of one record. */
+/** Fields that can be set for several records. Texts about one record are not among them. */
 const ALONE = new Set(["note", "tags"]);
-/** Requests at the same time. */
+/** Maximum number of concurrent requests. */
 const TOGETHER = 4;
 
 /**
@@ -116,7 +116,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     apply.textContent = "Set";
   }
 
-  /** Gives a field of records the value again that it had. */
+  /** Restores the earlier value of a field of records. */
   async function undoAll(name, ids, before) {
     await attempt(signal, async () => {
       const { done, failed } = await change(ids.map((id) => [id, { [name]: sent(name, text(before.get(id), name)) }]));
@@ -128,7 +128,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
   return {
     node,
     pageBox,
-    /** The box of a record. */
+    /** The check box of a record. */
     box: (record) => {
       const id = record[key];
       const box = element("input", { type: "checkbox", "aria-label": `Select ${one} ${id}`, on: { change: () => {

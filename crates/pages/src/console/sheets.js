@@ -8,7 +8,7 @@ const MARKS = [["utf-8", [0xef, 0xbb, 0xbf]], ["utf-16le", [0xff, 0xfe]], ["utf-
 const SAVE = "save it as CSV UTF-8 and choose that file, or copy its cells and paste them";
 const FOREIGN = [
   [/^PK\x03\x04/, `is an Excel workbook: ${SAVE}.`],
-  [/^\xd0\xcf\x11\xe0/, `is a workbook in the format of Excel 97 (.xls), or one with a password: ${SAVE}.`],
+  [/^\xd0\xcf\x11\xe0/, `is an Excel 97 workbook (.xls), or a workbook with a password: ${SAVE}.`],
   [/^%PDF/, "is a PDF: export CSV."],
   [/^\s*</, "is HTML or XML: export CSV."],
 ];
@@ -54,7 +54,9 @@ function isUtf8(bytes) {
   }
 }
 
-/** The text of a file, or a problem that continues its name. The encoding is never guessed. */
+/**
+ * Returns the text of a file, or a problem: the rest of a sentence that begins with the file name. The console never guesses an encoding.
+ */
 export function textOf(bytes, encoding = "") {
   const head = String.fromCharCode(...bytes.subarray(0, 256));
   const foreign = FOREIGN.find(([beginning]) => beginning.test(head));

@@ -10,7 +10,7 @@ import * as session from "./session.js";
 
 const problem = (text) => element("div", { class: "message error", role: "alert" }, element("p", {}, text));
 
-/** The form for a token; `done` is called after it. `isOther`: there is a better way to sign in. */
+/** The form for a token; `done` is called after it. `isOther`: signing in with an account is the main way. */
 function tokenForm(messages, done, isOther) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
   const token = field("token", "Token", input, { hint: ["Your operator gives you a token, for example with ",
@@ -45,7 +45,7 @@ function tokenForm(messages, done, isOther) {
   } } }, token.node, button);
 }
 
-/** What signs in with an account. `options` are those of the provider's `signIn`. */
+/** The controls that sign in with an account. `options` are those of the provider's `signIn`. */
 function accountPart(messages, done, options) {
   const button = element("button", { type: "button", class: "primary", on: { click: async () => {
     messages.replaceChildren();
@@ -88,11 +88,11 @@ export async function signOutView(account, signIn) {
   }
 }
 
-/** Goes on with a sign-in that the provider has answered. Returns whether the page is to be shown. */
+/** Continues a sign-in after the response of the provider. Returns whether to show the page. */
 export async function resume(signIn) {
   try {
     const isShown = await takeAnswer();
-    // The header names the company. Without it, the views say what is wrong.
+    // The header shows the company. If it cannot be read, the views show the error.
     await provider().catch(() => {});
     return isShown;
   } catch (error) {

@@ -9,7 +9,10 @@ export function instant(text) {
 
 const two = (number) => String(number).padStart(2, "0");
 
-/** The same in the zone of the browser, such as `2026-01-31 14:05 GMT+2`, or null if that is UTC. In short, without a day that is the same. */
+/**
+ * The same instant in the time zone of the browser, such as `2026-01-31 14:05 GMT+2`, or null if that is UTC. The short form omits the day
+ * if it is the same.
+ */
 function local(text, isShort) {
   const time = new Date(instant(text));
   if (Number.isNaN(time.valueOf()) || time.getTimezoneOffset() === 0) return null;

@@ -1,4 +1,4 @@
-// Numbers of each week as small charts, and as one table that has them all.
+// Weekly numbers as small charts, and as one table.
 
 import { count, element, svg, table } from "./elements.js";
 

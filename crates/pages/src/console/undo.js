@@ -1,4 +1,4 @@
-// Undoing a change by the record of changes: its fields get back the values that they had before.
+// Undoes a change with the record of changes: the changed fields get their earlier values.
 
 import { alpha2 } from "./countries.js";
 import { element } from "./elements.js";
@@ -8,7 +8,7 @@ import { attempt, refusalMessage } from "./refusals.js";
 import { call } from "./requests.js";
 import { VOCABULARIES } from "./vocabularies.js";
 
-/** What an officer can set back: everything that changes a case, and the verdict on a URL. */
+/** What an officer can undo: all changes to a case, and the verdict on a URL. */
 const KINDS = {
   case: { section: "cases", isOwn: () => true },
   url: { section: "urls", isOwn: (field) => ["incident_status_id", "false_positive", "disabled", "note"].includes(field) },
@@ -56,7 +56,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
   let isRunning = false;
 
   async function run(isSure) {
-    // A change after this one has another tag. Reviews of URLs take none.
+    // A later change gives the record another tag. Reviews of URLs have no tags.
     const { body, tag } = await call("GET", path, { signal });
     const followed = isSure ? [] : (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
     if (followed.length > 0) {
@@ -81,7 +81,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
     if (isRunning || !mayLeave()) return;
     isRunning = true;
     await attempt(signal, () => run(isSure), async (refusal) => {
-      // Somebody was faster: what they changed is shown, or does not matter.
+      // Somebody else changed the record first. The page shows that change, or it does not matter.
       if (refusal.status === 412) await attempt(signal, () => run(false), (again) => put(refusalMessage(again, null)));
       else put(refusalMessage(refusal, null));
     });

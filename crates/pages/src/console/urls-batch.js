@@ -1,4 +1,4 @@
-// Adds URLs: one, or many, one a line, such as from a spreadsheet.
+// Adds one or many URLs, one per line, such as from a spreadsheet.
 
 import { columnName, pastedLines, tableText } from "./csv.js";
 import { append, counted, element, show, value } from "./elements.js";
@@ -12,8 +12,8 @@ import { backLink } from "./visited.js";
 const HEADERS = new Set(["url", "urls", "link", "links", "address", "addresses", "website", "websites", "webaddress", "page"]);
 
 /**
- * The URLs of a text: the number of the line, and the URL. A line that is no table is a URL as it is, with its commas and semicolons.
- * Of a table, the column with the header `URL` is taken, or else the first. A header line is left out.
+ * The URLs of a text: the number of the line, and the URL. A line outside of a table is one URL, with its commas and semicolons. In a
+ * table, the URLs are in the column with the header `URL`, or else in the first column. A header line is skipped.
  */
 export function urlLines(pasted) {
   const { plain: text, separator } = tableText(pasted);

@@ -1,4 +1,4 @@
-// The last address of each list with its filters, so that a record leads back to where it was found.
+// The last address of each list with its filters, so that a record links back to the list that it was opened from.
 
 import { element } from "./elements.js";
 
@@ -10,7 +10,7 @@ export function remember(hash) {
   if (section in NAMES) last.set(section, hash);
 }
 
-/** Forgets all, as at the end of a session. */
+/** Forgets all addresses, such as at the end of a session. */
 export function forgetVisited() {
   last.clear();
 }

@@ -36,7 +36,7 @@ export function text(record, name) {
   return content ?? "";
 }
 
-/** What a control says, as the service takes it. */
+/** The value of a control in the form that the service accepts. */
 export function sent(name, typed) {
   if (name === "tags") return typed.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");
   if (name === "follow_up_date" && typed !== "") return `${typed.replace("T", " ")}:00`;
@@ -91,7 +91,7 @@ export async function work(section, id, first, signal, reload) {
     node.focus();
   };
 
-  /** Takes over what another person has changed, and keeps what was typed. */
+  /** Shows the changes of another person, and keeps what was typed. */
   async function showConflict() {
     const { body, tag: newTag } = await call("GET", `api/${section}/${id}`, { signal });
     const list = differences(fields, record, body.data);

@@ -1,6 +1,6 @@
 // Elements are made from texts: nothing that a response holds becomes markup.
 
-/** An element with attributes, properties and children; texts are children, too. */
+/** An element with attributes, properties and children; texts are also children. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {

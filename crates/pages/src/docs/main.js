@@ -1,5 +1,5 @@
-// What the pages do besides being read: the navigation on a phone, the search, the filter of operations, links to what is closed, samples,
-// the token, and the forms.
+// What the pages do besides showing text: the navigation on a phone, the search, the filter of operations, links to collapsed
+// parts, samples, the token, and the forms.
 
 import { startSamples } from "./samples.js";
 import { startSearch } from "./search.js";
@@ -45,7 +45,7 @@ function startFilter() {
   });
 }
 
-/** What is behind `#` in the address; it may be no encoded text. */
+/** Returns the part after `#` in the address, even if it is not valid percent-encoding. */
 function named() {
   const name = location.hash.slice(1);
   try {
@@ -63,7 +63,7 @@ function openTarget() {
   target.scrollIntoView();
 }
 
-/** Marks the part of the page that is read in the navigation. */
+/** Marks in the navigation the part of the page that is being read. */
 function startMarks() {
   const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
   const targets = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);

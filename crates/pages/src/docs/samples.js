@@ -1,4 +1,4 @@
-// Samples of code in several languages: one is shown at a time, the same one everywhere, also after a reload.
+// Samples of code in several languages: one is shown at a time, the same one everywhere, even after a reload.
 
 import { copyButton, element } from "./elements.js";
 
@@ -57,7 +57,7 @@ function tabs(group, samples) {
   show(list, list.firstChild.dataset.name);
 }
 
-/** Chooses a language everywhere; what was clicked stays where it is on the screen. */
+/** Chooses a language everywhere; the clicked tab keeps its place on the screen. */
 function choose(tab) {
   const before = tab.getBoundingClientRect().top;
   sessionStorage.setItem(KEY, tab.dataset.name);

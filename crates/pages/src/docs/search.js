@@ -2,7 +2,7 @@
 
 import { element } from "./elements.js";
 
-/** As many as a reader looks through. */
+/** Maximum number of results. */
 const MOST = 12;
 
 /** The sections with all words, those with the words in their headings first. */

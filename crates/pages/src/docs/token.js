@@ -1,5 +1,5 @@
-// The token, in the form of the header. It is kept in `sessionStorage`: only this tab has it, also after a reload, and it is
-// gone when the tab is closed. The console in the same tab uses the same one.
+// The token, in the form of the header. It is kept in `sessionStorage`: only this tab has it. It survives a reload, and is gone
+// when the tab is closed. The console in the same tab uses the same token.
 
 const KEY = "compliance-token";
 
@@ -38,7 +38,7 @@ export function startToken() {
     summary.textContent = text ? "Token set" : "Set a token";
     state.textContent = "";
     forget.hidden = !text;
-    // Without the files of the console, the token is used all the same.
+    // The token also works without the files of the console.
     if (text) describe().then((description) => text === token() && (state.textContent = description), () => {});
   };
   form.addEventListener("submit", (event) => {

@@ -3,7 +3,7 @@
 import { copyButton, element } from "./elements.js";
 import { askForToken, token } from "./token.js";
 
-/** More of a response is not read. */
+/** Maximum length of a response that is read. */
 const SHOWN = 200_000;
 
 export function startForms() {
@@ -35,7 +35,7 @@ async function fillId(box, form) {
       if (done) return;
       line += value;
     }
-    // The list may be long: the rest is not read.
+    // The list can be long, so the rest is not read.
     await reader.cancel();
     const record = JSON.parse(line.split("\n")[0]);
     if (field.value === field.defaultValue) field.value = record.case_id && list === "cases" ? record.case_id : record.id;
@@ -121,7 +121,7 @@ function show(result, request, response, text, isWhole, duration) {
     try {
       pretty = JSON.stringify(JSON.parse(text), null, 2);
     } catch {
-      // It is shown as it came.
+      // The response is shown unchanged.
     }
   }
   const block = (content, name) =>

@@ -76,7 +76,7 @@ impl Connections {
         Self { replicas, ..self.clone() }
     }
 
-    /// Adds the tasks that check which servers respond: the primary, the replicas, and if `with_nodes` the Citus nodes.
+    /// Adds the tasks that check which servers respond. They check the primary, the replicas, and if `with_nodes` the Citus nodes.
     pub fn watch_servers(&self, tasks: &mut JoinSet<()>, with_nodes: bool) {
         let primary = Arc::clone(&self.pool);
         tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&primary), task)));
@@ -208,7 +208,7 @@ impl Connections {
         Ok(borrowed)
     }
 
-    /// Divides items into groups that can share a statement: one, or on Citus one for each node.
+    /// Divides items into groups that can share a statement. On Citus, each node has a group; otherwise there is one.
     pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
         if self.is_divided() { self.citus.locations.divide(&self.pool, items, company_of).await } else { vec![items] }
     }

@@ -103,7 +103,7 @@ impl DatabaseError {
         }
     }
 
-    /// Returns whether an operator must change a setting: the URL, a pooler, or the database.
+    /// Returns whether an operator must change a setting. The setting belongs to the URL, a pooler, or the database.
     pub fn is_wrong_setting(&self) -> bool {
         matches!(
             self,

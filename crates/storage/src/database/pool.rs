@@ -28,7 +28,7 @@ use crate::{
 
 /// Connections that no statement borrows: the reserved one, and one for questions about the schema.
 const NOT_BORROWED: usize = 2;
-/// Age at which a connection is replaced. None keeps its memory, or the server that a name resolved to, for ever.
+/// Age at which a connection is replaced. No connection keeps its memory, or the server that a name resolved to, forever.
 const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 /// Errors of abandoned statements that a connection may report before it is ready, one for each statement.
 const LATE_ERRORS: usize = 16;

@@ -21,7 +21,7 @@ pub struct Fetched {
     pub rows: Vec<PgRow>,
     /// Why the rows ended.
     pub end: End,
-    /// Memory for the rows and for what is made of them.
+    /// Memory for the rows, and for the values made from them.
     pub memory: Reservation,
 }
 

@@ -13,7 +13,7 @@ use crate::limits::MIGRATION_LOCK_WAIT;
 ///
 /// It outlasts nearly every statement, and callers hardly notice it. A backup delays one statement in fifty by this time.
 const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
-/// After this time without its lock, a step waits longer. Otherwise, overlapping long statements could delay it for ever.
+/// After this time without its lock, a step waits longer. Otherwise, overlapping long statements could delay it forever.
 const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
 /// See [`MIGRATION_PATIENCE`].
 const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";

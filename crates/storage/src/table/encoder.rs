@@ -143,7 +143,7 @@ impl Encoder<'_> {
 }
 
 impl<T: 'static> Composite<T> {
-    /// Returns values, or references to them, as one parameter: an array of the type.
+    /// Returns values, or references to them, as an array of the type.
     pub fn batch<'r, V: Borrow<T>>(&'static self, layouts: &Arc<Layouts>, values: &'r [V]) -> Batch<'r, T, V> {
         Batch { composite: self, layouts: Arc::clone(layouts), values }
     }

@@ -28,7 +28,8 @@ pub fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     }))
 }
 
-/// Returns a condition: a new value whose bit is in the mask differs from the old value.
+/// Returns the condition that any field in the mask changes. A field is in the mask if its bit is set. It changes if its new value differs
+/// from the old value.
 pub fn differs<R: Record>(mask: &str, new: &str, old: &str) -> String {
     let differs = R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
@@ -44,7 +45,7 @@ pub fn replacements<R: Record>() -> String {
     list(R::FIELDS.iter().map(|field| format!("{0} = excluded.{0}", field.column.name)))
 }
 
-/// Returns the select list for a [`Reader`](super::Reader): each field under its own name.
+/// Returns the select list for a [`Reader`](super::Reader). It has each field under its own name.
 ///
 /// `company` is SQL, `aliases` are the aliases of tables, and `computed` are expressions for fields without a column.
 pub fn selection<R: Record>(company: &str, aliases: &[(&str, &str)], computed: &[(&str, &str)]) -> String {

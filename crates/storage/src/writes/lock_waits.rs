@@ -18,7 +18,7 @@ const LONG_TIMEOUT: &str = "1s";
 const BUSY_TIMEOUT: &str = "200ms";
 /// The same for the first wait of a company. Most find no lock, and do not wait for companies that find one.
 const FIRST_TIMEOUT: &str = "20ms";
-/// Companies whose semaphores are dropped only with others.
+/// With this number of companies, and at each doubling, unused semaphores are dropped.
 const REMEMBERED_COMPANIES: usize = 1024;
 
 /// Receives the ID of a company whose work begins to wait.

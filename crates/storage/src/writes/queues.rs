@@ -28,7 +28,7 @@ const MONITORING_WRITES: u32 = 4;
 const LOCK_REMEMBERED: Duration = Duration::from_secs(10);
 /// The same after a later statement found no lock. Other rows of the company may still be locked.
 const LOCK_REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
-/// Companies whose waits are forgotten only with others.
+/// With this number of companies, old waits are forgotten.
 const MAX_LOCKS_REMEMBERED: usize = 1024;
 
 /// The queues of all companies, one for each kind of write.

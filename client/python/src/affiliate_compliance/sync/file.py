@@ -67,7 +67,7 @@ class Reading:
     sheet: Sheet
     header: Sequence[str]
     names: Sequence[str | None]
-    """The field of each column, under the name that it is written with; none for a column that is left out."""
+    """The field of each column, by its name in requests; none for an ignored column."""
     order: Order
     csv_escape: bool
 

@@ -38,6 +38,6 @@ FIELDS = {letters(field): field for field in AFFILIATE_FIELDS} | ALIASES
 
 
 def field_of(heading: str) -> str | None:
-    """The field of a heading, under the name that it is written with."""
+    """The field of a heading, by its name in requests."""
     name = letters(heading)
     return FIELDS.get(name) or FIELDS.get(name[:-1] + DIGITS.get(name[-1:], ""))

@@ -103,7 +103,7 @@ def request_id(error: Exception) -> str:
 
 
 def hint(error: ComplianceError, base_url: str) -> str:
-    """What helps. Running the job again helps only after a temporary error."""
+    """What to do next. Running the job again helps only after a temporary error."""
     if isinstance(error, Refused):
         if error.status == TOO_MANY_ABSENT:
             return ": use --max-absent if the file is complete"

@@ -28,7 +28,7 @@ ENCODINGS = {"utf-8": "utf-8-sig", "windows-1252": "cp1252", "macintosh": "mac_r
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 SAVE = "save it as .xlsx or as CSV in UTF-8"
 FOREIGN = (
-    (re.compile(rb"\xd0\xcf\x11\xe0"), f"is a workbook in the format of Excel 97 (.xls), or one with a password: {SAVE}"),
+    (re.compile(rb"\xd0\xcf\x11\xe0"), f"is an Excel 97 workbook (.xls), or a workbook with a password: {SAVE}"),
     (re.compile(rb"%PDF"), f"is a PDF: {SAVE}"),
     (re.compile(rb"\s*<"), f"is HTML or XML: {SAVE}"),
 )
@@ -179,7 +179,7 @@ def first_sheet(book: Any, path: str) -> Sheet:
 
 
 def text_of(cell: Any) -> str:
-    """The text of a cell, as CSV has it. A workbook knows no time zones."""
+    """The text of a cell, as CSV has it. Workbooks have no time zones."""
     match cell:
         case None:
             return ""

@@ -29,7 +29,7 @@ pub(in crate::database) struct Calls(HashMap<&'static str, Function>);
 pub(in crate::database) struct Scope {
     /// The company, for a statement with an array of companies.
     pub company_id: i64,
-    /// Number of records of a kind that the statement may create. Their IDs are drawn before, because each node has its own sequences.
+    /// Number of records of a kind that the statement may create. Their IDs are drawn in advance, because each node has its own sequences.
     pub new_records: usize,
     /// Lock timeout on the node.
     pub lock_timeout: &'static str,

@@ -175,7 +175,7 @@ fn name_of(kind: &str, statement: &str) -> String {
     digest.iter().take(8).fold(format!("{kind}_"), |name, byte| format!("{name}{byte:02x}"))
 }
 
-/// `$1, $2, …`, for so many parameters.
+/// Returns `$1, $2, …` for this number of parameters.
 fn parameters(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("${number}")).collect()
 }
