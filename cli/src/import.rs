@@ -65,8 +65,8 @@ pub(crate) struct ImportArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Import affiliates from CSV, an Excel workbook (.xlsx), NDJSON or a JSON list. Columns have the names of the interface's fields or the
-    /// headings of the console, in any order.
+    /// Import affiliates from CSV, an Excel workbook (.xlsx), NDJSON or a JSON list. Columns have the names of API fields or the headings of
+    /// the console, in any order.
     Affiliates {
         #[command(flatten)]
         affiliates: AffiliateArgs,
