@@ -103,7 +103,7 @@ impl Cli {
             Some(Command::Restored(args)) => restored::run(&args),
             Some(Command::Health(args)) => health::run(&args),
             Some(Command::Import(args)) => import::run(&args),
-            Some(Command::Export(args)) => export::run(&args),
+            Some(Command::Export(args)) => export::run(&args).map(|()| ExitCode::SUCCESS),
             Some(Command::Completions(args)) => print_completions(&args),
             Some(Command::Man(args)) => write_manual(&args),
         }

@@ -191,9 +191,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     };
     // Sends rows until a signal, or checks them without a service. Then reports the result.
     let imported = Box::pin(async {
-        let path = report.path.clone();
-        let created = spawn_blocking(move || report.create());
-        let output = signals.or(async { created.await? }).await?;
+        let output = signals.or(report.create()).await?;
         let mut recorder = Recorder::new(kind, &source, output);
         let sent = async {
             let service = service.as_ref();
@@ -215,7 +213,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
             }
         };
         let sent = signals.or(Box::pin(sent)).await;
-        recorder.conclude(args.dry_run, args.json, path, sent).await
+        recorder.conclude(args.dry_run, args.json, report.path, sent).await
     });
     let imported = imported.await;
     let Some(service) = service else { return imported };
