@@ -76,9 +76,8 @@ impl TelemetryArgs {
     pub(crate) fn start(&self, program: &'static str, commit: &'static str) -> anyhow::Result<Telemetry> {
         let port = self.admin_addr.map(|addr| Port::bind(addr, false, "admin-addr"));
         let port = port.transpose()?;
-        let ca = self.otlp_ca.clone().filter(|path| !path.as_os_str().is_empty());
         let address = self.otlp_endpoint.as_ref().and_then(|url| url.reveal().parse().ok());
-        let channel = address.map(|address| connect_collector(address, ca)).transpose();
+        let channel = address.map(|address| connect_collector(address, self.otlp_ca.clone())).transpose();
         let channel = channel.map_err(InvalidSetting::of(named("otlp-ca")))?;
         let instance = self.instance();
         let sender = Sender { service: program, version: VERSION, instance: &instance };
