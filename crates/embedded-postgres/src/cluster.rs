@@ -19,7 +19,7 @@ use crate::{
     options::ClusterOptions,
     prepare::Context,
     process,
-    server::{self, STOP_TIMEOUT, Server},
+    server::{STOP_TIMEOUT, Server, ServerPid},
 };
 
 /// A running cluster that this process owns. It has the lock of the data folder, and stops the server.
@@ -29,6 +29,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Cluster {
     context: Arc<Context>,
+    server_pid: ServerPid,
     supervisor: Option<JoinHandle<()>>,
     /// Released after the server was asked to stop.
     _lock: Lock,
@@ -44,7 +45,13 @@ impl Cluster {
         let (context, lock) = Context::prepare(&options).await?;
         let (context, mut server) = (Arc::new(context), Server::default());
         // From here on, dropping the cluster stops the server.
-        let mut cluster = Self { context, supervisor: None, _lock: lock, remove_on_stop: options.remove_on_stop };
+        let mut cluster = Self {
+            context,
+            server_pid: server.pid.clone(),
+            supervisor: None,
+            _lock: lock,
+            remove_on_stop: options.remove_on_stop,
+        };
         server.launch(&cluster.context).await?;
         let supervised = server.supervise(Arc::clone(&cluster.context), options.supervise);
         #[allow(clippy::disallowed_methods, reason = "it is the supervisor of PostgreSQL")]
@@ -102,7 +109,7 @@ impl Cluster {
 
     /// Returns the server's process ID while it runs.
     pub fn server_pid(&self) -> Option<i32> {
-        server::running(&self.context.layout.cluster)
+        self.server_pid.get()
     }
 
     /// Stops the server and releases the data folder. Fails if the server survives even `SIGKILL`.
@@ -115,6 +122,7 @@ impl Cluster {
         // A fast shutdown flushes data, which is useless before the folder is removed.
         let fast = if self.remove_on_stop { Duration::ZERO } else { STOP_TIMEOUT };
         process::end(&self.context.name, fast).await?;
+        self.server_pid.set(0);
         tracing::info!(path = %self.context.layout.cluster.display(), "the database has stopped");
         Ok(())
     }
@@ -125,13 +133,12 @@ impl Drop for Cluster {
         if let Some(supervisor) = &self.supervisor {
             supervisor.abort();
         }
-        let by = if self.remove_on_stop { Signal::SIGQUIT } else { Signal::SIGINT };
-        for pid in process::servers(&self.context.name) {
-            process::signal(pid, by);
-        }
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while self.remove_on_stop && !process::members(&self.context.name).is_empty() && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(10));
+        if let Some(pid) = self.server_pid.get() {
+            process::signal(pid, if self.remove_on_stop { Signal::SIGQUIT } else { Signal::SIGINT });
+            let deadline = Instant::now() + Duration::from_secs(5);
+            while self.remove_on_stop && !process::members(&self.context.name).is_empty() && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(10));
+            }
         }
         let (layout, socket_dir) = (&self.context.layout, self.context.endpoint.socket_dir());
         if socket_dir != layout.cluster {

@@ -1,6 +1,14 @@
 //! The server: removes the remains of an earlier run, starts, and restarts when it has ended.
 
-use std::{fs, os::unix::process::CommandExt, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs,
+    os::unix::process::CommandExt,
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
+    time::Duration,
+};
 
 use nix::sys::{signal::Signal, statvfs::statvfs};
 use tokio::{
@@ -20,14 +28,27 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 /// Size of a file of the write-ahead log, in bytes.
 const LEAST_SPACE: u64 = 16 << 20;
-/// The file in which the server writes its process ID.
-const PID_FILE: &str = "postmaster.pid";
 /// Delay before the second attempt if the server ends while it starts.
 const SECOND_TRY: Duration = Duration::from_millis(250);
+
+/// Process ID of the server while it runs, or 0.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ServerPid(Arc<AtomicI32>);
+
+impl ServerPid {
+    pub(crate) fn get(&self) -> Option<i32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|pid| *pid > 0)
+    }
+
+    pub(crate) fn set(&self, pid: i32) {
+        self.0.store(pid, Ordering::Relaxed);
+    }
+}
 
 /// The server of a cluster, or none. A drop asks it to shut down.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
+    pub(crate) pid: ServerPid,
     child: Option<Child>,
 }
 
@@ -37,17 +58,18 @@ impl Server {
         let begin = Instant::now();
         clear(context).await?;
         let mut started = self.start(context).await;
-        if started.is_err() && self.child.is_none() {
+        if started.is_err() && self.pid.get().is_none() {
             // The kernel can release the memory of a killed server shortly after its processes have ended.
             sleep(SECOND_TRY).await;
             started = self.start(context).await;
         }
         if started.is_err() {
             process::end(&context.name, Duration::ZERO).await?;
+            self.pid.set(0);
             return started;
         }
         tracing::info!(
-            pid = self.pid(), version = context.installation.version,
+            pid = self.pid.get(), version = context.installation.version,
             milliseconds = begin.elapsed().as_millis() as u64, path = %context.layout.cluster.display(),
             "the database responds"
         );
@@ -63,7 +85,9 @@ impl Server {
         let mut command = context.account.command(&program);
         // With its own process group, Ctrl-C reaches only the service, which stops the database last.
         command.args(&context.arguments).stdout(output).stderr(errors).process_group(0);
-        self.child = Some(Command::from(command).spawn().map_err(context.account.cannot_run(&program))?);
+        let child = Command::from(command).spawn().map_err(context.account.cannot_run(&program))?;
+        self.pid.set(child.id().unwrap_or_default().cast_signed());
+        self.child = Some(child);
 
         let ready = async {
             let ready = context.endpoint.until_ready().await;
@@ -80,15 +104,11 @@ impl Server {
         }
     }
 
-    /// Returns the process ID until the end of the process is noticed.
-    fn pid(&self) -> Option<i32> {
-        self.child.as_ref().and_then(Child::id).map(u32::cast_signed)
-    }
-
     /// Waits until the server has ended. Returns its exit status, or immediately if it does not run.
     async fn ended(&mut self) -> String {
         let Some(child) = &mut self.child else { return "it could not be started".to_owned() };
         let status = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
+        self.pid.set(0);
         self.child = None;
         status
     }
@@ -129,17 +149,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(pid) = self.pid() {
+        if let Some(pid) = self.pid.get() {
             process::signal(pid, Signal::SIGINT);
         }
     }
-}
-
-/// Returns the process ID of the server that uses a cluster's folder, if one runs.
-pub(crate) fn running(cluster: &Path) -> Option<i32> {
-    let text = fs::read_to_string(cluster.join(PID_FILE)).ok()?;
-    let pid = text.lines().next()?.trim().parse().ok()?;
-    process::serves(pid, cluster).then_some(pid)
 }
 
 /// Stops processes of an earlier run, and removes files that would prevent a start.
@@ -149,14 +162,16 @@ async fn clear(context: &Context) -> Result<(), Error> {
         tracing::info!(pid, "stopping the database of an earlier run");
     }
     process::end(&context.name, STOP_TIMEOUT).await?;
-    if let Some(pid) = running(cluster) {
+    let pid_file = cluster.join("postmaster.pid");
+    let found = fs::read_to_string(&pid_file).ok().and_then(|text| text.lines().next()?.trim().parse().ok());
+    if let Some(pid) = found.filter(|pid| process::serves(*pid, cluster)) {
         return Err(Error::Other(format!(
             "process {pid} is a PostgreSQL server that uses {} and was not started by this service: stop it first",
             cluster.display()
         )));
     }
     let socket = socket_file(context.endpoint.socket_dir());
-    for path in [socket.with_added_extension("lock"), socket, cluster.join(PID_FILE)] {
+    for path in [socket.with_added_extension("lock"), socket, pid_file] {
         files::remove(&path).map_err(Error::io("remove", path))?;
     }
     Ok(())
