@@ -129,7 +129,7 @@ impl Command {
     fn needs(&self) -> Option<Needs<'_>> {
         match self {
             Self::Serve(args) => Some(args.needs()),
-            Self::Core(args) => Some(args.needs()),
+            Self::Core(args) => Some(args.core.needs()),
             Self::Gateway(args) => Some(args.needs()),
             _ => None,
         }

@@ -30,7 +30,7 @@ pub(crate) struct CoreTierArgs {
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]
-    core: CoreArgs,
+    pub(super) core: CoreArgs,
 }
 
 /// The settings of a process with a core.
@@ -52,13 +52,6 @@ pub(crate) struct CoreArgs {
     pub(super) tls_refresh: TlsRefreshArgs,
     #[command(flatten)]
     pub(super) telemetry: TelemetryArgs,
-}
-
-impl CoreTierArgs {
-    /// Returns what `doctor` checks.
-    pub(super) fn needs(&self) -> Needs<'_> {
-        self.core.needs()
-    }
 }
 
 impl CoreArgs {
@@ -113,7 +106,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let tls = args.grpc_tls.load()?;
     args.check()?;
     let mut ports = [ServicePort::grpc(&args.core, tls.clone())?];
-    let _telemetry = args.telemetry.start("compliance-core", COMMIT)?;
+    let _telemetry = args.telemetry.start("compliance-core")?;
     let prepare = async || {
         let verifier = args.keys.verifier().await?;
         let database = database::open(target.clone(), args.core.database_connections).await?;

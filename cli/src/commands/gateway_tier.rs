@@ -69,7 +69,7 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
     let mut ports = [ServicePort::rest(&args.gateway, rest_tls.clone())?];
-    let _telemetry = args.telemetry.start("compliance-gateway", COMMIT)?;
+    let _telemetry = args.telemetry.start("compliance-gateway")?;
     let mut settings = Settings { core_tls, ..args.gateway.clone() };
     Descriptors::raise().bound("REST", &mut settings.connections.max_connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();

@@ -81,7 +81,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     args.core.check()?;
     let [rest_tls, grpc_tls] = certificates.clone();
     let mut ports = [ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core.core, grpc_tls)?];
-    let _telemetry = args.core.telemetry.start("compliance", COMMIT)?;
+    let _telemetry = args.core.telemetry.start("compliance")?;
     let given_keys = wait_for(&args.core.start, &mut ports, async || args.core.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
     let data_dir = args.data_dir.choose()?;
@@ -167,7 +167,7 @@ async fn serve_tier<E: Error + Send + Sync + 'static>(
 
 /// Returns a token for the demo company.
 fn demo_token(keys: &KeyArgs, secret: &Secret) -> Option<String> {
-    keys.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
+    keys.signing.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
 }
 
 /// Returns the message of `--demo`: addresses, commands to try, and a token unless another issuer signs tokens.

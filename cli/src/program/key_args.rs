@@ -60,25 +60,22 @@ impl SigningArgs {
         from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), "jwt-secret", Secret::new)
     }
 
-    /// The issuer, if one is given.
-    pub(crate) fn issuer(&self) -> Option<String> {
-        self.issuer.clone().filter(|issuer| !issuer.is_empty())
-    }
-
-    /// The claim with the company. An empty name counts as absent.
-    fn company_claim(&self) -> &str {
-        if self.company_claim.is_empty() { COMPANY_CLAIM } else { &self.company_claim }
-    }
-
-    /// The audience. An empty one counts as absent.
-    fn audience(&self) -> String {
-        if self.audience.is_empty() { AUDIENCE } else { &self.audience }.to_owned()
+    /// Returns the rules for the claims of tokens. Empty values count as absent.
+    fn rules(&self) -> ClaimRules {
+        let or = |text: &String, default: &str| if text.is_empty() { default } else { text }.to_owned();
+        ClaimRules {
+            issuer: self.issuer.clone().filter(|issuer| !issuer.is_empty()),
+            audience: or(&self.audience, AUDIENCE),
+            company: or(&self.company_claim, COMPANY_CLAIM),
+            role_scopes: Vec::new(),
+        }
     }
 
     /// Signs a token of the configured issuer.
     pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
-        let claims = Claims { iss: self.issuer(), aud: Audience::One(self.audience()), ..claims };
-        issue_for(secret, &claims, self.company_claim()).context("the token cannot be signed")
+        let ClaimRules { issuer, audience, company, .. } = self.rules();
+        let claims = Claims { iss: issuer, aud: Audience::One(audience), ..claims };
+        issue_for(secret, &claims, &company).context("the token cannot be signed")
     }
 }
 
@@ -98,7 +95,7 @@ fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KeyArgs {
     #[command(flatten)]
-    signing: SigningArgs,
+    pub(crate) signing: SigningArgs,
     /// Scopes of roles: ROLE=SCOPE+SCOPE. Tokens have roles in the claims `roles` (Entra ID) or `realm_access.roles` (Keycloak).
     /// Separate several by commas, or repeat the flag.
     #[arg(long, env = "COMPLIANCE_JWT_ROLE_SCOPES", value_name = "ROLE=SCOPES", value_delimiter = ',', value_parser = role_scopes)]
@@ -218,14 +215,7 @@ impl KeyArgs {
 
     /// Returns the rules for the claims of tokens.
     pub(crate) fn rules(&self) -> ClaimRules {
-        let company = self.signing.company_claim().to_owned();
-        let audience = self.signing.audience();
-        ClaimRules { issuer: self.signing.issuer(), audience, company, role_scopes: self.jwt_role_scopes.clone() }
-    }
-
-    /// Signs a token of the configured issuer.
-    pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
-        self.signing.issue(secret, claims)
+        ClaimRules { role_scopes: self.jwt_role_scopes.clone(), ..self.signing.rules() }
     }
 }
 
