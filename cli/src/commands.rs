@@ -79,34 +79,35 @@ struct ManArgs {
 impl Cli {
     /// Runs the command and returns the exit status.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        match self.command {
+        let done = match self.command {
             // The settings of `serve` need another parse.
             None => {
                 let arguments = std::env::args_os().chain(["serve", "--demo"].map(Into::into));
-                crate::program::parse::<Self>(arguments).run()
+                return crate::program::parse::<Self>(arguments).run();
             }
-            Some(Command::Serve(args)) => serve::run(&args),
-            Some(Command::Core(args)) => core_tier::run(&args),
-            Some(Command::Gateway(args)) => gateway_tier::run(&args),
-            Some(Command::Token(args)) => token::run(&args),
-            Some(Command::Migrate(args)) => migrate::run(&args),
-            Some(Command::DemoData(args)) => demo_data::run(&args),
+            Some(Command::Serve(args)) => return serve::run(&args),
+            Some(Command::Core(args)) => return core_tier::run(&args),
+            Some(Command::Gateway(args)) => return gateway_tier::run(&args),
             Some(Command::Doctor(args)) => {
                 let tables = parse_tables(&self.configuration);
                 let needs = tables
                     .iter()
                     .map(|(name, parsed)| (name.as_str(), parsed.as_ref().map(Command::needs).map_err(String::as_str)));
-                doctor::run(&args, needs.collect())
+                return doctor::run(&args, needs.collect());
             }
-            Some(Command::Audit(args)) => audit::run(&args),
+            Some(Command::Audit(args)) => return audit::run(&args),
+            Some(Command::Import(args)) => return import::run(&args),
+            Some(Command::Token(args)) => token::run(&args),
+            Some(Command::Migrate(args)) => migrate::run(&args),
+            Some(Command::DemoData(args)) => demo_data::run(&args),
             Some(Command::Erase(args)) => erase::run(&args),
             Some(Command::Restored(args)) => restored::run(&args),
             Some(Command::Health(args)) => health::run(&args),
-            Some(Command::Import(args)) => import::run(&args),
             Some(Command::Export(args)) => export::run(&args),
             Some(Command::Completions(args)) => print_completions(&args),
             Some(Command::Man(args)) => write_manual(&args),
-        }
+        };
+        done.map(|()| ExitCode::SUCCESS)
     }
 }
 
@@ -128,28 +129,26 @@ impl Command {
     fn needs(&self) -> Option<Needs<'_>> {
         match self {
             Self::Serve(args) => Some(args.needs()),
-            Self::Core(args) => Some(args.needs()),
+            Self::Core(args) => Some(args.core.needs()),
             Self::Gateway(args) => Some(args.needs()),
             _ => None,
         }
     }
 }
 
-fn print_completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+fn print_completions(args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "compliance", &mut script);
-    std::io::stdout().write_all(&script).context("the script cannot be printed")?;
-    Ok(ExitCode::SUCCESS)
+    std::io::stdout().write_all(&script).context("the script cannot be printed")
 }
 
-fn write_manual(args: &ManArgs) -> anyhow::Result<ExitCode> {
+fn write_manual(args: &ManArgs) -> anyhow::Result<()> {
     let folder = &args.output;
     let write = || {
         fs::create_dir_all(folder)?;
         clap_mangen::generate_to(Cli::command(), folder)
     };
-    write().with_context(|| format!("cannot write the manual pages to {}", folder.display()))?;
-    Ok(ExitCode::SUCCESS)
+    write().with_context(|| format!("cannot write the manual pages to {}", folder.display()))
 }
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ pub(crate) struct DataDirArgs {
 impl DataDirArgs {
     /// Whether a folder is given.
     pub(crate) fn is_given(&self) -> bool {
-        self.data_dir.as_ref().is_some_and(|dir| !dir.as_os_str().is_empty())
+        self.data_dir.is_some()
     }
 
     /// Returns the absolute path of the folder, which need not exist.
     pub(crate) fn choose(&self) -> anyhow::Result<PathBuf> {
-        if let Some(given) = self.data_dir.as_deref().filter(|dir| !dir.as_os_str().is_empty()) {
+        if let Some(given) = &self.data_dir {
             return absolute(given);
         }
         // A new checkout has new data.

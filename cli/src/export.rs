@@ -1,27 +1,30 @@
 //! `compliance export`: exports records to files through the service, like any client.
 
-mod pages;
-
 use std::{
     fs,
-    io::stdout,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    process::ExitCode,
 };
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use compliance_api::{MAX_ID, csv_cell::Escape, error::Error};
-use futures::StreamExt as _;
+use compliance_api::{
+    MAX_ID, country,
+    csv_cell::Escape,
+    error::Error,
+    record::{Record as _, StoredAs},
+    v1::{Affiliate, AffiliateInput, ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest},
+};
+use futures::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use nix::unistd::geteuid;
-use serde_json::Value;
-use tokio::task::spawn_blocking;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tonic::Status;
 
 use crate::{
-    output::{Output, OutputFormat, create, is_device},
+    output::{Form, Output, OutputFormat, is_device},
     progress::Progress,
-    service::{RecordKind, Retries, Service, ServiceArgs, refused},
+    service::{RecordKind, Retries, Service, ServiceArgs, patiently, refused},
 };
 
 /// Export a company's records to a file or to standard output, by ascending ID. You can import the file into another
@@ -54,7 +57,7 @@ pub(crate) struct ExportArgs {
     service: ServiceArgs,
 }
 
-pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     crate::program::block_on(Box::pin(async {
         let mut signals = crate::program::Signals::listen()?;
         let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
@@ -62,8 +65,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
         // A signal also ends this, and the database stops.
         let closed = signals.or(Box::pin(service.close())).await;
         tracing::info!(records = exported?, "exported");
-        closed?;
-        Ok(ExitCode::SUCCESS)
+        closed
     }))
 }
 
@@ -71,20 +73,20 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
 async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
     let (kind, path) = (args.what, args.output.clone());
     let named = || path.as_deref().map_or(OutputFormat::Ndjson, OutputFormat::of);
-    let format = args.format.unwrap_or_else(named);
-    let format = (format, if args.no_csv_escape { Escape::None } else { Escape::Formulas });
-    let mut output = spawn_blocking(move || open(path.as_deref(), format, pages::columns(kind))).await??;
+    let escape = if args.no_csv_escape { Escape::None } else { Escape::Formulas };
+    let form = Form { format: args.format.unwrap_or_else(named), escape, columns: kind.columns() };
+    let mut output = open(path.as_deref(), form).await?;
     // An export without records still has the names of the columns.
-    output.write(Vec::new()).await?;
+    output.write(&[(); 0]).await?;
     let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
     loop {
-        let mut pages = pages::after(service, kind, last, args.changed_after).await?;
+        let mut pages = pages_after(service, kind, last, args.changed_after).await?;
         let error = loop {
             match pages.next().await {
                 Some(Ok((records, last_of_page))) => {
                     let number = records.len() as u64;
-                    output.write(records).await?;
+                    output.write(&records).await?;
                     count += number;
                     progress.add(number);
                     (last, retries) = (last_of_page, Retries::default());
@@ -105,21 +107,70 @@ async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
     }
 }
 
-/// Opens the output, which may block.
-fn open(
-    path: Option<&Path>,
-    format: (OutputFormat, Escape),
-    columns: Vec<&'static str>,
-) -> anyhow::Result<Output<Value>> {
+/// Opens a stream of pages of records, each with its last ID. It has records with greater IDs than `id` that have changed after a
+/// position, if one is given. The stream of affiliates does not consider `id`.
+async fn pages_after(
+    service: &Service,
+    kind: RecordKind,
+    id: i64,
+    changed_after: Option<i64>,
+) -> anyhow::Result<BoxStream<'static, Result<(Vec<Value>, i64), Status>>> {
+    Ok(match kind {
+        RecordKind::Affiliates => {
+            let list =
+                patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest { changed_after }).await)
+                    .await?;
+            list.map_ok(|message| {
+                let last_id = message.affiliates.last().map_or(0, |affiliate| affiliate.id);
+                (message.affiliates.iter().map(|affiliate| written(affiliate).into()).collect(), last_id)
+            })
+            .boxed()
+        }
+        RecordKind::Urls => {
+            let request = ExportUrlsRequest { after_url_id: Some(id), changed_after };
+            let list = patiently(async || service.monitoring().export_urls(request).await).await?;
+            list.map_ok(|message| (values(&message.observations), message.last_url_id)).boxed()
+        }
+        RecordKind::Cases => {
+            let request = ExportCasesRequest { after_case_id: Some(id), changed_after };
+            let list = patiently(async || service.monitoring().export_cases(request).await).await?;
+            list.map_ok(|message| (values(&message.cases), message.last_case_id)).boxed()
+        }
+    })
+}
+
+fn values(messages: &[impl Serialize]) -> Vec<Value> {
+    // Messages are always objects.
+    messages.iter().map(|message| serde_json::to_value(message).unwrap_or_default()).collect()
+}
+
+/// Returns the fields of an affiliate under the names of the write form.
+fn written(affiliate: &Affiliate) -> Map<String, Value> {
+    let mut object = Map::new();
+    for field in AffiliateInput::FIELDS {
+        let Some(read) = Affiliate::FIELDS.iter().find(|read| read.column.name == field.column.name) else { continue };
+        let value = match (read.column.form, field.column.form) {
+            (StoredAs::CountryNumber, StoredAs::CountryCode) => {
+                let numeric = affiliate.country.and_then(|code| i16::try_from(code).ok());
+                numeric.and_then(country::alpha2).map(Value::from)
+            }
+            _ => read.written(affiliate).map(Value::from),
+        };
+        object.extend(value.map(|value| (field.name.to_owned(), value)));
+    }
+    object
+}
+
+/// Opens the output.
+async fn open(path: Option<&Path>, form: Form) -> anyhow::Result<Output> {
     let failure = "the records cannot be written".to_owned();
-    let Some(path) = path else { return Ok(Output::start(stdout(), None, format, columns, failure)) };
+    let Some(path) = path else { return Ok(Output::to_stdout(form, failure)?) };
     let is_device = is_device(path);
     let path = if is_device { path.to_owned() } else { behind_own_link(path)? };
     if path.is_dir() {
         bail!("cannot write {}: it is a folder", path.display());
     }
-    let (file, unfinished) = create(path, is_device)?;
-    Ok(Output::start(file, unfinished, format, columns, failure))
+    Output::create(path, is_device, form, failure).await
 }
 
 /// Returns the target of a link of this user or of root: the export replaces the file, not the link. Links of other users are errors,
@@ -130,5 +181,29 @@ fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
             bail!("cannot write {}: it is a link of another user", path.display())
         }
         _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::{
+        record::{Access, Record as _},
+        v1::{Affiliate, AffiliateInput},
+    };
+
+    #[test]
+    fn every_field_that_is_read_is_written() {
+        let mut affiliate = Affiliate::default();
+        for field in Affiliate::FIELDS {
+            let text = match field.access {
+                Access::Text { .. } => field.name,
+                Access::Boolean { .. } => "yes",
+                _ => "276",
+            };
+            assert!(field.set_written(&mut affiliate, Some(text.to_owned())), "{field:?}");
+        }
+        let written = super::written(&affiliate);
+        assert_eq!(written.len(), AffiliateInput::FIELDS.len());
+        assert_eq!((&written["country"], &written["status"]), (&"DE".into(), &"distributor_status".into()));
     }
 }

@@ -142,8 +142,7 @@ struct CommonArgs {
 }
 
 enum Rows<'a> {
-    Affiliates(Batches<Affiliate>, OnDuplicate),
-    Roster(Batches<Affiliate>, &'a AffiliateArgs),
+    Affiliates(Batches<Affiliate>, &'a AffiliateArgs),
     Urls(Batches<UrlObservation>),
     Cases(Batches<OpenCaseRequest>),
 }
@@ -162,11 +161,11 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     // Report errors of the files before a database is started. A large file takes a while.
     let (file, encoding, format, report) = (args.file.clone(), args.encoding, args.format, args.report.clone());
     let opened = spawn_blocking(move || {
-        let (source, report) = (Source::open(&file, encoding)?, Report::check(report, &file)?);
+        let (mut source, report) = (Source::open(&file, encoding)?, Report::check(report, &file)?);
         let format = source.format(&file, format)?;
         // Otherwise a file that was cut off is found after most of it is imported.
         match format {
-            InputFormat::Csv => csv_text::check(&source)?,
+            InputFormat::Csv => csv_text::check(&mut source)?,
             InputFormat::Json => batches::check_end(&source)?,
             InputFormat::Ndjson | InputFormat::Xlsx => {}
         }
@@ -174,36 +173,29 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     });
     let (source, format, report) = signals.or(async { opened.await? }).await?;
     let rows = match what {
-        What::Affiliates { affiliates, .. } if affiliates.sync => {
-            Rows::Roster(affiliates.read(&source, format, args)?, affiliates)
-        }
-        What::Affiliates { affiliates, .. } => {
-            Rows::Affiliates(affiliates.read(&source, format, args)?, affiliates.on_duplicate)
-        }
+        What::Affiliates { affiliates, .. } => Rows::Affiliates(affiliates.read(&source, format, args)?, affiliates),
         What::Urls(_) => Rows::Urls(records::batches(&source, format, args.options())?),
         What::Cases(_) => Rows::Cases(records::batches(&source, format, args.options())?),
     };
     // Only the service can compare a roster.
-    let service = if args.dry_run && !matches!(rows, Rows::Roster(..)) {
+    let service = if args.dry_run && !matches!(rows, Rows::Affiliates(_, AffiliateArgs { sync: true, .. })) {
         None
     } else {
         Some(signals.or(Box::pin(Service::open(&args.service, args.company, kind.scope()))).await?)
     };
     // Sends rows until a signal, or checks them without a service. Then reports the result.
     let imported = Box::pin(async {
-        let path = report.path.clone();
-        let created = spawn_blocking(move || report.create());
-        let output = signals.or(async { created.await? }).await?;
+        let output = signals.or(report.create()).await?;
         let mut recorder = Recorder::new(kind, &source, output);
         let sent = async {
             let service = service.as_ref();
             match rows {
-                Rows::Affiliates(rows, on_duplicate) => {
-                    affiliates::send(rows, on_duplicate, service, &mut recorder).await
+                Rows::Affiliates(rows, affiliates) if !affiliates.sync => {
+                    affiliates::send(rows, affiliates.on_duplicate, service, &mut recorder).await
                 }
                 Rows::Urls(rows) => records::send(rows, service, &mut recorder).await,
                 Rows::Cases(rows) => records::send(rows, service, &mut recorder).await,
-                Rows::Roster(mut rows, affiliates) => {
+                Rows::Affiliates(mut rows, affiliates) => {
                     let service = service.context("a sync needs the service")?;
                     let absent = Absent::new(affiliates.absent.as_deref(), affiliates.max_absent);
                     if absent.status.is_some() && !args.dry_run {
@@ -215,7 +207,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
             }
         };
         let sent = signals.or(Box::pin(sent)).await;
-        recorder.conclude(args.dry_run, args.json, path, sent).await
+        recorder.conclude(args.dry_run, args.json, report.path, sent).await
     });
     let imported = imported.await;
     let Some(service) = service else { return imported };

@@ -1,9 +1,9 @@
 //! Records in a file, as CSV or NDJSON. A file appears under its name when it is complete.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{BufWriter, Write},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    fs,
+    io::{self, Write as _, stdout},
+    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -12,8 +12,8 @@ use clap::ValueEnum;
 use compliance_api::{csv_cell::Escape, json::lines};
 use serde::Serialize;
 use tokio::{
-    sync::mpsc::{Receiver, Sender, channel},
-    task::{JoinHandle, spawn_blocking},
+    fs::{File, OpenOptions},
+    io::AsyncWriteExt as _,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,7 +33,7 @@ impl OutputFormat {
 
 /// Prints the result of a command on standard output.
 pub(crate) fn print(line: &str) -> anyhow::Result<()> {
-    writeln!(std::io::stdout(), "{line}").context("the result cannot be printed")
+    writeln!(stdout(), "{line}").context("the result cannot be printed")
 }
 
 /// Whether a path is a device or a pipe. These are written to directly; a file cannot replace them.
@@ -42,28 +42,14 @@ pub(crate) fn is_device(path: &Path) -> bool {
 }
 
 /// The unfinished file of an output, in the same folder. Dropping it removes the file.
-pub(crate) struct Unfinished {
+struct Unfinished {
     path: PathBuf,
     target: PathBuf,
 }
 
-/// Opens a device or pipe, or creates a file next to `target`. Opening may block. If `target` exists, the new file has its
-/// mode.
-pub(crate) fn create(target: PathBuf, is_device: bool) -> anyhow::Result<(File, Option<Unfinished>)> {
-    let failure = || format!("cannot write {}", target.display());
-    if is_device {
-        return Ok((OpenOptions::new().write(true).open(&target).with_context(failure)?, None));
-    }
-    let path = target.with_added_extension(format!("{:08x}.unfinished", rand::random::<u32>()));
-    let mode = fs::symlink_metadata(&target).map_or(0o666, |there| there.mode() & 0o666);
-    // `create_new` opens nothing that exists, and follows no link.
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).with_context(failure)?;
-    Ok((file, Some(Unfinished { path, target })))
-}
-
 impl Unfinished {
     /// Renames the file to its target. A file or a link of this name is replaced.
-    pub(crate) fn complete(self) -> anyhow::Result<()> {
+    fn complete(self) -> anyhow::Result<()> {
         fs::rename(&self.path, &self.target).with_context(|| format!("cannot write {}", self.target.display()))
     }
 }
@@ -75,100 +61,98 @@ impl Drop for Unfinished {
     }
 }
 
-/// Writes records on a separate thread: a pipe may block for any time, and signals still end the command.
-pub(crate) struct Output<R> {
-    records: Sender<Vec<R>>,
-    /// `None` after its result was returned.
-    thread: Option<JoinHandle<anyhow::Result<()>>>,
-    unfinished: Option<Unfinished>,
-    is_empty: bool,
+/// How records are written.
+pub(crate) struct Form {
+    pub(crate) format: OutputFormat,
+    pub(crate) escape: Escape,
+    /// The columns of CSV.
+    pub(crate) columns: Vec<&'static str>,
 }
 
-impl<R: Serialize + Send + 'static> Output<R> {
-    /// Starts an output. CSV has these columns, which the first call of [`Output::write`] writes. `failure` is the context of errors.
-    pub(crate) fn start(
-        sink: impl Write + Send + 'static,
-        unfinished: Option<Unfinished>,
-        (format, escape): (OutputFormat, Escape),
-        columns: Vec<&'static str>,
-        failure: String,
-    ) -> Self {
-        let (records, receiver) = channel(1);
-        let sink = BufWriter::with_capacity(256 << 10, sink);
-        let thread = spawn_blocking(move || {
-            let written = match format {
-                OutputFormat::Csv => write_csv(sink, &columns, escape, receiver),
-                OutputFormat::Ndjson => write_ndjson(sink, receiver),
-            };
-            written.context(failure)
-        });
-        Self { records, thread: Some(thread), unfinished, is_empty: true }
+/// Writes records. A pipe may block for any time, and signals still end the command: other threads do the writing.
+pub(crate) struct Output {
+    file: File,
+    form: Form,
+    unfinished: Option<Unfinished>,
+    is_empty: bool,
+    /// The context of errors.
+    failure: String,
+}
+
+impl Output {
+    /// Opens a device or pipe, or creates a file next to `target`. If `target` exists, the new file has its mode.
+    pub(crate) async fn create(target: PathBuf, is_device: bool, form: Form, failure: String) -> anyhow::Result<Self> {
+        let refused = || format!("cannot write {}", target.display());
+        let mut options = OpenOptions::new();
+        options.write(true);
+        if is_device {
+            let file = options.open(&target).await.with_context(refused)?;
+            return Ok(Self { file, form, unfinished: None, is_empty: true, failure });
+        }
+        let path = target.with_added_extension(format!("{:08x}.unfinished", rand::random::<u32>()));
+        let mode = fs::symlink_metadata(&target).map_or(0o666, |there| there.mode() & 0o666);
+        // `create_new` opens nothing that exists, and follows no link.
+        let file = options.create_new(true).mode(mode).open(&path).await.with_context(refused)?;
+        Ok(Self { file, form, unfinished: Some(Unfinished { path, target }), is_empty: true, failure })
     }
 
-    /// Sends records to the thread. Fails if it could not write earlier records.
-    pub(crate) async fn write(&mut self, records: Vec<R>) -> anyhow::Result<()> {
+    /// Writes to standard output.
+    pub(crate) fn to_stdout(form: Form, failure: String) -> io::Result<Self> {
+        let file = fs::File::from(stdout().as_fd().try_clone_to_owned()?);
+        Ok(Self { file: file.into(), form, unfinished: None, is_empty: true, failure })
+    }
+
+    /// Writes records. The first call also writes the columns of CSV.
+    pub(crate) async fn write(&mut self, records: &[impl Serialize]) -> anyhow::Result<()> {
+        let bytes = match self.form.format {
+            OutputFormat::Csv => self.form.csv(records, self.is_empty),
+            OutputFormat::Ndjson => ndjson(records).map_err(Into::into),
+        };
+        let bytes = bytes.with_context(|| self.failure.clone())?;
         self.is_empty = false;
-        match self.records.send(records).await {
-            Ok(()) => Ok(()),
-            Err(_) => self.result().await,
-        }
+        self.file.write_all(&bytes).await.with_context(|| self.failure.clone())
     }
 
     /// Waits until everything is written, and renames the file to its target. Returns whether [`Output::write`] was called. Without a
     /// call, it creates no file.
     pub(crate) async fn finish(mut self) -> anyhow::Result<bool> {
-        self.records = channel(1).0;
-        self.result().await?;
+        self.file.flush().await.with_context(|| self.failure.clone())?;
         if !self.is_empty {
             self.unfinished.map_or(Ok(()), Unfinished::complete)?;
         }
         Ok(!self.is_empty)
-    }
-
-    async fn result(&mut self) -> anyhow::Result<()> {
-        self.thread.take().context("the output has failed")?.await?
     }
 }
 
 /// A byte order mark. Without it, Excel reads UTF-8 in the encoding of its system.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-fn write_csv<R: Serialize>(
-    mut sink: impl Write,
-    columns: &[&str],
-    escape: Escape,
-    mut records: Receiver<Vec<R>>,
-) -> anyhow::Result<()> {
-    let Some(mut next) = records.blocking_recv() else { return Ok(()) };
-    if escape == Escape::Formulas {
+impl Form {
+    fn csv(&self, records: &[impl Serialize], is_start: bool) -> anyhow::Result<Vec<u8>> {
         // Programs read without escapes, and would read the mark as a part of the first name.
-        sink.write_all(MARK)?;
-    }
-    let mut writer = csv::Writer::from_writer(sink);
-    writer.write_record(columns)?;
-    loop {
-        for record in next {
+        let mark = if is_start && self.escape == Escape::Formulas { MARK } else { b"" };
+        let mut writer = csv::Writer::from_writer(mark.to_vec());
+        if is_start {
+            writer.write_record(&self.columns)?;
+        }
+        for record in records {
             let record = serde_json::to_value(record)?;
-            for column in columns {
+            for column in &self.columns {
                 // A case has its fields in an object of its own, next to its request ID and incidents.
                 let value = record.get(column).or_else(|| record.get("case")?.get(column));
-                writer.write_field(escape.of_json(value).as_bytes())?;
+                writer.write_field(self.escape.of_json(value).as_bytes())?;
             }
             writer.write_record(None::<&[u8]>)?;
         }
-        match records.blocking_recv() {
-            Some(records) => next = records,
-            None => return Ok(writer.flush()?),
-        }
+        Ok(writer.into_inner()?)
     }
 }
 
-fn write_ndjson<R: Serialize>(mut sink: impl Write, mut records: Receiver<Vec<R>>) -> anyhow::Result<()> {
-    while let Some(records) = records.blocking_recv() {
-        for record in records {
-            lines::write(&mut sink, &record)?;
-            sink.write_all(b"\n")?;
-        }
+fn ndjson(records: &[impl Serialize]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for record in records {
+        lines::write(&mut text, record)?;
+        text.push(b'\n');
     }
-    Ok(sink.flush()?)
+    Ok(text)
 }

@@ -3,21 +3,28 @@
 //! Every setting is a flag, an environment variable and a key of the configuration file ([`parse`]).
 
 mod configuration;
+mod database_args;
 mod descriptors;
 mod failure;
+mod hidden;
+mod key_args;
+mod key_set;
 mod life;
 mod logging;
 mod observability;
 mod ports;
-mod settings;
 mod signals;
+mod tls_args;
 
 pub(crate) use configuration::{ConfigurationArgs, parse, try_parse, unknown_variables};
+pub(crate) use database_args::{DatabaseUrlArgs, ReplicaArgs};
 pub(crate) use descriptors::Descriptors;
 pub(crate) use failure::{InvalidSetting, describe, named, report as report_failure};
+pub(crate) use hidden::{Hidden, from_value_or_file};
+pub(crate) use key_args::{KeyArgs, SigningArgs};
 pub(crate) use life::{block_on, close_pool, serve_until_signal, unix_now};
 pub(crate) use logging::{LoggingArgs, start as start_logging};
 pub(crate) use observability::TelemetryArgs;
 pub(crate) use ports::Port;
-pub(crate) use settings::*;
 pub(crate) use signals::Signals;
+pub(crate) use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

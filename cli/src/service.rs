@@ -7,9 +7,11 @@ use clap::{Args, ValueEnum};
 use compliance_api::{
     PrivateUrl,
     error::{Error, Reason},
+    record::Record as _,
+    rules::Check as _,
     token::{Claims, KeySource, SCOPE_MONITOR, Secret, Verifier, issue},
     v1::{
-        affiliate_roster_service_client::AffiliateRosterServiceClient,
+        AffiliateInput, CaseInput, UrlObservation, affiliate_roster_service_client::AffiliateRosterServiceClient,
         affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient,
     },
 };
@@ -50,6 +52,19 @@ impl RecordKind {
             Self::Affiliates => "affiliates",
             Self::Urls => "URLs",
             Self::Cases => "cases",
+        }
+    }
+
+    /// Returns the columns of an export. Cases have the fields of the case between their request ID and incidents.
+    pub(crate) fn columns(self) -> Vec<&'static str> {
+        match self {
+            Self::Affiliates => AffiliateInput::names(),
+            Self::Urls => UrlObservation::MESSAGE.names().filter(|name| *name != "clear").collect(),
+            Self::Cases => {
+                let (mut columns, fields) = (vec!["request_id"], CaseInput::MESSAGE.names());
+                columns.extend(fields.chain(["incidents", "dates_as_given"]));
+                columns
+            }
         }
     }
 

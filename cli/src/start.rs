@@ -5,7 +5,7 @@ use std::{convert::Infallible, pin::Pin, time::Duration};
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::KeyError;
-use core_server::{CompanyLimit, CoreSettings, database::DatabaseError};
+use core_server::{CoreSettings, database::DatabaseError};
 use flags::duration;
 use http_server::{Listener, serve_unready};
 use rest_gateway::Settings;
@@ -13,7 +13,7 @@ use tls::ServerTls;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::program::{InvalidSetting, Port, describe, named};
+use crate::program::{Port, describe};
 
 /// The first and the longest pause between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
@@ -44,8 +44,7 @@ pub(crate) struct ServicePort {
 impl ServicePort {
     /// Binds the gRPC port.
     pub(crate) fn grpc(settings: &CoreSettings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
-        let reuse = settings.connections.reuse_port;
-        let port = Port::bind(settings.address, reuse, "grpc-addr")?;
+        let port = Port::bind(settings.address, settings.connections.reuse_port, "grpc-addr")?;
         let unready: Unready =
             |listener| Box::pin(async { serve_unready(listener, core_server::unready().await).await });
         Ok(Self { port, tls, unready, unready_server: None })
@@ -53,21 +52,20 @@ impl ServicePort {
 
     /// Binds the REST port.
     pub(crate) fn rest(settings: &Settings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
-        let reuse = settings.connections.reuse_port;
-        let port = Port::bind(settings.address, reuse, "rest-addr")?;
+        let port = Port::bind(settings.address, settings.connections.reuse_port, "rest-addr")?;
         let unready: Unready = |listener| Box::pin(serve_unready(listener, rest_gateway::unready()));
         Ok(Self { port, tls, unready, unready_server: None })
     }
 
     /// Starts to respond that the service is not ready.
-    fn open(self) -> anyhow::Result<Self> {
-        if self.unready_server.is_some() {
-            return Ok(self);
+    fn open(&mut self) -> anyhow::Result<()> {
+        if self.unready_server.is_none() {
+            let listener = Listener { tcp: self.port.listen()?, tls: self.tls.clone() };
+            #[allow(clippy::disallowed_methods, reason = "it ends when the service is ready")]
+            let serving = tokio::spawn((self.unready)(listener));
+            self.unready_server = Some(AbortOnDropHandle::new(serving));
         }
-        let (tcp, port) = self.port.open()?;
-        #[allow(clippy::disallowed_methods, reason = "it ends when the service is ready")]
-        let serving = tokio::spawn((self.unready)(Listener { tcp, tls: self.tls.clone() }));
-        Ok(Self { port, unready_server: Some(AbortOnDropHandle::new(serving)), ..self })
+        Ok(())
     }
 
     /// Opens the port for the service.
@@ -77,20 +75,10 @@ impl ServicePort {
     }
 }
 
-/// Fails if a company has two limits of one kind.
-pub(crate) fn check_company_limits(settings: &CoreSettings) -> Result<(), InvalidSetting> {
-    CompanyLimit::check(&settings.company_limits).map_err(InvalidSetting::of(named("company-limit")))
-}
-
-/// Fails if the file of --webhook-ca cannot be used.
-pub(crate) fn check_webhooks(settings: &CoreSettings) -> Result<(), InvalidSetting> {
-    settings.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
-}
-
 /// Repeats an attempt until it succeeds, fails permanently, or the time is up. The first failure opens the ports.
 pub(crate) async fn wait_for<T>(
     args: &StartArgs,
-    ports: &mut Vec<ServicePort>,
+    ports: &mut [ServicePort],
     attempt: impl AsyncFn() -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let end = Instant::now() + args.start_timeout;
@@ -103,7 +91,7 @@ pub(crate) async fn wait_for<T>(
         if Instant::now() >= end {
             return Err(error).with_context(|| format!("the service could not start within {:?}", args.start_timeout));
         }
-        *ports = std::mem::take(ports).into_iter().map(ServicePort::open).collect::<anyhow::Result<_>>()?;
+        ports.iter_mut().try_for_each(ServicePort::open)?;
         let reason = describe(&error);
         if logged.as_ref().is_none_or(|(last, when)| *last != reason || when.elapsed() >= LOG_INTERVAL) {
             let remaining = end.saturating_duration_since(Instant::now()).as_secs();

@@ -13,7 +13,7 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
     storage::database::migrate(database, &SCHEMA).await
 }
 
-/// Fails if the schema is not up to date, or not distributed on Citus.
+/// Fails if the schema is outdated, or not distributed on Citus.
 pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     storage::database::check_migrated(pool, &SCHEMA).await
 }

@@ -96,18 +96,16 @@ async fn verify(
             report(checkpoint.company_id, found)?;
         }
     }
-    if broken > 0 {
-        retention.print_drops(company.is_some())?;
-        return Ok(ExitCode::from(BROKEN));
+    if broken == 0 {
+        let (verified, compared) = (companies.len(), checkpoints.len());
+        let erased = if erased > 0 { format!("; they have {erased} erased rows") } else { String::new() };
+        print(&format!(
+            "the records of changes of {verified} companies are intact, and match {compared} checkpoints{erased}"
+        ))?;
+        retention.print()?;
     }
-    let (verified, compared) = (companies.len(), checkpoints.len());
-    let erased = if erased > 0 { format!("; they have {erased} erased rows") } else { String::new() };
-    print(&format!(
-        "the records of changes of {verified} companies are intact, and match {compared} checkpoints{erased}"
-    ))?;
-    retention.print()?;
     retention.print_drops(company.is_some())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
 }
 
 async fn checkpoint(company: Option<i64>, connection: &mut PgConnection) -> anyhow::Result<ExitCode> {

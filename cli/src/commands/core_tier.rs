@@ -6,17 +6,18 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::{BUILD_PROFILE, token::Verifier};
 use core_server::{
-    Core, CoreSettings,
+    CompanyLimit, Core, CoreSettings,
     database::{self, Database},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::doctor::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
+use super::doctor::{DatabaseNeed, Needs};
 use crate::{
     program::{
-        DatabaseUrlArgs, Descriptors, GrpcTlsArgs, KeyArgs, ReplicaArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
+        DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, TelemetryArgs, TlsRefreshArgs,
+        close_pool, named,
     },
-    start::{ServicePort, StartArgs, check_company_limits, check_webhooks, wait_for},
+    start::{ServicePort, StartArgs, wait_for},
     version::COMMIT,
 };
 
@@ -29,7 +30,7 @@ pub(crate) struct CoreTierArgs {
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]
-    core: CoreArgs,
+    pub(super) core: CoreArgs,
 }
 
 /// The settings of a process with a core.
@@ -53,31 +54,31 @@ pub(crate) struct CoreArgs {
     pub(super) telemetry: TelemetryArgs,
 }
 
-impl CoreTierArgs {
-    /// Returns what `doctor` checks.
-    pub(super) fn needs(&self) -> Needs<'_> {
-        self.core.needs()
-    }
-}
-
 impl CoreArgs {
     /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
-        let (loaded, path) = (self.grpc_tls.load(), self.grpc_tls.certificate());
-        let certificates = [
-            CertificateNeed::of("gRPC certificate", loaded, path, true),
-            CertificateNeed::of("webhook authorities", check_webhooks(&self.core).map(Some), None, false),
-        ];
         Needs {
-            ports: vec![PortNeed::grpc(self.core.address)],
+            grpc: Some(self.core.address),
+            grpc_tls: Some(&self.grpc_tls),
+            webhooks: self.check_webhooks(),
             database: Some(DatabaseNeed {
                 url: &self.database,
                 replicas: &self.replicas,
                 connections: self.core.database_connections,
                 retention: self.core.change_retention,
             }),
-            ..Needs::of(&self.keys, certificates)
+            ..Needs::of(&self.keys)
         }
+    }
+
+    /// Fails if a company has two limits of one kind, or if the file of --webhook-ca cannot be used.
+    pub(super) fn check(&self) -> Result<(), InvalidSetting> {
+        CompanyLimit::check(&self.core.company_limits).map_err(InvalidSetting::of(named("company-limit")))?;
+        self.check_webhooks()
+    }
+
+    fn check_webhooks(&self) -> Result<(), InvalidSetting> {
+        self.core.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
     }
 
     /// Creates the core, and starts its background tasks. The process has a number of `ports`.
@@ -103,10 +104,9 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let (migrate, args) = (args.migrate, &args.core);
     let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
     let tls = args.grpc_tls.load()?;
-    check_company_limits(&args.core)?;
-    check_webhooks(&args.core)?;
-    let mut ports = vec![ServicePort::grpc(&args.core, tls.clone())?];
-    let _telemetry = args.telemetry.start("compliance-core", COMMIT)?;
+    args.check()?;
+    let mut ports = [ServicePort::grpc(&args.core, tls.clone())?];
+    let _telemetry = args.telemetry.start("compliance-core")?;
     let prepare = async || {
         let verifier = args.keys.verifier().await?;
         let database = database::open(target.clone(), args.core.database_connections).await?;
@@ -122,7 +122,8 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let core = args.create(&database, &verifier, Descriptors::raise(), 1).await?;
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = args.tls_refresh.keep([("gRPC", &tls)], None);
-    let listener = ports.remove(0).listen()?;
+    let [port] = ports;
+    let listener = port.listen()?;
     let instance = args.telemetry.instance();
     tracing::info!(grpc = %listener.tcp.local_addr()?, instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
     core.serve(listener, shutdown).await.context("the gRPC server has failed")?;

@@ -1,6 +1,6 @@
 //! `compliance demo-data`: generates the records of a company, for trials and measurements.
 
-use std::{process::ExitCode, time::Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -62,7 +62,7 @@ struct Summary {
     seconds: f64,
 }
 
-pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<()> {
     crate::program::block_on(async {
         let mut signals = crate::program::Signals::listen()?;
         let server = DatabaseServer::find(&args.database, true).await?;
@@ -76,8 +76,7 @@ pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<ExitCode> {
         };
         let closed = server.close(&pool).await;
         result?;
-        closed?;
-        Ok(ExitCode::SUCCESS)
+        closed
     })
 }
 

@@ -14,7 +14,7 @@ use compliance_api::PrivateUrl;
 use flags::listen_address;
 
 use self::finding::{Finding, State, problem};
-pub(super) use self::needs::{CertificateNeed, DatabaseNeed, Needs, PortNeed};
+pub(super) use self::needs::{DatabaseNeed, Needs};
 use crate::{
     data_dir::DataDirArgs,
     database::{DatabaseArgs, run_as_owner},
@@ -89,11 +89,11 @@ impl DoctorArgs {
     fn needs(&self) -> Needs<'_> {
         let is_gateway =
             !self.core_url.is_empty() && !self.database.url.is_given() && !self.database.data_dir.is_given();
-        let (rest, tls) = (PortNeed::rest(self.rest_addr), &self.core_tls);
-        let client = CertificateNeed::of("client certificate", tls.load(), tls.certificate(), false);
-        let needs = Needs { cores: &self.core_url, core_tls: Some(tls), ..Needs::of(&self.keys, [client]) };
+        let cores = &self.core_url;
+        let needs =
+            Needs { rest: Some(self.rest_addr), cores, core_tls: Some(&self.core_tls), ..Needs::of(&self.keys) };
         if is_gateway {
-            return Needs { ports: vec![rest], ..needs };
+            return needs;
         }
         let database = DatabaseNeed {
             url: &self.database.url,
@@ -101,8 +101,8 @@ impl DoctorArgs {
             connections: self.database_connections,
             retention: None,
         };
-        let ports = vec![rest, PortNeed::grpc(self.grpc_addr)];
-        Needs { ports, database: Some(database), data_dir: Some(&self.database.data_dir), ..needs }
+        let (database, data_dir) = (Some(database), Some(&self.database.data_dir));
+        Needs { grpc: Some(self.grpc_addr), database, data_dir, ..needs }
     }
 }
 
@@ -153,9 +153,19 @@ async fn check_machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> an
 /// Checks what one command needs. Gateways of the same file connect to its cores at `hosts`.
 async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32) -> anyhow::Result<Vec<Finding>> {
     let now = unix_now()?;
-    let mut findings: Vec<Finding> = needs.ports.into_iter().map(machine::port).collect();
-    let certificates = needs.certificates.into_iter();
-    findings.extend(certificates.map(|certificate| machine::certificate(certificate, hosts, now)));
+    let mut findings = Vec::new();
+    findings.extend(needs.rest.map(|address| machine::port("REST", address, "rest-addr")));
+    findings.extend(needs.grpc.map(|address| machine::port("gRPC", address, "grpc-addr")));
+    if let Some(tls) = needs.grpc_tls {
+        findings.extend(machine::certificate("gRPC certificate", tls.load(), tls.certificate(), hosts, now));
+    }
+    findings.extend(machine::certificate("webhook authorities", needs.webhooks.map(Some), None, &[], now));
+    if let Some(tls) = needs.rest_tls {
+        findings.extend(machine::certificate("REST certificate", tls.load(), tls.certificate(), &[], now));
+    }
+    if let Some(tls) = needs.core_tls {
+        findings.extend(machine::certificate("client certificate", tls.load(), tls.certificate(), &[], now));
+    }
     let data_dir = needs.data_dir.map(DataDirArgs::choose).transpose()?;
     if let Some(DatabaseNeed { url, replicas, connections, retention }) = needs.database {
         // The flags of `doctor` name a database for commands whose table has none.

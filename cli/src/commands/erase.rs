@@ -1,7 +1,5 @@
 //! `compliance erase`: erases an affiliate or a whole company permanently.
 
-use std::process::ExitCode;
-
 use anyhow::bail;
 use clap::Args;
 use compliance_api::{MAX_ID, v1::EraseAffiliateResponse};
@@ -37,9 +35,8 @@ pub(crate) struct EraseArgs {
     database: DatabaseArgs,
 }
 
-pub(super) fn run(args: &EraseArgs) -> anyhow::Result<ExitCode> {
-    run_as_owner(&args.database, async |connection| erase(args, connection).await)?;
-    Ok(ExitCode::SUCCESS)
+pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
+    run_as_owner(&args.database, async |connection| erase(args, connection).await)
 }
 
 async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use compliance_api::{BUILD_PROFILE, PrivateUrl};
 use rest_gateway::Settings;
 use tokio_util::sync::CancellationToken;
 
-use super::doctor::{CertificateNeed, Needs, PortNeed};
+use super::doctor::Needs;
 use crate::{
     start::{ServicePort, StartArgs, wait_for},
     version::COMMIT,
@@ -52,16 +52,12 @@ pub(crate) struct GatewayTierArgs {
 impl GatewayTierArgs {
     /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
-        let (rest, client) = (&self.rest_tls, &self.core_tls);
-        let certificates = [
-            CertificateNeed::of("REST certificate", rest.load(), rest.certificate(), false),
-            CertificateNeed::of("client certificate", client.load(), client.certificate(), false),
-        ];
         Needs {
-            ports: vec![PortNeed::rest(self.gateway.address)],
+            rest: Some(self.gateway.address),
+            rest_tls: Some(&self.rest_tls),
             cores: &self.core_url,
             core_tls: Some(&self.core_tls),
-            ..Needs::of(&self.keys, certificates)
+            ..Needs::of(&self.keys)
         }
     }
 }
@@ -72,8 +68,8 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
-    let mut ports = vec![ServicePort::rest(&args.gateway, rest_tls.clone())?];
-    let _telemetry = args.telemetry.start("compliance-gateway", COMMIT)?;
+    let mut ports = [ServicePort::rest(&args.gateway, rest_tls.clone())?];
+    let _telemetry = args.telemetry.start("compliance-gateway")?;
     let mut settings = Settings { core_tls, ..args.gateway.clone() };
     Descriptors::raise().bound("REST", &mut settings.connections.max_connections, 1, settings.core_connections);
     let cores: Vec<_> = args.core_url.iter().map(PrivateUrl::reveal).collect();
@@ -83,7 +79,8 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let Some(verifier) = verifier else { return Ok(()) };
     let _refresh = args.keys.refresh(&verifier);
     let _certificates = args.tls_refresh.keep([("REST", &rest_tls)], settings.core_tls.as_ref());
-    let listener = ports.remove(0).listen()?;
+    let [port] = ports;
+    let listener = port.listen()?;
     let cores: Vec<_> = args.core_url.iter().map(ToString::to_string).collect();
     let instance = args.telemetry.instance();
     tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");

@@ -1,6 +1,6 @@
 //! `compliance health`: checks whether a running service can serve requests.
 
-use std::{process::ExitCode, time::Duration};
+use std::time::Duration;
 
 use crate::program::{CoreTlsArgs, InvalidSetting};
 use anyhow::{Context as _, ensure};
@@ -8,14 +8,12 @@ use clap::Args;
 use flags::duration;
 use http::{Request, StatusCode, Uri, header::HOST, uri::Authority};
 use http_body_util::Empty;
-use hyper::{
-    body::Bytes,
-    client::conn::{http1, http2},
-};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::{body::Bytes, client::conn::http1};
+use hyper_util::rt::TokioIo;
 use rest_gateway::Settings;
 use tls::ClientTls;
 use tokio::{net::TcpStream, time::timeout};
+use tokio_util::either::Either;
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
@@ -40,52 +38,45 @@ pub(crate) struct HealthArgs {
     tls: CoreTlsArgs,
 }
 
-pub(super) fn run(args: &HealthArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     let wrong = || {
         let text = "it must begin with http://, https://, grpc:// or grpcs://, and name a host";
         InvalidSetting::of("the address of the service")(format!("{}: {text}", args.address))
     };
     let authority = args.address.authority().ok_or_else(wrong)?;
-    let given = args.tls.load()?;
-    let tls = || given.clone().map_or_else(|| Ok(ClientTls::load(None, None)?), anyhow::Ok);
+    args.tls.load()?;
+    let tls = || args.tls.load_or_system().map(Some);
     let asked = async {
         match args.address.scheme_str() {
             Some("http") => rest(authority, None).await,
-            Some("https") => rest(authority, Some(tls()?)).await,
+            Some("https") => rest(authority, tls()?).await,
             Some("grpc") => grpc(format!("http://{authority}"), None).await,
-            Some("grpcs") => grpc(format!("https://{authority}"), Some(tls()?)).await,
+            Some("grpcs") => grpc(format!("https://{authority}"), tls()?).await,
             _ => Err(wrong().into()),
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answered = runtime.block_on(async { timeout(args.timeout, asked).await });
     answered.map_err(|_| anyhow::anyhow!("{} has not responded within {:?}", args.address, args.timeout))??;
-    print(&format!("{} serves", args.address))?;
-    Ok(ExitCode::SUCCESS)
+    print(&format!("{} serves", args.address))
 }
 
 async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<()> {
     let host = authority.host().trim_start_matches('[').trim_end_matches(']');
     let port = authority.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
     let stream = TcpStream::connect((host, port)).await.with_context(|| format!("{authority} cannot be reached"))?;
-    let request = Request::get("/readyz").header(HOST, authority.as_str());
-    let response = match tls {
-        None => {
-            let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-            #[allow(clippy::disallowed_methods, reason = "it ends with the command")]
-            tokio::spawn(connection);
-            sender.send_request(request.body(Empty::<Bytes>::new())?).await
-        }
+    let stream = match tls {
+        None => Either::Left(stream),
         Some(tls) => {
-            let stream = tls.connect(host, stream).await.context("the TLS handshake failed")?;
-            let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
-            #[allow(clippy::disallowed_methods, reason = "it ends with the command")]
-            tokio::spawn(connection);
-            let request = request.uri(format!("https://{authority}/readyz"));
-            sender.send_request(request.body(Empty::<Bytes>::new())?).await
+            let secure = tls.connect_with("http/1.1", host, stream).await;
+            Either::Right(secure.context("the TLS handshake failed")?)
         }
     };
-    let status = response.context("the gateway has not responded")?.status();
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    #[allow(clippy::disallowed_methods, reason = "it ends with the command")]
+    tokio::spawn(connection);
+    let request = Request::get("/readyz").header(HOST, authority.as_str()).body(Empty::<Bytes>::new())?;
+    let status = sender.send_request(request).await.context("the gateway has not responded")?.status();
     ensure!(status == StatusCode::OK, "the gateway is not ready: {status}");
     Ok(())
 }

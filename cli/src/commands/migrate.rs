@@ -1,7 +1,5 @@
 //! `compliance migrate`: migrates the schema of a database.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use core_server::database;
 
@@ -28,11 +26,11 @@ pub(crate) struct MigrateArgs {
     change_retention: Option<i32>,
 }
 
-pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<()> {
     crate::program::block_on(async {
         let target = args.database.required()?;
         let connect = async || Ok(database::open(target.clone(), 2).await?);
-        let database = wait_for(&args.start, &mut Vec::new(), connect).await?;
+        let database = wait_for(&args.start, &mut [], connect).await?;
         database::migrate(&database).await?;
         let pool = database.pool;
         if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {
@@ -43,6 +41,6 @@ pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<ExitCode> {
         }
         crate::program::close_pool(&pool).await;
         tracing::info!("the database's schema is up to date");
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     })
 }

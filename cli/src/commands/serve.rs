@@ -20,16 +20,13 @@ use rest_gateway::Settings;
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    core_tier::CoreArgs,
-    doctor::{CertificateNeed, Needs, PortNeed},
-};
+use super::{core_tier::CoreArgs, doctor::Needs};
 use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
     program::{Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, close_pool, named, unix_now},
     secret,
-    start::{ServicePort, check_company_limits, check_webhooks, wait_for},
+    start::{ServicePort, wait_for},
     version::COMMIT,
 };
 
@@ -59,10 +56,12 @@ pub(crate) struct ServeArgs {
 impl ServeArgs {
     /// Returns what `doctor` checks.
     pub(super) fn needs(&self) -> Needs<'_> {
-        let (mut needs, tls) = (self.core.needs(), &self.rest_tls);
-        needs.ports.insert(0, PortNeed::rest(self.gateway.address));
-        needs.certificates.extend(CertificateNeed::of("REST certificate", tls.load(), tls.certificate(), false));
-        Needs { data_dir: Some(&self.data_dir), ..needs }
+        Needs {
+            rest: Some(self.gateway.address),
+            rest_tls: Some(&self.rest_tls),
+            data_dir: Some(&self.data_dir),
+            ..self.core.needs()
+        }
     }
 }
 
@@ -79,11 +78,10 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
         return Err(InvalidSetting::missing(named("database-url"), allowed).into());
     }
     let certificates = [args.rest_tls.load()?, args.core.grpc_tls.load()?];
-    check_company_limits(&args.core.core)?;
-    check_webhooks(&args.core.core)?;
+    args.core.check()?;
     let [rest_tls, grpc_tls] = certificates.clone();
-    let mut ports = vec![ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core.core, grpc_tls)?];
-    let _telemetry = args.core.telemetry.start("compliance", COMMIT)?;
+    let mut ports = [ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core.core, grpc_tls)?];
+    let _telemetry = args.core.telemetry.start("compliance")?;
     let given_keys = wait_for(&args.core.start, &mut ports, async || args.core.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
     let data_dir = args.data_dir.choose()?;
@@ -99,7 +97,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
 async fn serve_over(
     database: &DatabaseServer,
     args: &ServeArgs,
-    mut ports: Vec<ServicePort>,
+    mut ports: [ServicePort; 2],
     certificates: [Option<ServerTls>; 2],
     given_keys: Option<(Option<Secret>, Arc<Verifier>)>,
     data_dir: &Path,
@@ -129,7 +127,8 @@ async fn serve_over(
     let _refresh = args.core.keys.refresh(&verifier);
 
     let _certificates = args.core.tls_refresh.keep(["REST", "gRPC"].into_iter().zip(&certificates), None);
-    let (rest_listener, grpc_listener) = (ports.remove(0).listen()?, ports.remove(0).listen()?);
+    let [rest_port, grpc_port] = ports;
+    let (rest_listener, grpc_listener) = (rest_port.listen()?, grpc_port.listen()?);
     let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
     tracing::info!(%rest, %grpc, data = database.description, instance = args.core.telemetry.instance(), commit = COMMIT, profile = BUILD_PROFILE, "ready");
     if args.demo {
@@ -168,7 +167,7 @@ async fn serve_tier<E: Error + Send + Sync + 'static>(
 
 /// Returns a token for the demo company.
 fn demo_token(keys: &KeyArgs, secret: &Secret) -> Option<String> {
-    keys.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
+    keys.signing.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
 }
 
 /// Returns the message of `--demo`: addresses, commands to try, and a token unless another issuer signs tokens.

@@ -1,6 +1,6 @@
 //! `compliance token`: issues a token.
 
-use std::{io::Write as _, process::ExitCode, time::Duration};
+use std::{io::Write as _, time::Duration};
 
 use crate::program::{SigningArgs, unix_now};
 use anyhow::Context as _;
@@ -39,7 +39,7 @@ pub(crate) struct TokenArgs {
     init: bool,
 }
 
-pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &TokenArgs) -> anyhow::Result<()> {
     let claims = Claims {
         // An empty value counts as absent.
         sub: args.subject.clone().filter(|subject| !subject.is_empty()),
@@ -48,8 +48,7 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<ExitCode> {
     };
     let secret = secret::find(&args.signing, &args.data_dir, args.init)?;
     let token = args.signing.issue(&secret, claims)?;
-    writeln!(std::io::stdout(), "{token}").context("the token cannot be printed")?;
-    Ok(ExitCode::SUCCESS)
+    writeln!(std::io::stdout(), "{token}").context("the token cannot be printed")
 }
 
 /// Parses a lifetime with its unit into seconds. It is one second to ten years.

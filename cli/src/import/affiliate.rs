@@ -8,17 +8,17 @@ use std::{
 use compliance_api::{
     country,
     record::{FieldSet, Record as _, RecordField, StoredAs},
-    rules::check,
+    rules::{Check as _, check},
     v1::{AffiliateInput, AffiliateSync},
 };
 use serde_json::Value;
 
 use super::{
     dates::json_day,
-    mapping::{Mapping, Target, is_exact, letters},
+    mapping::{Mapping, is_exact, letters},
     row::{Parsed, RowError},
     source::Source,
-    table::{self, Table},
+    table,
 };
 
 #[derive(Debug, Default)]
@@ -97,15 +97,17 @@ pub(super) fn rows(
     mapping: &Mapping,
     options: table::Options,
 ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Parsed<Affiliate>>> + use<>> {
-    let header = Table::open(source)?.header;
+    let header = table::header(source)?;
     let (columns, required) = (mapping.columns(header.iter().map(String::as_str))?, mapping.required);
-    let columns: Vec<_> = columns.into_iter().map(Target::field).collect();
     let is_export =
         columns.iter().flatten().count() == AffiliateInput::FIELDS.len() && header.iter().all(|name| is_exact(name));
+    let columns = columns.into_iter().map(|field| AffiliateInput::MESSAGE.field(field?.name)).collect();
     table::rows(source, columns, is_export, options, move |texts| {
         let mut draft = Draft::default();
         for (field, text) in texts {
-            draft.set(field, Some(text));
+            if let Some(field) = AffiliateInput::field(field.name) {
+                draft.set(field, Some(text));
+            }
         }
         draft.finish(required)
     })
@@ -122,25 +124,24 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
     mapping.report_read_only(&object.keys().map(String::as_str).collect::<Vec<_>>());
     let mut draft = Draft::default();
     for (key, value) in object {
-        if let Some(Target::Field(field)) = mapping.target(&key)
-            && draft.affiliate.given.contains(field)
-        {
+        let Some(target) = mapping.target(&key) else {
+            let reason = format!("The field is unknown; to ignore it, use --map \"{key}=\".");
+            draft.errors.push(RowError::new(&key, &value.to_string(), reason));
+            continue;
+        };
+        let Some(field) = target else { continue };
+        if draft.affiliate.given.contains(field) {
             let reason = format!("The line has the field {} twice, under two names.", field.name);
             draft.errors.push(RowError::new(&key, "", reason));
             continue;
         }
-        match (mapping.target(&key), value) {
-            (Some(Target::Nothing), _) => {}
-            (Some(Target::Field(field)), Value::Null) => draft.set(field, None),
-            (Some(Target::Field(field)), Value::String(text)) => draft.set(field, Some(text)),
-            (Some(Target::Field(field)), Value::Number(code)) if field.column.form == StoredAs::CountryCode => {
-                draft.set(field, Some(code.to_string()));
+        match value {
+            Value::Null => draft.set(field, None),
+            Value::String(text) => draft.set(field, Some(text)),
+            Value::Number(code) if field.column.form == StoredAs::CountryCode => {
+                draft.set(field, Some(code.to_string()))
             }
-            (Some(Target::Field(field)), other) => draft.errors.push(unexpected(field, &key, &other.to_string())),
-            (None, other) => {
-                let reason = format!("The field is unknown; to ignore it, use --map \"{key}=\".");
-                draft.errors.push(RowError::new(&key, &other.to_string(), reason));
-            }
+            other => draft.errors.push(unexpected(field, &key, &other.to_string())),
         }
     }
     draft.finish(mapping.required)

@@ -15,13 +15,8 @@ const AHEAD: usize = 2;
 
 /// Fails if a JSON list ends before its last bracket.
 pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
-    let mut objects = Objects::open(source, true).context("the file cannot be read")?;
-    for row in 1.. {
-        if objects.next().with_context(|| format!("record {row} cannot be read"))?.is_none() {
-            break;
-        }
-    }
-    Ok(())
+    let mut objects = (1..).zip(Objects::open(source, true).context("the file cannot be read")?);
+    objects.try_for_each(|(row, object)| object.map(drop).with_context(|| format!("record {row} cannot be read")))
 }
 
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);
@@ -54,12 +49,12 @@ impl<R: Send + 'static> Batches<R> {
     ) -> anyhow::Result<Self> {
         let mut objects = Objects::open(source, is_list).context("the file cannot be read")?;
         let mut row = 0;
-        let mut next = move || {
+        let rows = std::iter::from_fn(move || {
             row += 1;
-            let object = objects.next().with_context(|| format!("record {row} cannot be read"))?;
-            Ok(object.map(|object| (Position { row, line: objects.line }, parse(object.trim_ascii()))))
-        };
-        Ok(Self::read(size, std::iter::from_fn(move || next().transpose())))
+            let object = objects.next()?.with_context(|| format!("record {row} cannot be read"));
+            Some(object.map(|object| (Position { row, line: objects.line }, parse(object.trim_ascii()))))
+        });
+        Ok(Self::read(size, rows))
     }
 
     /// Returns the next batch, and records nothing; `None` after the last.

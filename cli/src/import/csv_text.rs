@@ -51,12 +51,13 @@ enum Place {
     Quote,
 }
 
-/// Fails if the file ends within quotes or a row is too long. The reader would take the rest of the file as the cell.
-pub(super) fn check(source: &Source) -> anyhow::Result<()> {
+/// Fails if the file ends within quotes or a row is too long. The reader would take the rest of the file as the cell. Finds
+/// whether the last line has an end.
+pub(super) fn check(source: &mut Source) -> anyhow::Result<()> {
     let (separator, _) = separator(&source.head().context("the file cannot be read")?);
     let mut text = source.text().context("the file cannot be read")?;
     let (mut place, mut line, mut opened) = (Place::Start, 1, 0);
-    let (mut row, mut longest) = (0, 0);
+    let (mut row, mut longest, mut last) = (0, 0, b'\n');
     loop {
         let bytes = text.fill_buf().context("the file cannot be read")?;
         let length = bytes.len();
@@ -79,9 +80,11 @@ pub(super) fn check(source: &Source) -> anyhow::Result<()> {
             row = if is_row_end { 0 } else { row + 1 };
             longest = longest.max(row);
             line += u64::from(*byte == b'\n');
+            last = *byte;
         }
         text.consume(length);
     }
+    source.ends_in_line_end = matches!(last, b'\r' | b'\n');
     if matches!(place, Place::Quoted) {
         bail!(
             "the file ends within the quoted cell that begins on line {opened}: it was cut off, or a quote is missing"

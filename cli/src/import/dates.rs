@@ -1,6 +1,6 @@
 //! Dates as spreadsheets write them. The import never guesses the order of day and month.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::bail;
 use clap::ValueEnum;
@@ -24,14 +24,21 @@ impl Order {
 
 /// A date with a time, as it is written.
 struct Written<'a> {
-    /// The numbers of the date: the first two in the order of the file, then the year.
     numbers: [u32; 3],
-    /// The order, if the date itself shows it.
-    order: Option<Order>,
-    is_iso: bool,
-    has_short_year: bool,
+    form: Form,
     /// The text after the date.
     time: &'a str,
+}
+
+/// What the numbers of a date are.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Year, month, day.
+    Iso,
+    /// Day and month in any order, then the year in two digits.
+    ShortYear,
+    /// Day and month, then the year. The date itself may show the order.
+    LongYear(Option<Order>),
 }
 
 impl<'a> Written<'a> {
@@ -43,31 +50,17 @@ impl<'a> Written<'a> {
         let [one, two, three] = parts[..] else { return None };
         let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten();
         let numbers: [u32; 3] = [number(one)?, number(two)?, number(three)?];
-        let time = time.strip_prefix('T').unwrap_or(time).trim();
-        let of_order = |numbers, order, is_iso, has_short_year| Self { numbers, order, is_iso, has_short_year, time };
-        match [one.len(), two.len(), three.len()] {
-            [4, 1..=2, 1..=2] => Some(of_order([numbers[1], numbers[2], numbers[0]], Some(Order::Mdy), true, false)),
-            [1..=2, 1..=2, year @ (2 | 4)] => {
-                let order = match numbers {
-                    [13..=31, 1..=12, _] => Some(Order::Dmy),
-                    [1..=12, 13..=31, _] => Some(Order::Mdy),
-                    _ => None,
-                };
-                Some(of_order(numbers, order, false, year == 2))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether swapping day and month gives another date.
-    fn is_ambiguous(&self) -> bool {
-        let [one, two, _] = self.numbers;
-        self.order.is_none() && one != two && one.max(two) <= 12
-    }
-
-    fn in_order(&self, order: Order) -> [u32; 3] {
-        let [one, two, year] = self.numbers;
-        if order == Order::Dmy { [year, two, one] } else { [year, one, two] }
+        let form = match [one.len(), two.len(), three.len()] {
+            [4, 1..=2, 1..=2] => Form::Iso,
+            [1..=2, 1..=2, 2] => Form::ShortYear,
+            [1..=2, 1..=2, 4] => Form::LongYear(match numbers {
+                [13..=31, 1..=12, _] => Some(Order::Dmy),
+                [1..=12, 13..=31, _] => Some(Order::Mdy),
+                _ => None,
+            }),
+            _ => return None,
+        };
+        Some(Self { numbers, form, time: time.strip_prefix('T').unwrap_or(time).trim() })
     }
 }
 
@@ -84,50 +77,53 @@ impl Dates {
     }
 
     /// Returns a calendar day, `YYYY-MM-DD`, without a midnight after it. Any other text is returned unchanged.
-    pub(super) fn day<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, String> {
+    pub(super) fn day(&self, text: &str) -> Result<String, String> {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(self.serial(text)) };
         let day = self.date(&written, text)?;
-        Ok(if time(written.time).is_some_and(is_midnight) { Cow::Owned(day) } else { Cow::Borrowed(text) })
+        Ok(if is_midnight(written.time) { day } else { text.to_owned() })
     }
 
     /// Returns an instant, in UTC unless it has an offset. A date without a time is its first second in UTC.
     pub(super) fn instant(&self, text: &str) -> Result<String, String> {
         let text = self.serial(text.trim());
-        let Some(written) = Written::of(&text) else { return Ok(text.into_owned()) };
+        let Some(written) = Written::of(&text) else { return Ok(text) };
         let day = self.date(&written, &text)?;
         Ok(match time(written.time) {
             Some(Time { clock, offset: "" }) => format!("{day} {clock}"),
             Some(Time { clock, offset }) => format!("{day}T{clock}{offset}"),
-            None => text.into_owned(),
+            None => text,
         })
     }
 
     fn date(&self, written: &Written<'_>, text: &str) -> Result<String, String> {
-        if written.has_short_year {
-            return Err(format!("The year of {text} has two digits; write the date as YYYY-MM-DD."));
-        }
-        let order = if written.is_iso { Order::Mdy } else { self.order };
-        if written.order.is_some_and(|other| other != order) {
-            let first = order.first();
-            return Err(format!("{text} is not a date with the {first} first; write the date as YYYY-MM-DD."));
-        }
-        let [year, month, day] = written.in_order(order);
+        let [one, two, three] = written.numbers;
+        let [year, month, day] = match (written.form, self.order) {
+            (Form::Iso, _) => [one, two, three],
+            (Form::ShortYear, _) => {
+                return Err(format!("The year of {text} has two digits; write the date as YYYY-MM-DD."));
+            }
+            (Form::LongYear(Some(other)), order) if other != order => {
+                let first = order.first();
+                return Err(format!("{text} is not a date with the {first} first; write the date as YYYY-MM-DD."));
+            }
+            (Form::LongYear(_), Order::Dmy) => [three, two, one],
+            (Form::LongYear(_), Order::Mdy) => [three, one, two],
+        };
         Ok(format!("{year:04}-{month:02}-{day:02}"))
     }
 
     /// Returns the date of a number in a workbook.
-    fn serial<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    fn serial(&self, text: &str) -> String {
         let date = self.workbook.as_ref().and_then(|workbook| workbook.date(text));
-        date.map_or(Cow::Borrowed(text), Cow::Owned)
+        date.unwrap_or_else(|| text.to_owned())
     }
 }
 
 /// Returns a day of JSON without a midnight after it. The form `MM/DD/YYYY` is returned unchanged.
 pub(super) fn json_day(text: String) -> String {
     match Written::of(text.trim()) {
-        Some(written) if written.is_iso && time(written.time).is_some_and(is_midnight) => {
-            let [year, month, day] = written.in_order(Order::Mdy);
+        Some(Written { numbers: [year, month, day], form: Form::Iso, time: after }) if is_midnight(after) => {
             format!("{year:04}-{month:02}-{day:02}")
         }
         _ => text,
@@ -145,10 +141,10 @@ impl Orders {
     /// Reads a cell. Fails if its date contradicts an earlier one.
     pub(super) fn see(&mut self, line: u64, cell: &str) -> anyhow::Result<()> {
         let cell = cell.trim();
-        let Some(written) = Written::of(cell).filter(|written| !written.is_iso && !written.has_short_year) else {
+        let Some(Written { numbers: [one, two, _], form: Form::LongYear(order), .. }) = Written::of(cell) else {
             return Ok(());
         };
-        match (written.order, &self.settled) {
+        match (order, &self.settled) {
             (Some(order), None) => self.settled = Some((order, line, cell.to_owned())),
             (Some(order), Some((other, first_line, first))) if order != *other => bail!(
                 "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write the dates of the \
@@ -156,7 +152,10 @@ impl Orders {
                 other.first(),
                 order.first()
             ),
-            (None, _) if self.open.is_none() && written.is_ambiguous() => self.open = Some((line, cell.to_owned())),
+            // Swapping day and month gives another date.
+            (None, _) if self.open.is_none() && one != two && one.max(two) <= 12 => {
+                self.open = Some((line, cell.to_owned()));
+            }
             _ => {}
         }
         Ok(())
@@ -181,8 +180,9 @@ struct Time<'a> {
     offset: &'a str,
 }
 
-fn is_midnight(time: Time<'_>) -> bool {
-    time.clock == "00:00:00"
+/// Whether the text after a date is midnight, or empty.
+fn is_midnight(text: &str) -> bool {
+    time(text).is_some_and(|time| time.clock == "00:00:00")
 }
 
 /// Returns the time after a date; midnight without a time.

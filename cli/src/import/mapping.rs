@@ -2,50 +2,17 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use anyhow::bail;
 use compliance_api::{
-    record::{Record as _, RecordField, StoredAs},
+    record::{Record as _, RecordField},
     v1::{Affiliate, AffiliateInput},
 };
 
-use super::table::{Column, DateForm};
-
-/// The target of a column or key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    Field(&'static RecordField<AffiliateInput>),
-    /// The column is ignored.
-    Nothing,
-}
-
-impl Target {
-    pub(super) fn field(self) -> Option<&'static RecordField<AffiliateInput>> {
-        match self {
-            Self::Field(field) => Some(field),
-            Self::Nothing => None,
-        }
-    }
-}
-
-impl Column for &'static RecordField<AffiliateInput> {
-    fn name(self) -> &'static str {
-        self.name
-    }
-
-    fn date_form(self) -> Option<DateForm> {
-        (self.column.form == StoredAs::Date).then_some(DateForm::Day)
-    }
-
-    fn is_required(self) -> bool {
-        REQUIRED.contains(&self.name)
-    }
-}
+/// The field of a column or key; `None` if it is ignored.
+pub(super) type Target = Option<&'static RecordField<AffiliateInput>>;
 
 /// Other headings of fields, as letters and digits alone: headings of the console, and usual ones.
 const ALIASES: [(&str, &str); 10] = [
@@ -74,13 +41,13 @@ pub(super) fn pair(text: &str) -> Result<(String, String), &'static str> {
 }
 
 /// The fields of a file's columns or keys.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Mapping {
     targets: HashMap<String, Target>,
     /// The fields that every row has.
     pub(super) required: &'static [&'static str],
     /// Whether a warning has named the ignored fields.
-    has_warned: Arc<AtomicBool>,
+    has_warned: AtomicBool,
 }
 
 impl Mapping {
@@ -90,14 +57,14 @@ impl Mapping {
         for (header, field) in pairs {
             let target = match known(field) {
                 Some(target) => target,
-                None if field.is_empty() => Target::Nothing,
+                None if field.is_empty() => None,
                 None => bail!("--map {header}={field}: there is no field {field}; the fields are {}", fields()),
             };
             if given.insert(header.clone(), target).is_some() {
                 bail!("--map names the column {header} twice");
             }
         }
-        Ok(Self { targets: given, required: REQUIRED, has_warned: Arc::default() })
+        Ok(Self { targets: given, required: REQUIRED, has_warned: AtomicBool::new(false) })
     }
 
     /// Returns the target of a column or key; `None` if it is unknown.
@@ -121,7 +88,7 @@ impl Mapping {
     }
 
     fn is_read_only(&self, name: &str) -> bool {
-        !is_unnamed(name) && self.given(name).is_none() && known(name) == Some(Target::Nothing)
+        !is_unnamed(name) && self.given(name).is_none() && known(name) == Some(None)
     }
 
     /// Returns the targets of the columns of a header row.
@@ -151,7 +118,7 @@ impl Mapping {
                     fields()
                 );
             };
-            if let (Target::Field(field), Some(first)) = (target, columns.iter().position(|other| *other == target)) {
+            if let (Some(field), Some(first)) = (target, columns.iter().position(|other| *other == target)) {
                 let other = header[first];
                 // --map applies to all columns with a header.
                 let advice = if letters(other) == letters(name) {
@@ -170,8 +137,7 @@ impl Mapping {
         }
         self.report_read_only(&header);
         for required in self.required {
-            let field = AffiliateInput::field(required).map(Target::Field);
-            if !columns.iter().any(|column| Some(*column) == field) {
+            if !columns.contains(&AffiliateInput::field(required)) {
                 bail!(
                     "no column is the field {required}, which every affiliate has; name it with --map \
                      \"COLUMN={required}\"; the columns are: {}",
@@ -203,7 +169,7 @@ pub(super) fn is_unnamed(name: &str) -> bool {
 /// Returns the field of a heading or key.
 fn known(name: &str) -> Option<Target> {
     if is_unnamed(name) {
-        return Some(Target::Nothing);
+        return Some(None);
     }
     let name = letters(name);
     let name = match ALIASES.iter().find(|(alias, _)| *alias == name) {
@@ -213,11 +179,11 @@ fn known(name: &str) -> Option<Target> {
         }),
     };
     let written = AffiliateInput::FIELDS.iter().find(|field| letters(field.name) == name);
-    written.map(Target::Field).or_else(|| {
+    written.map(Some).or_else(|| {
         let read = Affiliate::FIELDS.iter().find(|field| letters(field.name) == name)?;
         let written = AffiliateInput::FIELDS.iter().find(|field| field.column.name == read.column.name);
         // The service assigns the fields that are read and never written.
-        Some(written.map_or(Target::Nothing, Target::Field))
+        Some(written)
     })
 }
 
@@ -232,7 +198,7 @@ mod tests {
     use super::{Mapping, Target, pair};
 
     fn field(name: &str) -> Target {
-        Target::Field(AffiliateInput::field(name).unwrap())
+        Some(AffiliateInput::field(name).unwrap())
     }
 
     #[test]
@@ -246,14 +212,7 @@ mod tests {
         let columns = mapping.columns(header.into_iter()).unwrap();
         assert_eq!(
             columns,
-            [
-                field("client_affiliate_id"),
-                field("affiliate_name"),
-                Target::Nothing,
-                field("email_one"),
-                Target::Nothing,
-                field("zip")
-            ]
+            [field("client_affiliate_id"), field("affiliate_name"), None, field("email_one"), None, field("zip")]
         );
     }
 

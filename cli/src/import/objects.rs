@@ -58,11 +58,6 @@ impl Objects {
         Self { text, line: u64::from(is_list), is_list, is_open: false }
     }
 
-    /// Reads the next object; `None` after the last.
-    pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        if self.is_list { self.next_element() } else { self.next_line() }
-    }
-
     /// Reads the next line that is not blank.
     fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
@@ -134,6 +129,15 @@ impl Objects {
     }
 }
 
+impl Iterator for Objects {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = if self.is_list { self.next_element() } else { self.next_line() };
+        next.transpose()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Cursor;
@@ -141,12 +145,8 @@ mod tests {
     use super::Objects;
 
     fn elements(text: &'static str) -> Result<Vec<String>, String> {
-        let mut elements = Objects::new(Box::new(Cursor::new(text)), true);
-        let mut read = Vec::new();
-        while let Some(element) = elements.next().map_err(|error| error.to_string())? {
-            read.push(String::from_utf8(element).unwrap());
-        }
-        Ok(read)
+        let elements = Objects::new(Box::new(Cursor::new(text)), true);
+        elements.map(|element| Ok(String::from_utf8(element.map_err(|error| error.to_string())?).unwrap())).collect()
     }
 
     #[test]

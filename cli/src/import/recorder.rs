@@ -57,7 +57,7 @@ pub(super) struct Recorder<'s> {
     pub(super) tally: Tally,
     /// The status that absent affiliates get.
     pub(super) absent_status: Option<String>,
-    report: Output<Entry>,
+    report: Output,
     /// Entries that are not written to the report yet.
     listed: Vec<Entry>,
     progress: Progress,
@@ -66,7 +66,7 @@ pub(super) struct Recorder<'s> {
 }
 
 impl<'s> Recorder<'s> {
-    pub(super) fn new(kind: RecordKind, source: &'s Source, report: Output<Entry>) -> Self {
+    pub(super) fn new(kind: RecordKind, source: &'s Source, report: Output) -> Self {
         let progress = Progress::start(kind.name(), Some(source.size));
         Self {
             tally: Tally::default(),
@@ -100,7 +100,7 @@ impl<'s> Recorder<'s> {
     pub(super) async fn flush(&mut self) -> anyhow::Result<()> {
         self.listed.sort_by_key(|entry| entry.position.row);
         if !self.listed.is_empty() {
-            self.report.write(std::mem::take(&mut self.listed)).await?;
+            self.report.write(&std::mem::take(&mut self.listed)).await?;
         }
         self.progress.reach(self.source.position(), self.tally.rows);
         Ok(())

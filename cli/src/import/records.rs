@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use compliance_api::{
-    description::{Field, Kind, Message},
+    description::{Field, Kind},
     rules::{Check, check},
     v1::{BatchOpenCasesRequest, FieldViolation, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation},
 };
@@ -14,12 +14,12 @@ use super::{
     mapping,
     objects::Objects,
     proto_json,
-    recorder::{Recorder, Tally},
+    recorder::Recorder,
     row::{Position, RowError},
     source::{InputFormat, Source},
-    table::{self, Column, DateForm, Table},
+    table::{self, Column},
 };
-use crate::service::{Service, patiently};
+use crate::service::{RecordKind, Service, patiently};
 
 /// Records that are sent together.
 const BATCH: usize = 500;
@@ -27,47 +27,36 @@ const BATCH: usize = 500;
 /// The service's result for a record: its code, whether the record was created, the violations and the message.
 type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
 
-/// Collects the results of a response as outcomes.
-macro_rules! outcomes {
-    ($response:expr) => {
-        $response
-            .results
-            .into_iter()
-            .map(|result| (result.code(), result.created, result.violations, result.msg))
-            .collect()
-    };
-}
-
 /// A record of a file of URLs or cases.
 pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'static {
+    /// The kind of the records.
+    const KIND: RecordKind;
+
     /// Sends records, and returns them with their outcomes. Sending them again changes nothing.
     async fn send(records: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)>;
-
-    /// Returns the count of records that existed already.
-    fn existing(tally: &mut Tally) -> &mut u64;
 }
 
 impl FileRecord for UrlObservation {
+    const KIND: RecordKind = RecordKind::Urls;
+
     async fn send(observations: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = ObserveUrlsRequest { observations };
         let response = patiently(async || service.monitoring().observe_urls(request.clone()).await).await?;
-        Ok((request.observations, outcomes!(response)))
-    }
-
-    fn existing(tally: &mut Tally) -> &mut u64 {
-        &mut tally.updated
+        let results = response.results.into_iter();
+        let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg)).collect();
+        Ok((request.observations, outcomes))
     }
 }
 
 impl FileRecord for OpenCaseRequest {
+    const KIND: RecordKind = RecordKind::Cases;
+
     async fn send(cases: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = BatchOpenCasesRequest { cases };
         let response = patiently(async || service.monitoring().batch_open_cases(request.clone()).await).await?;
-        Ok((request.cases, outcomes!(response)))
-    }
-
-    fn existing(tally: &mut Tally) -> &mut u64 {
-        &mut tally.skipped
+        let results = response.results.into_iter();
+        let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg)).collect();
+        Ok((request.cases, outcomes))
     }
 }
 
@@ -91,7 +80,8 @@ pub(super) async fn send<M: FileRecord>(
             let tally = &mut recorder.tally;
             match outcome {
                 (ResultCode::Saved, true, ..) => tally.created += 1,
-                (ResultCode::Saved, false, ..) => *M::existing(tally) += 1,
+                (ResultCode::Saved, false, ..) if M::KIND == RecordKind::Urls => tally.updated += 1,
+                (ResultCode::Saved, false, ..) => tally.skipped += 1,
                 (_, _, violations, msg) if violations.is_empty() => recorder.reject(position, RowError::of_row(msg)),
                 (_, _, violations, _) => {
                     let record = serde_json::to_value(record).unwrap_or_default();
@@ -112,13 +102,12 @@ pub(super) fn batches<M: FileRecord>(
 ) -> anyhow::Result<Batches<M>> {
     if !format.is_table() {
         let is_list = format == InputFormat::Json;
-        let first = Objects::open(source, is_list).and_then(|mut objects| objects.next());
+        let first = Objects::open(source, is_list).and_then(|mut objects| objects.next().transpose());
         check_form::<M>(&first.context("the file cannot be read")?.unwrap_or_default())?;
         return Batches::of_objects(BATCH, source, is_list, parse);
     }
-    let header = Table::open(source)?.header;
-    let columns: Vec<Option<RecordColumn>> =
-        header.iter().map(|name| RecordColumn::of::<M>(name)).collect::<anyhow::Result<_>>()?;
+    let header = table::header(source)?;
+    let columns: Vec<Column> = header.iter().map(|name| column::<M>(name)).collect::<anyhow::Result<_>>()?;
     for (index, column) in columns.iter().enumerate().filter(|(_, column)| column.is_some()) {
         if let Some(first) = columns[..index].iter().position(|other| other == column) {
             bail!(
@@ -130,23 +119,14 @@ pub(super) fn batches<M: FileRecord>(
             );
         }
     }
-    let mut named = header.iter().zip(&columns);
-    let is_export = columns.len() == RecordColumn::number::<M>()
-        && named.all(|(name, column)| column.is_some_and(|column| column.field.name == name));
-    let rows = table::rows(source, columns, is_export, options, |texts| parse(object(texts)?.to_string().as_bytes()))?;
+    let exported = M::KIND.columns();
+    let is_export = header.len() == exported.len() && header.iter().all(|name| exported.contains(&name.as_str()));
+    let rows =
+        table::rows(source, columns, is_export, options, |texts| parse(object::<M>(texts)?.to_string().as_bytes()))?;
     Ok(Batches::read(BATCH, rows))
 }
 
-/// A column of a file of URLs or cases: a field of the record, or of its case.
-#[derive(Clone, Copy, PartialEq)]
-struct RecordColumn {
-    field: &'static Field,
-    is_of_case: bool,
-}
-
 const CASE: &str = "case";
-/// The names of fields to clear. Records do not have this field.
-const CLEAR: &str = "clear";
 
 /// Where files of URLs and cases come from. Lists of the interface have the IDs of one company.
 const FORM: &str =
@@ -161,72 +141,42 @@ fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-impl RecordColumn {
-    /// Returns the column of a heading; `None` for an empty heading.
-    fn of<M: Check>(name: &str) -> anyhow::Result<Option<Self>> {
-        if mapping::is_unnamed(name) {
-            return Ok(None);
-        }
-        let case = Self::case::<M>();
-        let own = proto_json::field(M::MESSAGE, name).filter(|field| field.name != CASE);
-        let of_case = || proto_json::field(case?, name);
-        match own.map(|field| (field, false)).or_else(|| of_case().map(|field| (field, true))) {
-            Some((field, is_of_case)) => Ok(Some(Self { field, is_of_case })),
-            None => bail!("unknown column {name:?}: {FORM}"),
-        }
+/// Returns the field of a heading; `None` for an empty heading. The fields of a case stand beside the fields of its record.
+fn column<M: Check>(heading: &str) -> anyhow::Result<Column> {
+    if mapping::is_unnamed(heading) {
+        return Ok(None);
     }
-
-    /// Returns the message of the case within a record.
-    fn case<M: Check>() -> Option<&'static Message> {
-        match M::MESSAGE.field(CASE)?.kind {
-            Kind::Message(case) => Some(case),
-            _ => None,
-        }
-    }
-
-    /// Returns the number of columns of an export.
-    fn number<M: Check>() -> usize {
-        let own = M::MESSAGE.names().filter(|name| ![CASE, CLEAR].contains(name)).count();
-        own + Self::case::<M>().map_or(0, |case| case.fields.len())
-    }
-
-    /// Returns the value of a cell. Exports write fields that are not texts as JSON.
-    fn value(self, text: String) -> Result<Value, RowError> {
-        let Field { name, kind, form, is_list, .. } = *self.field;
-        let is_text = !is_list && (!form.is_empty() || matches!(kind, Kind::Text | Kind::Choice(_)));
-        if is_text {
-            return Ok(text.into());
-        }
-        serde_json::from_str(&text)
-            .map_err(|error| RowError::new(name, &text, format!("The cell is not JSON: {error}.")))
-    }
-}
-
-impl Column for RecordColumn {
-    fn name(self) -> &'static str {
-        self.field.name
-    }
-
-    fn date_form(self) -> Option<DateForm> {
-        (self.field.form == "datetime").then_some(DateForm::Instant)
-    }
-
-    fn is_required(self) -> bool {
-        self.field.required
+    let own = proto_json::field(M::MESSAGE, heading).filter(|field| field.name != CASE);
+    let of_case = || match M::MESSAGE.field(CASE)?.kind {
+        Kind::Message(case) => proto_json::field(case, heading),
+        _ => None,
+    };
+    match own.or_else(of_case) {
+        None => bail!("unknown column {heading:?}: {FORM}"),
+        known => Ok(known),
     }
 }
 
 /// Returns the record of a row.
-fn object(texts: Vec<(RecordColumn, String)>) -> Result<Value, Vec<RowError>> {
+fn object<M: Check>(texts: Vec<(&Field, String)>) -> Result<Value, Vec<RowError>> {
     let (mut record, mut case) = (Map::new(), Map::new());
-    for (column, text) in texts {
-        let object = if column.is_of_case { &mut case } else { &mut record };
-        object.insert(column.field.name.to_owned(), column.value(text).map_err(|error| vec![error])?);
+    for (field, text) in texts {
+        let object = if M::MESSAGE.field(field.name).is_some() { &mut record } else { &mut case };
+        object.insert(field.name.to_owned(), value(field, text).map_err(|error| vec![error])?);
     }
     if !case.is_empty() {
         record.insert(CASE.to_owned(), case.into());
     }
     Ok(record.into())
+}
+
+/// Returns the value of a cell. Exports write fields that are not texts as JSON.
+fn value(field: &Field, text: String) -> Result<Value, RowError> {
+    if !field.is_list && (!field.form.is_empty() || matches!(field.kind, Kind::Text | Kind::Choice(_))) {
+        return Ok(text.into());
+    }
+    serde_json::from_str(&text)
+        .map_err(|error| RowError::new(field.name, &text, format!("The cell is not JSON: {error}.")))
 }
 
 fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {

@@ -13,7 +13,7 @@ use nix::fcntl::OFlag;
 use serde::Serialize;
 
 use super::row::{Position, RowError};
-use crate::output::{MARK, Output, OutputFormat, create, is_device};
+use crate::output::{Form, MARK, Output, OutputFormat, is_device};
 
 /// One error of a row.
 #[derive(Serialize)]
@@ -68,11 +68,11 @@ impl Report {
         }
     }
 
-    /// Opens the report, which may block. It is CSV if its name ends in `.csv`, otherwise NDJSON.
-    pub(super) fn create(&self) -> anyhow::Result<Output<Entry>> {
-        let created = create(self.path.clone(), self.is_device);
-        let (file, unfinished) = created.context("there is no report (choose another file with --report)")?;
+    /// Opens the report. It is CSV if its name ends in `.csv`, otherwise NDJSON.
+    pub(super) async fn create(&self) -> anyhow::Result<Output> {
         let failure = format!("cannot write the report {}", self.path.display());
-        Ok(Output::start(file, unfinished, (OutputFormat::of(&self.path), Escape::Formulas), COLUMNS.to_vec(), failure))
+        let form = Form { format: OutputFormat::of(&self.path), escape: Escape::Formulas, columns: COLUMNS.to_vec() };
+        let created = Output::create(self.path.clone(), self.is_device, form, failure).await;
+        created.context("there is no report (choose another file with --report)")
     }
 }

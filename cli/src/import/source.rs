@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek as _},
     os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::Arc,
@@ -49,7 +49,7 @@ pub(crate) struct Source {
     encoding: Option<&'static encoding_rs::Encoding>,
     /// Whether a carriage return alone ends a line, as on an old Mac.
     ends_in_cr: bool,
-    /// Whether the last line has an end. Otherwise, the file may have been cut off.
+    /// Whether the last line of CSV has an end. Otherwise, the file may have been cut off.
     pub(super) ends_in_line_end: bool,
     pub(super) workbook: Option<Arc<Workbook>>,
     pub(super) size: u64,
@@ -69,9 +69,8 @@ impl Source {
         let mut head = Vec::new();
         (&file).take(HEAD).read_to_end(&mut head).with_context(|| format!("cannot read {shown}"))?;
         file.rewind().with_context(|| format!("cannot read {shown}"))?;
-        let ends_in_line_end = ends_in_line_end(&file).with_context(|| format!("cannot read {shown}"))?;
         let mut source =
-            Self { file, encoding: None, ends_in_cr: false, ends_in_line_end, workbook: None, size: meta.len() };
+            Self { file, encoding: None, ends_in_cr: false, ends_in_line_end: true, workbook: None, size: meta.len() };
         if head.starts_with(b"PK\x03\x04") {
             let workbook = workbook::read(&source.file, source.size);
             source.workbook = Some(Arc::new(workbook.with_context(|| format!("cannot read {shown}"))?));
@@ -85,12 +84,12 @@ impl Source {
             Encoding::Windows1252 => Some(encoding_rs::WINDOWS_1252),
             Encoding::Macintosh => Some(encoding_rs::MACINTOSH),
         };
+        source.ends_in_cr = has_only_cr(&source.head().with_context(|| format!("cannot read {shown}"))?);
         if source.encoding.is_none()
-            && let Some(reason) = not_utf8(&source.file).with_context(|| format!("cannot read {shown}"))?
+            && let Some(reason) = source.text().and_then(not_utf8).with_context(|| format!("cannot read {shown}"))?
         {
             bail!("{shown} is not UTF-8: {reason}");
         }
-        source.ends_in_cr = has_only_cr(&source.head().with_context(|| format!("cannot read {shown}"))?);
         Ok(source)
     }
 
@@ -101,6 +100,8 @@ impl Source {
         let mut builder = DecodeReaderBytesBuilder::new();
         // Without an encoding, only a byte order mark changes UTF-8 to UTF-16.
         builder.encoding(self.encoding).strip_bom(true).bom_override(true);
+        // Otherwise a mark of UTF-8 would hide bytes that are not UTF-8.
+        builder.utf8_passthru(self.encoding.is_none());
         let text = builder.build(file);
         let is_old_mac = self.ends_in_cr;
         Ok(Box::new(BufReader::with_capacity(64 << 10, LineFeeds { inner: text, is_old_mac })))
@@ -157,17 +158,6 @@ fn is_json(text: &[u8]) -> bool {
         [b'[', ..] => inner.starts_with(b"{") || inner.starts_with(b"]"),
         _ => false,
     }
-}
-
-fn ends_in_line_end(mut file: &File) -> io::Result<bool> {
-    // A character of UTF-16 has two bytes.
-    let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(length.saturating_sub(2)))?;
-    let mut last = Vec::new();
-    file.read_to_end(&mut last)?;
-    file.rewind()?;
-    last.retain(|byte| *byte != 0);
-    Ok(matches!(last.last(), Some(b'\r' | b'\n')))
 }
 
 /// Whether the lines of a text end in a carriage return alone.

@@ -56,7 +56,7 @@ impl Absent {
 
 /// A stream of batches to the service, and its responses.
 struct Stream {
-    requests: Option<mpsc::Sender<SyncAffiliatesRequest>>,
+    requests: mpsc::Sender<SyncAffiliatesRequest>,
     responses: Streaming<SyncAffiliatesResponse>,
 }
 
@@ -64,21 +64,26 @@ impl Stream {
     async fn open(service: &Service) -> anyhow::Result<Self> {
         let (requests, received) = mpsc::channel(1);
         let responses = service.rosters().sync_affiliates(ReceiverStream::new(received)).await;
-        let responses = responses.map_err(|status| failed(&status))?.into_inner();
-        Ok(Self { requests: Some(requests), responses })
+        Ok(Self { requests, responses: responses.map_err(|status| failed(&status))?.into_inner() })
     }
 
-    async fn send(&self, request: SyncAffiliatesRequest) {
-        if let Some(requests) = &self.requests {
-            // This fails if the service has ended the stream. Its next message has the reason.
-            let _ = requests.send(request).await;
-        }
+    /// Sends a batch and returns its results.
+    async fn exchange(&mut self, request: SyncAffiliatesRequest) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
+        // This fails if the service has ended the stream. Its next message has the reason.
+        let _ = self.requests.send(request).await;
+        next(&mut self.responses).await
     }
 
-    /// Returns the next response of the service.
-    async fn next(&mut self) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
-        self.responses.message().await.map_err(|status| failed(&status))
+    /// Sends the last request and returns the responses to it.
+    async fn end(self, request: SyncAffiliatesRequest) -> Streaming<SyncAffiliatesResponse> {
+        let _ = self.requests.send(request).await;
+        self.responses
     }
+}
+
+/// Returns the next response of the service.
+async fn next(responses: &mut Streaming<SyncAffiliatesResponse>) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
+    responses.message().await.map_err(|status| failed(&status))
 }
 
 fn failed(status: &Status) -> anyhow::Error {
@@ -105,17 +110,15 @@ pub(super) async fn check_absent(
         if are_all_valid {
             let affiliates = batch.iter().filter_map(|(_, row)| row.as_ref().ok()).map(Affiliate::identified).collect();
             let request = SyncAffiliatesRequest { affiliates, validate_only: true, ..SyncAffiliatesRequest::default() };
-            stream.send(request).await;
-            stream.next().await?;
+            stream.exchange(request).await?;
         }
     }
     if rows == 0 {
         bail!(NO_ROWS);
     }
     if are_all_valid {
-        stream.send(absent.request(true)).await;
-        stream.requests = None;
-        while stream.next().await?.is_some() {}
+        let mut responses = stream.end(absent.request(true)).await;
+        while next(&mut responses).await?.is_some() {}
     }
     Ok(())
 }
@@ -135,8 +138,7 @@ pub(super) async fn send(
         rows.extend(batch.iter().map(|(position, _)| position.row));
         let affiliates = batch.iter().map(|(_, affiliate)| affiliate.to_item()).collect();
         let request = SyncAffiliatesRequest { affiliates, validate_only: dry_run, ..SyncAffiliatesRequest::default() };
-        stream.send(request).await;
-        record(stream.next().await?, batch, &rows, recorder);
+        record(stream.exchange(request).await?, batch, &rows, recorder);
     }
     if recorder.tally.rows == 0 {
         bail!(NO_ROWS);
@@ -151,9 +153,8 @@ pub(super) async fn send(
         absent.status = None;
     }
     // The roster is whole now.
-    stream.send(absent.request(dry_run)).await;
-    stream.requests = None;
-    while let Some(message) = stream.next().await? {
+    let mut responses = stream.end(absent.request(dry_run)).await;
+    while let Some(message) = next(&mut responses).await? {
         for affiliate in message.absent {
             recorder.count_absent(1, u64::from(affiliate.changed));
             let before = affiliate.status.as_deref().unwrap_or("none");

@@ -3,7 +3,6 @@
 //! The values of the file become defaults of the command line, so the same code parses and checks them.
 
 mod file;
-mod given;
 mod print;
 
 use std::{
@@ -18,10 +17,7 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
-use self::{
-    file::ConfigurationFile,
-    given::{CONFIG, first_look, ignore_empty_variables, subcommand},
-};
+use self::file::{CONFIG, ConfigurationFile, first_look, ignore_empty_variables, subcommand};
 
 /// The exit status for wrong settings.
 pub(crate) const WRONG_SETTING: u8 = 2;

@@ -29,6 +29,7 @@ use super::{
     logging,
     ports::Port,
 };
+use crate::version::COMMIT;
 
 /// Maximum connections of the admin port: a few metric collectors and a person.
 const MAX_CONNECTIONS: usize = 32;
@@ -71,20 +72,18 @@ pub(crate) struct Telemetry {
 }
 
 impl TelemetryArgs {
-    /// Starts what the settings enable. Only what happens afterwards is measured. `program` names the service in traces, `commit` the
-    /// build in metrics.
-    pub(crate) fn start(&self, program: &'static str, commit: &'static str) -> anyhow::Result<Telemetry> {
+    /// Starts what the settings enable. Only what happens afterwards is measured. `program` names the service in traces.
+    pub(crate) fn start(&self, program: &'static str) -> anyhow::Result<Telemetry> {
         let port = self.admin_addr.map(|addr| Port::bind(addr, false, "admin-addr"));
         let port = port.transpose()?;
-        let ca = self.otlp_ca.clone().filter(|path| !path.as_os_str().is_empty());
         let address = self.otlp_endpoint.as_ref().and_then(|url| url.reveal().parse().ok());
-        let channel = address.map(|address| connect_collector(address, ca)).transpose();
+        let channel = address.map(|address| connect_collector(address, self.otlp_ca.clone())).transpose();
         let channel = channel.map_err(InvalidSetting::of(named("otlp-ca")))?;
         let instance = self.instance();
         let sender = Sender { service: program, version: VERSION, instance: &instance };
         let traces = channel.map(|channel| trace::start(channel, sender, self.trace_ratio)).transpose();
         let traces = traces.map_err(InvalidSetting::of(named("otlp-endpoint")))?;
-        let admin = port.map(|port| serve_admin(port, commit, &instance)).transpose()?;
+        let admin = port.map(|port| serve_admin(port, &instance)).transpose()?;
         Ok(Telemetry { _admin: admin, _traces: traces })
     }
 
@@ -125,8 +124,8 @@ fn connect_collector(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsEr
 }
 
 /// Starts to record metrics and to serve them.
-fn serve_admin(port: Port, commit: &'static str, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
-    metrics::install(VERSION, commit, instance)?;
+fn serve_admin(port: Port, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
+    metrics::install(VERSION, COMMIT, instance)?;
     let listener = port.listen()?;
     tracing::info!(admin = %listener.local_addr()?, "serving metrics at /metrics");
     let app = App {

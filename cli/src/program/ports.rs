@@ -1,6 +1,6 @@
 //! The ports of a program: bound first, and opened when it can serve requests.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, os::fd::AsFd as _};
 
 use anyhow::Context as _;
 use tokio::net::{TcpListener, TcpSocket};
@@ -13,17 +13,9 @@ const BACKLOG: u32 = 4096;
 /// A bound port: no other process can take it, and connections are refused until it is opened.
 #[derive(Debug)]
 pub(crate) struct Port {
-    socket: Socket,
+    socket: TcpSocket,
     /// The error message if the port cannot be opened.
     error: String,
-}
-
-#[derive(Debug)]
-enum Socket {
-    /// Connections are refused.
-    Bound(TcpSocket),
-    /// Another server accepts connections until the program is ready.
-    Open(std::net::TcpListener),
 }
 
 impl Port {
@@ -40,27 +32,14 @@ impl Port {
             Ok(socket)
         };
         let socket = bind().with_context(|| error.clone())?;
-        Ok(Self { socket: Socket::Bound(socket), error })
+        Ok(Self { socket, error })
     }
 
-    /// Opens the port for a server that responds until the program is ready. The port stays open until [`Self::listen`].
-    pub(crate) fn open(self) -> anyhow::Result<(TcpListener, Self)> {
-        let error = self.error.clone();
-        let opened = self.listen()?.into_std().and_then(|opened| {
-            let unready = TcpListener::from_std(opened.try_clone()?)?;
-            Ok((unready, opened))
-        });
-        let (unready, opened) = opened.with_context(|| error.clone())?;
-        Ok((unready, Self { socket: Socket::Open(opened), error }))
-    }
-
-    /// Opens the port for connections.
-    pub(crate) fn listen(self) -> anyhow::Result<TcpListener> {
-        let listener = match self.socket {
-            Socket::Bound(socket) => socket.listen(BACKLOG),
-            Socket::Open(listener) => TcpListener::from_std(listener),
-        };
-        listener.context(self.error)
+    /// Opens the port. Listeners of several calls share its connections.
+    pub(crate) fn listen(&self) -> anyhow::Result<TcpListener> {
+        let copy = self.socket.as_fd().try_clone_to_owned();
+        let listener = copy.and_then(|copy| TcpSocket::from_std_stream(copy.into()).listen(BACKLOG));
+        listener.with_context(|| self.error.clone())
     }
 }
 

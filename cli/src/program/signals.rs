@@ -1,41 +1,34 @@
 //! The signals that ask a program to end.
 
+use std::{future::poll_fn, task::Poll};
+
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask a program to end: SIGTERM, SIGINT and SIGHUP.
+/// The signals that ask a program to end, by name: SIGTERM, SIGINT and SIGHUP.
 #[derive(Debug)]
-pub(crate) struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    /// `None` if the program was started to outlive its terminal, as by `nohup`.
-    hangup: Option<Signal>,
-}
+pub(crate) struct Signals(Vec<(&'static str, Signal)>);
 
 impl Signals {
     /// Starts to listen. From now on, the signals no longer end the process directly.
     pub(crate) fn listen() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot receive signals");
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hangup: (!hangup_is_ignored()).then(|| listen(SignalKind::hangup())).transpose()?,
-        })
+        let mut kinds = vec![("SIGTERM", SignalKind::terminate()), ("SIGINT", SignalKind::interrupt())];
+        // A program that was started to outlive its terminal, as by `nohup`, ignores SIGHUP.
+        if !hangup_is_ignored() {
+            kinds.push(("SIGHUP", SignalKind::hangup()));
+        }
+        let listen = |(name, kind)| Ok((name, signal(kind).context("cannot receive signals")?));
+        Ok(Self(kinds.into_iter().map(listen).collect::<anyhow::Result<_>>()?))
     }
 
     /// Waits for the next signal and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
-        let hangup = async {
-            match &mut self.hangup {
-                Some(hangup) => hangup.recv().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = hangup => "SIGHUP",
-        }
+        poll_fn(|context| {
+            let received =
+                |(name, signal): &mut (&'static str, Signal)| signal.poll_recv(context).is_ready().then_some(*name);
+            self.0.iter_mut().find_map(received).map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 
     /// Runs `work` until it ends. Fails if a signal arrives earlier.

@@ -79,7 +79,7 @@ const LIMITS: BatchLimits = BatchLimits {
     max_queue: 100,
 };
 
-/// Longer than anything takes here.
+/// Longer than any step of this test takes.
 const SOON: Duration = Duration::from_mins(1);
 
 async fn until(condition: impl Fn() -> bool) {

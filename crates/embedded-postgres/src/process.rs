@@ -42,20 +42,21 @@ pub(crate) fn signal(pid: i32, signal: Signal) {
 
 /// Returns the server of a cluster. A child that is just starting looks the same.
 pub(crate) fn servers(cluster_name: &str) -> Vec<i32> {
-    let all = command_lines().into_iter();
-    all.filter(|(_, line)| is_server(line, cluster_name)).map(|(pid, _)| pid).collect()
+    pids(|line| is_server(line, cluster_name))
 }
 
 /// Returns the server and its children, which can outlive a killed server.
 pub(crate) fn members(cluster_name: &str) -> Vec<i32> {
-    let belongs = |line: &[u8]| is_server(line, cluster_name) || is_child(line, cluster_name);
-    command_lines().into_iter().filter(|(_, line)| belongs(line)).map(|(pid, _)| pid).collect()
+    pids(|line| is_server(line, cluster_name) || is_child(line, cluster_name))
+}
+
+fn pids(is_wanted: impl Fn(&[u8]) -> bool) -> Vec<i32> {
+    command_lines().into_iter().filter(|(_, line)| is_wanted(line)).map(|(pid, _)| pid).collect()
 }
 
 /// Returns whether a process is a server that uses the folder.
 pub(crate) fn serves(pid: i32, cluster_dir: &Path) -> bool {
-    let line = command_lines().into_iter().find_map(|(other, line)| (other == pid).then_some(line));
-    line.is_some_and(|line| has_argument(&line, cluster_dir.as_os_str().as_bytes()))
+    pids(|line| has_argument(line, cluster_dir.as_os_str().as_bytes())).contains(&pid)
 }
 
 fn is_server(line: &[u8], cluster_name: &str) -> bool {

@@ -141,7 +141,7 @@ async fn a_stream_of_observations_has_deadlines() {
     };
     timeout(LONGEST, ended).await.expect("the chunk waits still");
     locked.release().await;
-    // Nothing of it is written later.
+    // Nothing is written later.
     let saved = async {
         loop {
             let chunks = stream::iter([chunk(4)]);

@@ -1,7 +1,168 @@
 //! Builds the service and runs it as child processes.
 
-mod build;
-mod child;
+use std::{
+    fs::File,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
-pub use build::{Build, TemporaryFolder};
-pub use child::{Child, free_address};
+use anyhow::{Context as _, bail, ensure};
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use tokio::net::TcpStream;
+
+/// Bound of one command that runs to its end.
+const COMMAND_TIME: Duration = Duration::from_hours(1);
+/// The one setting that commands inherit: where PostgreSQL's programs are.
+const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
+/// Bound of the time until a program accepts connections.
+const START_TIME: Duration = Duration::from_mins(1);
+/// Bound of a graceful stop: a service that runs its own database writes a checkpoint first.
+const END_TIME: Duration = Duration::from_secs(30);
+
+/// A build of the service: its program `compliance`.
+#[derive(Clone, Debug)]
+pub struct Build(PathBuf);
+
+impl Build {
+    /// The build next to this program. Under cargo, it is brought up to date first, in the profile of this program.
+    pub async fn own() -> anyhow::Result<Self> {
+        let own = std::env::current_exe().context("this program cannot find itself")?;
+        let folder = own.parent().context("this program is in no folder")?;
+        if let (Some(cargo), Some(target), Some(name)) =
+            (std::env::var_os("CARGO"), folder.parent(), folder.file_name().and_then(|name| name.to_str()))
+        {
+            let profile = if name == "debug" { "dev" } else { name };
+            eprintln!("building the service in the profile {profile}");
+            let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+            let mut command = tokio::process::Command::new(cargo);
+            command.args(["build", "--quiet", "-p", "compliance", "--profile", profile, "--manifest-path", manifest]);
+            command.arg("--target-dir").arg(target).kill_on_drop(true);
+            ensure!(command.status().await.context("cargo cannot be run")?.success(), "the service cannot be built");
+        }
+        Self::at(&folder.join("compliance"))
+    }
+
+    /// The build whose program is at `path`.
+    pub fn at(path: &Path) -> anyhow::Result<Self> {
+        ensure!(path.is_file(), "there is no program {}; build it, or start this one with cargo", path.display());
+        Ok(Self(path.to_owned()))
+    }
+
+    /// A command of the program, without the settings of this process's environment.
+    pub fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(&self.0);
+        for (variable, _) in std::env::vars_os() {
+            let variable = variable.to_string_lossy();
+            if variable == "DATABASE_URL" || variable.starts_with("COMPLIANCE_") && variable != POSTGRES_BIN {
+                command.env_remove(&*variable);
+            }
+        }
+        command.arg(name).env("COMPLIANCE_LOG", "warn");
+        command
+    }
+
+    /// Runs a command to its end and returns its output.
+    pub async fn run(&self, name: &str, arguments: &[&str]) -> anyhow::Result<String> {
+        let mut command = self.command(name);
+        command.args(arguments);
+        let output = tokio::process::Command::from(command).kill_on_drop(true).output();
+        let output = tokio::time::timeout(COMMAND_TIME, output).await;
+        let output = output.with_context(|| format!("compliance {name} takes too long"))?;
+        let output = output.with_context(|| format!("compliance {name} cannot be run"))?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "compliance {name} failed: {}", errors.trim());
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+}
+
+/// A folder that is removed when it is dropped.
+#[derive(Debug)]
+pub struct TemporaryFolder(pub PathBuf);
+
+impl TemporaryFolder {
+    /// Creates a folder for temporary files.
+    pub fn create() -> anyhow::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("compliance-load-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            eprintln!("cannot remove {}: {error}", self.0.display());
+        }
+    }
+}
+
+/// A running program, in a process group with the processes that it starts.
+#[derive(Debug)]
+pub struct Child {
+    name: String,
+    process: tokio::process::Child,
+    /// The process ID.
+    pub pid: i32,
+    log: PathBuf,
+}
+
+impl Child {
+    /// Starts a program. Its output goes to a file in `folder`.
+    pub fn start(name: &str, folder: &Path, command: Command) -> anyhow::Result<Self> {
+        let log = folder.join(format!("{name}.log"));
+        let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let mut command = tokio::process::Command::from(command);
+        command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).kill_on_drop(true);
+        let child = command.spawn().with_context(|| format!("{name} cannot be started"))?;
+        let pid = child.id().context("the child has no process ID")?;
+        Ok(Self { name: name.to_owned(), process: child, pid: i32::try_from(pid)?, log })
+    }
+
+    /// Waits until the program accepts connections.
+    pub async fn accepts(&mut self, address: SocketAddr) -> anyhow::Result<()> {
+        let deadline = Instant::now() + START_TIME;
+        while TcpStream::connect(address).await.is_err() {
+            if let Some(status) = self.process.try_wait()? {
+                bail!("{} ended ({status}): {}", self.name, self.end_of_log());
+            }
+            if Instant::now() > deadline {
+                bail!("{} accepts no connections: {}", self.name, self.end_of_log());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+
+    /// The last lines of the log.
+    fn end_of_log(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().rev().take(5).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join(" / ")
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        let group = Pid::from_raw(self.pid);
+        let _ = killpg(group, Signal::SIGTERM);
+        let deadline = Instant::now() + END_TIME;
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = killpg(group, Signal::SIGKILL);
+    }
+}
+
+/// A loopback address with a free port.
+pub fn free_address() -> anyhow::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("there is no free port")?;
+    Ok(listener.local_addr()?)
+}

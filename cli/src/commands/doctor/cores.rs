@@ -8,7 +8,7 @@ use compliance_api::{
 };
 use http::Uri;
 use hyper_util::rt::TokioIo;
-use tls::{ClientTls, Failure, Reporting};
+use tls::{Failure, Reporting};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpStream, lookup_host},
@@ -23,7 +23,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 use tower::service_fn;
 
 use super::finding::{Finding, State, ok, problem};
-use crate::program::CoreTlsArgs;
+use crate::program::{CoreTlsArgs, InvalidSetting};
 
 /// How long each step of a connection may take.
 const STEP_TIME: Duration = Duration::from_secs(5);
@@ -119,13 +119,11 @@ impl CheckedCore {
         if !self.is_secure {
             return Ok(once(stream));
         }
-        let tls = match tls.load().map(|tls| tls.map_or_else(|| ClientTls::load(None, None), Ok)) {
-            Ok(Ok(tls)) => tls,
-            Ok(Err(error)) => {
-                return Err(self.problem(&error.to_string(), "check this system's certificate authorities"));
-            }
-            Err(error) => return Err(self.problem(&error.to_string(), "correct these files")),
-        };
+        let tls = tls.load_or_system().map_err(|error| {
+            let is_given = error.is::<InvalidSetting>();
+            let next_step = if is_given { "correct these files" } else { "check this system's certificate authorities" };
+            self.problem(&error.to_string(), next_step)
+        })?;
         match timeout(STEP_TIME, tls.connect(&self.host, stream)).await {
             Ok(Ok(stream)) => Ok(once(stream)),
             Ok(Err(error)) => Err(self.insecure(Failure::of_handshake(&error), &error.to_string())),
@@ -138,9 +136,8 @@ impl CheckedCore {
         let mut stream = TcpStream::connect(self.address).await.ok()?;
         let mut first = [0; 16];
         let read = if self.is_secure {
-            let tls = tls.load().ok()?.map_or_else(|| ClientTls::load(None, None), Ok).ok()?;
             // Nothing is sent: a core that has received data resets the connection, and the reset arrives before the reason.
-            tls.connect(&self.host, stream).await.ok()?.read(&mut first).await
+            tls.load_or_system().ok()?.connect(&self.host, stream).await.ok()?.read(&mut first).await
         } else {
             stream.write_all(HTTP2_PREFACE).await.ok()?;
             Reporting::plain(stream, |_, _| ()).read(&mut first).await

@@ -1,11 +1,7 @@
 //! A given database: hosts, version, schema, rights, Citus nodes, connections and clock.
 
-use std::{
-    path::Path,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::anyhow;
 use core_server::{
     SchemaError,
     database::{
@@ -14,15 +10,14 @@ use core_server::{
     },
     doctor::{self, Months},
 };
-use embedded_postgres::{Cluster, ClusterOptions, OWNER_ROLE};
 use sqlx::{PgConnection, Row as _};
 use tokio::time::timeout;
 
 use super::finding::{Finding, State, finding, of_result, ok, problem};
-use crate::{database::NAME as OWN_NAME, program::describe};
+use crate::program::describe;
 
 /// How long the database may take to respond.
-const TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(5);
 /// Missing rights that a finding names.
 const NAMED_RIGHTS: usize = 5;
 /// Maximum difference of two clocks, in seconds. A token is valid only for a period of time.
@@ -58,39 +53,35 @@ pub(super) async fn check(
     if let Some(replicas) = &replicas {
         findings.extend(self::replicas(&target, replicas).await);
     }
-    let asked = timeout(TIMEOUT, async {
-        let pool = database::open(target, 1).await?.pool;
-        let schema = match check_migrated(&pool).await {
-            Ok(()) => doctor::check_schema(&pool).await.map_err(anyhow::Error::from),
-            Err(error) => Err(error.into()),
-        };
-        let missing = if schema.is_ok() { Some(missing_rights(&pool).await?) } else { None };
-        let mut connection = pool.acquire().await?;
-        let answers = ask(&mut connection, connections, cores).await?;
-        let nodes = check_nodes(&mut connection).await?;
-        let months = if schema.is_ok() { Some(doctor::months(&mut *connection).await?) } else { None };
-        drop(connection);
-        pool.close().await;
-        anyhow::Ok((schema, missing, answers, nodes, months))
-    });
-    let (schema, missing, [version, limit, clock], nodes, months) = match asked.await {
+    findings.extend(match timeout(TIMEOUT, ask(target, connections, cores, retention)).await {
         Ok(Ok(found)) => found,
-        Ok(Err(error)) => {
-            let next_step = "connect to PostgreSQL directly and not through a pooler, or read its log";
-            findings.push(problem("database", describe(&error), next_step));
-            return findings;
-        }
-        Err(_) => {
-            findings.push(no_response("check whether the database server is overloaded"));
-            return findings;
-        }
-    };
-    findings.extend([version, self::schema(schema.map(|()| CURRENT))]);
-    findings.extend(missing.map(rights));
-    findings.extend(nodes.map(self::nodes));
-    findings.extend(months.map(|months| self::months(months, retention)));
-    findings.extend([limit, clock]);
+        Ok(Err(error)) => vec![problem("database", describe(&error), "connect to PostgreSQL directly and not through a pooler, or read its log")],
+        Err(_) => vec![no_response("check whether the database server is overloaded")],
+    });
     findings
+}
+
+/// Checks a database that responds.
+async fn ask(target: Target, connections: u32, cores: u32, retention: Option<i32>) -> anyhow::Result<Vec<Finding>> {
+    let pool = database::open(target, 1).await?.pool;
+    let found = match check_migrated(&pool).await {
+        Ok(()) => doctor::check_schema(&pool).await.map_err(anyhow::Error::from),
+        Err(error) => Err(error.into()),
+    };
+    let is_current = found.is_ok();
+    let missing = if is_current { Some(missing_rights(&pool).await?) } else { None };
+    let mut connection = pool.acquire().await?;
+    let [version, limit, clock] = measure(&mut connection, connections, cores).await?;
+    let mut findings = vec![version, schema(found.map(|()| CURRENT))];
+    findings.extend(missing.map(rights));
+    findings.extend(check_nodes(&mut connection).await?.map(nodes));
+    if is_current {
+        findings.push(months(doctor::months(&mut *connection).await?, retention));
+    }
+    findings.extend([limit, clock]);
+    drop(connection);
+    pool.close().await;
+    Ok(findings)
 }
 
 fn no_response(next_step: &'static str) -> Finding {
@@ -98,10 +89,10 @@ fn no_response(next_step: &'static str) -> Finding {
 }
 
 /// The findings for a schema that is up to date.
-const CURRENT: &str = "the schema is up to date";
+pub(super) const CURRENT: &str = "the schema is up to date";
 
 /// Reports the schema, or how it differs.
-fn schema(found: anyhow::Result<&str>) -> Finding {
+pub(super) fn schema(found: anyhow::Result<&str>) -> Finding {
     let next_step = match &found {
         Err(error) if matches!(error.downcast_ref(), Some(DatabaseError::Modified { .. })) => {
             "export with the version that created it, and import with this one: see docs/operations/upgrade.md"
@@ -123,33 +114,6 @@ fn rights(missing: Vec<String>) -> Finding {
     let first = missing.into_iter().take(NAMED_RIGHTS).collect::<Vec<_>>().join(", ");
     let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
     problem("rights", format!("the role lacks {count}: {first}"), next_step)
-}
-
-/// Checks the schema of the service's own database. Starts its server if it does not run.
-pub(super) async fn own(data_dir: &Path) -> Finding {
-    let server = match Cluster::connect_or_start(ClusterOptions::new(data_dir)).await {
-        Ok(server) => server,
-        Err(error) => {
-            let next_step = "read postgres.log in the data folder; `compliance serve` cannot start the database either";
-            return problem("database", describe(&error.into()), next_step);
-        }
-    };
-    let target = Target::from(server.endpoint().options(OWNER_ROLE, OWN_NAME));
-    let checked = timeout(TIMEOUT, async {
-        let pool = database::open(target, 1).await?.pool;
-        let found = match check_migrated(&pool).await {
-            Ok(()) => doctor::check_schema(&pool).await.map(|()| CURRENT)?,
-            Err(DatabaseError::NotMigrated { .. }) => "`compliance serve` brings it up to date",
-            Err(error) => return Err(error.into()),
-        };
-        pool.close().await;
-        Ok(found)
-    });
-    let found = checked.await.unwrap_or_else(|_| Err(anyhow!("no response within {TIMEOUT:?}")));
-    match server.release().await {
-        Ok(()) => schema(found),
-        Err(error) => problem("database", describe(&error.into()), "end its processes"),
-    }
 }
 
 /// Checks whether retention creates and drops months in time.
@@ -230,7 +194,8 @@ async fn replicas(primary: &Target, replicas: &ReadTarget) -> Vec<Finding> {
     }
 }
 
-async fn ask(connection: &mut PgConnection, connections: u32, cores: u32) -> Result<[Finding; 3], sqlx::Error> {
+/// Checks the version, the number of connections and the clock.
+async fn measure(connection: &mut PgConnection, connections: u32, cores: u32) -> Result<[Finding; 3], sqlx::Error> {
     let question = "select current_setting('server_version'), current_setting('server_version_num')::int";
     let (version, number) = sqlx::query_as::<_, (String, i32)>(question).fetch_one(&mut *connection).await?;
     let state = if number >= 150_000 { State::Ok } else { State::Problem };

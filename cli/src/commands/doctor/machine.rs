@@ -1,21 +1,31 @@
 //! What a service needs on this machine: ports, certificates, a database of its own, keys, a token.
 
 use std::{
+    net::SocketAddr,
     path::Path,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use anyhow::anyhow;
 use compliance_api::token::{ClaimRules, KeyError, KeySource, Secret, Verifier};
-use embedded_postgres::{Installation, check_data_dir, has_cluster};
+use core_server::{
+    database::{DatabaseError, Target, check_migrated, open},
+    doctor::check_schema,
+};
+use embedded_postgres::{Cluster, ClusterOptions, Installation, OWNER_ROLE, check_data_dir, has_cluster};
 use nix::sys::statvfs::statvfs;
+use tls::Inspected;
+use tokio::time::timeout;
 
 use super::{
-    database::{self, clock},
+    database::{self, TIMEOUT, clock},
     finding::{Finding, State, finding, of_result, ok, problem, warning},
-    needs::{CertificateNeed, PortNeed},
 };
-use crate::program::{Descriptors, KeyArgs, Port, describe};
+use crate::{
+    database::NAME,
+    program::{Descriptors, InvalidSetting, KeyArgs, Port, describe},
+};
 
 /// The database cannot run with less free space, in bytes: four files of its write-ahead log.
 const LEAST_SPACE: u64 = 64 << 20;
@@ -41,7 +51,7 @@ pub(super) fn descriptors() -> Finding {
 }
 
 /// Checks whether a service could listen at an address.
-pub(super) fn port(PortNeed { check, address, setting }: PortNeed) -> Finding {
+pub(super) fn port(check: &'static str, address: SocketAddr, setting: &str) -> Finding {
     match Port::bind(address, false, setting) {
         Ok(_) => ok(check, format!("{address} is free")),
         Err(error) => {
@@ -51,19 +61,31 @@ pub(super) fn port(PortNeed { check, address, setting }: PortNeed) -> Finding {
     }
 }
 
-/// Checks the key, the dates and the names of a certificate. Gateways of the same file connect to `hosts`.
-pub(super) fn certificate(need: CertificateNeed, hosts: &[String], now: i64) -> Finding {
-    let CertificateNeed { check, found, is_core } = need;
-    let certificate = match found {
-        Ok(certificate) => certificate,
+/// Checks the key, the dates and the names of a loaded certificate; `None` if no path is given. Gateways connect to `hosts`.
+pub(super) fn certificate<T>(
+    check: &'static str,
+    loaded: Result<Option<T>, InvalidSetting>,
+    path: Option<&Path>,
+    hosts: &[String],
+    now: i64,
+) -> Option<Finding> {
+    let read = match (loaded, path) {
+        (Err(error), _) => Err(error.into()),
+        (Ok(_), path) => Inspected::read(path?).map_err(anyhow::Error::from),
+    };
+    Some(match read {
+        Ok(certificate) => valid_certificate(check, &certificate, hosts, now),
         Err(error) => {
             let next_step = "give a PEM file with the certificate, its intermediate certificates and its key";
-            return problem(check, describe(&error), next_step);
+            problem(check, describe(&error), next_step)
         }
-    };
+    })
+}
+
+fn valid_certificate(check: &'static str, certificate: &Inspected, hosts: &[String], now: i64) -> Finding {
     let (days, names) = ((certificate.not_after - now).div_euclid(86_400), certificate.names.join(", "));
     let replace = "replace it: programs read changed files without a restart";
-    let other_host = hosts.iter().find(|host| is_core && !certificate.is_for(host));
+    let other_host = hosts.iter().find(|host| !certificate.is_for(host));
     if now < certificate.not_before {
         problem(check, "it is not valid yet", "correct the clock of this machine, or replace the certificate")
     } else if certificate.not_after < now {
@@ -95,9 +117,36 @@ pub(super) async fn own_database(data_dir: &Path) -> Vec<Finding> {
     let mut findings = vec![installation, of_result("data folder", found, next_step)];
     findings.extend(disk(data_dir));
     if has_cluster(data_dir) && findings.iter().all(|finding| finding.state != State::Problem) {
-        findings.push(database::own(data_dir).await);
+        findings.push(own_schema(data_dir).await);
     }
     findings
+}
+
+/// Checks the schema of the service's own database. Starts its server if it does not run.
+async fn own_schema(data_dir: &Path) -> Finding {
+    let server = match Cluster::connect_or_start(ClusterOptions::new(data_dir)).await {
+        Ok(server) => server,
+        Err(error) => {
+            let next_step = "read postgres.log in the data folder; `compliance serve` cannot start the database either";
+            return problem("database", describe(&error.into()), next_step);
+        }
+    };
+    let target = Target::from(server.endpoint().options(OWNER_ROLE, NAME));
+    let checked = timeout(TIMEOUT, async {
+        let pool = open(target, 1).await?.pool;
+        let found = match check_migrated(&pool).await {
+            Ok(()) => check_schema(&pool).await.map(|()| database::CURRENT)?,
+            Err(DatabaseError::NotMigrated { .. }) => "`compliance serve` brings it up to date",
+            Err(error) => return Err(error.into()),
+        };
+        pool.close().await;
+        Ok(found)
+    });
+    let found = checked.await.unwrap_or_else(|_| Err(anyhow!("no response within {TIMEOUT:?}")));
+    match server.release().await {
+        Ok(()) => database::schema(found),
+        Err(error) => problem("database", describe(&error.into()), "end its processes"),
+    }
 }
 
 /// Checks the free space of the data folder.

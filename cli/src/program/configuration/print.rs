@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 use toml::Value;
 
-use super::{file::ConfigurationFile, given::is_setting};
+use super::file::{ConfigurationFile, is_setting};
 
 /// Returns every setting of a command with its value and origin. Settings without a value and secrets are comments.
 pub(super) fn settings(

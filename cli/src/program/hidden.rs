@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::program::failure::{InvalidSetting, named};
+use super::failure::{InvalidSetting, named};
 
 /// Maximum size of a secret in a file, in bytes.
 const MAX_BYTES: u64 = 64 << 10;

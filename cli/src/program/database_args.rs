@@ -6,8 +6,10 @@ use clap::Args;
 use core_server::database::{self, ReadTarget, Target};
 use flags::duration;
 
-use super::secret::{Hidden, from_value_or_file, read};
-use crate::program::failure::{InvalidSetting, named};
+use super::{
+    failure::{InvalidSetting, named},
+    hidden::{Hidden, from_value_or_file, read},
+};
 
 /// The database that a program works on.
 #[derive(Args, Clone, Debug)]

@@ -1,10 +1,9 @@
 //! The keys of tokens: their sources, and when they are loaded again.
 
 use std::{
-    path::{Path, PathBuf},
-    pin::Pin,
+    path::PathBuf,
     sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 use anyhow::Context as _;
@@ -22,18 +21,15 @@ use telemetry::background::{self, Task};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::secret::{Hidden, from_value_or_file};
-use crate::program::{
-    failure::{InvalidSetting, describe, named},
+use super::{
+    failure::{InvalidSetting, named},
+    hidden::{Hidden, from_value_or_file},
+    key_set,
     life::unix_now,
 };
 
 /// Maximum wait after a failed attempt: until it succeeds, revoked keys may stay in use.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
-/// Maximum size of a key set, in bytes.
-const MAX_JWKS_BYTES: usize = 1 << 20;
-/// How long the download of a key set may take.
-const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
 const FAILURES: &str = "compliance_token_key_refresh_failures_total";
 const LOADED: &str = "compliance_token_keys_loaded_timestamp_seconds";
 
@@ -65,25 +61,22 @@ impl SigningArgs {
         from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), "jwt-secret", Secret::new)
     }
 
-    /// The issuer, if one is given.
-    pub(crate) fn issuer(&self) -> Option<String> {
-        self.issuer.clone().filter(|issuer| !issuer.is_empty())
-    }
-
-    /// The claim with the company. An empty name counts as absent.
-    fn company_claim(&self) -> &str {
-        if self.company_claim.is_empty() { COMPANY_CLAIM } else { &self.company_claim }
-    }
-
-    /// The audience. An empty one counts as absent.
-    fn audience(&self) -> String {
-        if self.audience.is_empty() { AUDIENCE } else { &self.audience }.to_owned()
+    /// Returns the rules for the claims of tokens. Empty values count as absent.
+    fn rules(&self) -> ClaimRules {
+        let or = |text: &String, default: &str| if text.is_empty() { default } else { text }.to_owned();
+        ClaimRules {
+            issuer: self.issuer.clone().filter(|issuer| !issuer.is_empty()),
+            audience: or(&self.audience, AUDIENCE),
+            company: or(&self.company_claim, COMPANY_CLAIM),
+            role_scopes: Vec::new(),
+        }
     }
 
     /// Signs a token of the configured issuer.
     pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
-        let claims = Claims { iss: self.issuer(), aud: Audience::One(self.audience()), ..claims };
-        issue_for(secret, &claims, self.company_claim()).context("the token cannot be signed")
+        let ClaimRules { issuer, audience, company, .. } = self.rules();
+        let claims = Claims { iss: issuer, aud: Audience::One(audience), ..claims };
+        issue_for(secret, &claims, &company).context("the token cannot be signed")
     }
 }
 
@@ -103,7 +96,7 @@ fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KeyArgs {
     #[command(flatten)]
-    signing: SigningArgs,
+    pub(crate) signing: SigningArgs,
     /// Scopes of roles: ROLE=SCOPE+SCOPE. Tokens have roles in the claims `roles` (Entra ID) or `realm_access.roles` (Keycloak).
     /// Separate several by commas, or repeat the flag.
     #[arg(long, env = "COMPLIANCE_JWT_ROLE_SCOPES", value_name = "ROLE=SCOPES", value_delimiter = ',', value_parser = role_scopes)]
@@ -144,7 +137,7 @@ impl KeyArgs {
         let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());
         let second_secret = from_value_or_file(second, file, "jwt-second-secret", Secret::new)?;
         if let Some(path) = &self.jwks_ca {
-            authorities(path).map_err(InvalidSetting::of(named("jwks-ca")))?;
+            key_set::authorities(path).map_err(InvalidSetting::of(named("jwks-ca")))?;
         }
         let url = self.jwks_url.clone().filter(|url| !url.reveal().is_empty());
         if let Some(url) = &url {
@@ -156,7 +149,7 @@ impl KeyArgs {
             secret: secret.clone(),
             second_secret,
             jwks_file: self.jwks_file.clone(),
-            jwks_url: url.map(|url| (url, fetch as Fetch)),
+            jwks_url: url.map(|url| (url, key_set::fetch as Fetch)),
             jwks_ca: self.jwks_ca.clone(),
         };
         let has_secret = source.secret.is_some() || source.second_secret.is_some();
@@ -218,80 +211,17 @@ impl KeyArgs {
     /// Returns the time at the key set's server. The duration is how long the response took. `None` without a server.
     pub(crate) async fn issuer_time(&self) -> Option<Result<(SystemTime, Duration), String>> {
         let url = self.jwks_url.as_ref().filter(|url| !url.reveal().is_empty())?;
-        let asked = async {
-            let (client, url) = client(url, self.jwks_ca.as_deref())?;
-            let start = Instant::now();
-            let response = client.build().map_err(|error| error.to_string())?.get(url).send().await;
-            let response = response.map_err(|error| describe(&error.without_url().into()))?;
-            let date = response.headers().get("date").and_then(|date| date.to_str().ok());
-            let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
-            Ok((date.ok_or("its response has no date")?, start.elapsed()))
-        };
-        Some(asked.await)
+        Some(key_set::time(url, self.jwks_ca.as_deref()).await)
     }
 
     /// Returns the rules for the claims of tokens.
     pub(crate) fn rules(&self) -> ClaimRules {
-        let company = self.signing.company_claim().to_owned();
-        let audience = self.signing.audience();
-        ClaimRules { issuer: self.signing.issuer(), audience, company, role_scopes: self.jwt_role_scopes.clone() }
+        ClaimRules { role_scopes: self.jwt_role_scopes.clone(), ..self.signing.rules() }
     }
-
-    /// Signs a token of the configured issuer.
-    pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
-        self.signing.issue(secret, claims)
-    }
-}
-
-/// Downloads the key set at an address. It reads the authorities each time, because the file may change.
-fn fetch(url: PrivateUrl, ca: Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
-    Box::pin(async move {
-        let (client, url) = client(&url, ca.as_deref())?;
-        download(client, url).await.map_err(|error| describe(&error.without_url().into()))?
-    })
-}
-
-/// Returns a client for an address.
-fn client(url: &PrivateUrl, ca: Option<&Path>) -> Result<(reqwest::ClientBuilder, url::Url), String> {
-    let url = url::Url::parse(url.reveal()).map_err(|error| error.to_string())?;
-    // A redirect must not lead from TLS to plain HTTP, where anybody on the path could replace the keys.
-    let client = reqwest::Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
-    Ok(match ca {
-        Some(path) => (client.tls_certs_only(authorities(path)?), url),
-        None => (client, url),
-    })
-}
-
-/// Reads the certificates in a PEM file.
-fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, String> {
-    let pem = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let certificates = reqwest::Certificate::from_pem_bundle(&pem).unwrap_or_default();
-    if certificates.is_empty() {
-        return Err(format!("{} has no PEM certificate", path.display()));
-    }
-    Ok(certificates)
-}
-
-async fn download(client: reqwest::ClientBuilder, url: url::Url) -> reqwest::Result<Result<Vec<u8>, String>> {
-    let client = client.build()?;
-    let mut response = client.get(url).send().await?.error_for_status()?;
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        if body.len() + chunk.len() > MAX_JWKS_BYTES {
-            return Ok(Err(format!("the response is longer than {MAX_JWKS_BYTES} bytes")));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(Ok(body))
 }
 
 #[cfg(test)]
 mod tests {
-    use compliance_api::{
-        PrivateUrl,
-        token::{KeyError, KeySource, Verifier},
-    };
-
     #[test]
     fn roles_have_known_scopes() {
         let scopes = |scopes: &[&str]| scopes.iter().map(|&scope| scope.to_owned()).collect::<Vec<_>>();
@@ -299,24 +229,6 @@ mod tests {
         assert_eq!(super::role_scopes("a=b=audit+erase"), Ok(("a=b".to_owned(), scopes(&["audit", "erase"]))));
         for wrong in ["", "Officer", "Officer=", "=cases", "Officer=cases,audit", "Officer=read", "Officer=cases+"] {
             assert!(super::role_scopes(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    /// RFC 3986, 3.2.1: a password in a URL must not be shown.
-    #[tokio::test]
-    async fn the_password_of_a_url_is_not_shown() {
-        // Nobody listens on port 1.
-        for url in [
-            "http://user:hidden@127.0.0.1:1/keys?token=hidden",
-            "https://user:hidden@127.0.0.1:port/",
-            "user:hidden@keys",
-        ] {
-            let url = PrivateUrl::from(url.to_owned());
-            let source = KeySource { jwks_url: Some((url, super::fetch)), ..KeySource::default() };
-            assert!(!format!("{source:?}").contains("hidden"), "{source:?}");
-            let error = Verifier::new(source, None).await.unwrap_err();
-            assert!(matches!(error, KeyError::Fetch { .. }), "{error:?}");
-            assert!(!format!("{error} {error:?}").contains("hidden"), "{error:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ use telemetry::{
 use tls::{ClientTls, IdentityFiles, Reloaded, ServerTls, TlsError};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::program::failure::{InvalidSetting, named};
+use super::failure::{InvalidSetting, named};
 
 /// How often certificates are read again.
 #[derive(Args, Clone, Debug)]
@@ -139,43 +139,29 @@ pub(crate) struct CoreTlsArgs {
     core_tls_key: Option<PathBuf>,
 }
 
-/// The files of one port or client. Their settings begin with `prefix`.
-struct Files<'a> {
-    prefix: &'static str,
-    certificate: Option<&'a PathBuf>,
-    key: Option<&'a PathBuf>,
-    /// The authorities of the other side, and the name of their setting.
-    authority: Option<(&'a PathBuf, &'static str)>,
-}
+/// A setting with its file, if one is given.
+type FileSetting<'a> = (&'static str, Option<&'a PathBuf>);
 
-impl Files<'_> {
-    /// Loads the files with `load`. An error names the setting of the wrong or missing file.
-    fn load<T>(
-        &self,
-        load: impl FnOnce(Option<IdentityFiles>) -> Result<Option<T>, TlsError>,
-    ) -> Result<Option<T>, InvalidSetting> {
-        let [certificate, key] = ["cert", "key"].map(|file| named(&format!("{}-{file}", self.prefix)));
-        // clap's `requires` does not see the values of a configuration file, and without a certificate the port would serve
-        // without TLS.
-        let missing = |missing, given: &str| InvalidSetting::missing(missing, format!("{given} is given"));
-        let identity = match (self.certificate, self.key) {
-            (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),
-            (Some(_), None) => return Err(missing(key, &certificate)),
-            (None, Some(_)) => return Err(missing(certificate, &key)),
-            (None, None) => None,
-        };
-        let identity = identity.map(|(certificate, key)| IdentityFiles { certificate, key });
-        load(identity).map_err(|error| {
-            let is_authority = |(path, _): &(&PathBuf, &str)| path.as_path() == error.path();
-            let setting = match self.authority.filter(is_authority) {
-                _ if self.certificate.is_some_and(|path| path == error.path()) => certificate,
-                _ if self.key.is_some_and(|path| path == error.path()) => key,
-                Some((_, setting)) => named(setting),
-                None => certificate,
-            };
-            InvalidSetting::of(setting)(error)
-        })
-    }
+/// Loads a certificate with its key, and the authorities of the other side. An error names the setting of the wrong or missing file.
+fn load<T>(
+    [certificate, key]: [FileSetting<'_>; 2],
+    authority: Option<FileSetting<'_>>,
+    load: impl FnOnce(Option<IdentityFiles>) -> Result<Option<T>, TlsError>,
+) -> Result<Option<T>, InvalidSetting> {
+    // clap's `requires` does not see the values of a configuration file, and without a certificate the port would serve without
+    // TLS.
+    let missing = |missing, given| Err(InvalidSetting::missing(named(missing), format!("{} is given", named(given))));
+    let identity = match (certificate.1, key.1) {
+        (Some(certificate), Some(key)) => Some(IdentityFiles { certificate: certificate.clone(), key: key.clone() }),
+        (Some(_), None) => return missing(key.0, certificate.0),
+        (None, Some(_)) => return missing(certificate.0, key.0),
+        (None, None) => None,
+    };
+    load(identity).map_err(|error| {
+        let mut settings = [certificate, key].into_iter().chain(authority);
+        let wrong = settings.find(|(_, file)| file.is_some_and(|file| file == error.path()));
+        InvalidSetting::of(named(wrong.unwrap_or(certificate).0))(error)
+    })
 }
 
 impl RestTlsArgs {
@@ -186,9 +172,8 @@ impl RestTlsArgs {
 
     /// Reads the certificate, if one is given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
-        let (certificate, key) = (self.rest_tls_cert.as_ref(), self.rest_tls_key.as_ref());
-        let files = Files { prefix: "rest-tls", certificate, key, authority: None };
-        files.load(|files| files.map(|files| ServerTls::load(files, None, &["h2", "http/1.1"])).transpose())
+        let identity = [("rest-tls-cert", self.rest_tls_cert.as_ref()), ("rest-tls-key", self.rest_tls_key.as_ref())];
+        load(identity, None, |files| files.map(|files| ServerTls::load(files, None, &["h2", "http/1.1"])).transpose())
     }
 }
 
@@ -200,14 +185,17 @@ impl GrpcTlsArgs {
 
     /// Reads the certificate and the authorities of clients, if they are given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
-        let (certificate, key) = (self.grpc_tls_cert.as_ref(), self.grpc_tls_key.as_ref());
-        let authority = self.grpc_client_ca.as_ref().map(|path| (path, "grpc-client-ca"));
-        if let (Some((_, setting)), None, None) = (authority, certificate, key) {
-            return Err(InvalidSetting::missing(named("grpc-tls-cert"), format!("{} is given", named(setting))));
-        }
-        let files = Files { prefix: "grpc-tls", certificate, key, authority };
+        let identity = [("grpc-tls-cert", self.grpc_tls_cert.as_ref()), ("grpc-tls-key", self.grpc_tls_key.as_ref())];
+        let authority = ("grpc-client-ca", self.grpc_client_ca.as_ref());
         let authorities = self.grpc_client_ca.clone();
-        files.load(|files| files.map(|files| ServerTls::load(files, authorities, &["h2"])).transpose())
+        let loaded = load(identity, Some(authority), |files| {
+            files.map(|files| ServerTls::load(files, authorities, &["h2"])).transpose()
+        })?;
+        if loaded.is_none() && self.grpc_client_ca.is_some() {
+            let given = format!("{} is given", named(authority.0));
+            return Err(InvalidSetting::missing(named("grpc-tls-cert"), given));
+        }
+        Ok(loaded)
     }
 }
 
@@ -219,11 +207,15 @@ impl CoreTlsArgs {
 
     /// Reads the given files; `None` if none are given.
     pub(crate) fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
-        let (certificate, key) = (self.core_tls_cert.as_ref(), self.core_tls_key.as_ref());
-        let authority = self.core_ca.as_ref().map(|path| (path, "core-ca"));
-        Files { prefix: "core-tls", certificate, key, authority }.load(|files| {
+        let identity = [("core-tls-cert", self.core_tls_cert.as_ref()), ("core-tls-key", self.core_tls_key.as_ref())];
+        load(identity, Some(("core-ca", self.core_ca.as_ref())), |files| {
             let is_given = self.core_ca.is_some() || files.is_some();
             is_given.then(|| ClientTls::load(self.core_ca.clone(), files)).transpose()
         })
+    }
+
+    /// Reads the given files. Without any, the system's authorities verify cores.
+    pub(crate) fn load_or_system(&self) -> anyhow::Result<ClientTls> {
+        self.load()?.map_or_else(|| Ok(ClientTls::load(None, None)?), Ok)
     }
 }

@@ -1,0 +1,100 @@
+//! Key sets at an address: JSON Web Key Sets over HTTP.
+
+use std::{
+    path::{Path, PathBuf},
+    pin::Pin,
+    time::{Duration, Instant, SystemTime},
+};
+
+use compliance_api::PrivateUrl;
+use reqwest::{Certificate, Client, Response};
+use url::Url;
+
+use super::failure::describe;
+
+/// Maximum size of a key set, in bytes.
+const MAX_JWKS_BYTES: usize = 1 << 20;
+/// How long the download of a key set may take.
+const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Returns the time at a key set's server, and how long the response took.
+pub(super) async fn time(url: &PrivateUrl, ca: Option<&Path>) -> Result<(SystemTime, Duration), String> {
+    let (response, took) = get(url, ca).await?;
+    let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+    let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
+    Ok((date.ok_or("its response has no date")?, took))
+}
+
+/// Downloads the key set at an address. It reads the authorities each time, because the file may change.
+pub(super) fn fetch(
+    url: PrivateUrl,
+    ca: Option<PathBuf>,
+) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
+    Box::pin(async move {
+        let (response, _) = get(&url, ca.as_deref()).await?;
+        let mut response = response.error_for_status().map_err(reason)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(reason)? {
+            if body.len() + chunk.len() > MAX_JWKS_BYTES {
+                return Err(format!("the response is longer than {MAX_JWKS_BYTES} bytes"));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    })
+}
+
+/// Returns the response at an address, and how long it took.
+async fn get(url: &PrivateUrl, ca: Option<&Path>) -> Result<(Response, Duration), String> {
+    let url = Url::parse(url.reveal()).map_err(|error| error.to_string())?;
+    // A redirect must not lead from TLS to plain HTTP, where anybody on the path could replace the keys.
+    let mut client = Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
+    if let Some(path) = ca {
+        client = client.tls_certs_only(authorities(path)?);
+    }
+    let client = client.build().map_err(reason)?;
+    let start = Instant::now();
+    let response = client.get(url).send().await.map_err(reason)?;
+    Ok((response, start.elapsed()))
+}
+
+/// Returns the message of an error without the URL, which may have a password.
+fn reason(error: reqwest::Error) -> String {
+    describe(&error.without_url().into())
+}
+
+/// Reads the certificates in a PEM file.
+pub(super) fn authorities(path: &Path) -> Result<Vec<Certificate>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
+    if certificates.is_empty() {
+        return Err(format!("{} has no PEM certificate", path.display()));
+    }
+    Ok(certificates)
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::{
+        PrivateUrl,
+        token::{KeyError, KeySource, Verifier},
+    };
+
+    /// RFC 3986, 3.2.1: a password in a URL must not be shown.
+    #[tokio::test]
+    async fn the_password_of_a_url_is_not_shown() {
+        // Nobody listens on port 1.
+        for url in [
+            "http://user:hidden@127.0.0.1:1/keys?token=hidden",
+            "https://user:hidden@127.0.0.1:port/",
+            "user:hidden@keys",
+        ] {
+            let url = PrivateUrl::from(url.to_owned());
+            let source = KeySource { jwks_url: Some((url, super::fetch)), ..KeySource::default() };
+            assert!(!format!("{source:?}").contains("hidden"), "{source:?}");
+            let error = Verifier::new(source, None).await.unwrap_err();
+            assert!(matches!(error, KeyError::Fetch { .. }), "{error:?}");
+            assert!(!format!("{error} {error:?}").contains("hidden"), "{error:?}");
+        }
+    }
+}
