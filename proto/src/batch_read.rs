@@ -5,11 +5,10 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tonic::{Code, Extensions, Request, Response, Status, metadata::MetadataMap};
 
+pub use crate::wire::RATE_LIMIT;
 use crate::{
     error::Error,
-    v1::{
-        BatchReadResponse, RateLimitHeaders, Read, ReadStatus, batch_read_response::Result as Outcome, read::Operation,
-    },
+    v1::{BatchReadResponse, Read, ReadStatus, batch_read_response::Result as Outcome, read::Operation},
 };
 
 /// Maximum number of reads in one call.
@@ -17,12 +16,6 @@ pub const MAX_READS: usize = 1000;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-/// The headers of [`RateLimitHeaders`], in the order of its fields.
-pub const RATE_LIMIT: [HeaderName; 3] = [
-    HeaderName::from_static("x-ratelimit-limit"),
-    HeaderName::from_static("x-ratelimit-remaining"),
-    HeaderName::from_static("x-ratelimit-reset"),
-];
 
 /// Single reads in progress.
 #[derive(Debug, Default)]
@@ -102,14 +95,5 @@ impl BatchReadResponse {
 impl From<Status> for ReadStatus {
     fn from(status: Status) -> Self {
         Self { code: status.code().into(), message: status.message().to_owned(), details: status.details().to_vec() }
-    }
-}
-
-impl RateLimitHeaders {
-    /// Writes the headers.
-    pub fn write(&self, headers: &mut HeaderMap) {
-        for (name, value) in RATE_LIMIT.into_iter().zip([self.limit, self.remaining, self.reset]) {
-            headers.insert(name, HeaderValue::from(value));
-        }
     }
 }

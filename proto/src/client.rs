@@ -2,8 +2,9 @@
 //!
 //! A local client is the service itself, without encoding. A remote client sends the same call over a [`Channel`].
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
+pub use crate::wire::grpc_timeout;
 use crate::{
     batch_read::ReadRecords,
     error::Error,
@@ -28,7 +29,7 @@ use crate::{
 };
 /// Stubs of the services, for fakes.
 pub use generated::*;
-use http::{HeaderMap, HeaderName};
+use http::HeaderName;
 pub use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, body::Body, client::GrpcService, codegen::tokio_stream::Stream};
 use tonic_health::{
@@ -193,29 +194,6 @@ impl<S: CheckHealth + 'static, M: Middleware> CheckHealth for WithMiddleware<S, 
     }
 }
 
-/// Returns the `grpc-timeout` of a call. Transports enforce it, but in-process calls have no transport.
-pub fn grpc_timeout(headers: &HeaderMap) -> Option<Duration> {
-    timeout_of_text(headers.get("grpc-timeout")?.to_str().ok()?)
-}
-
-/// Reads up to eight digits and a unit.
-fn timeout_of_text(text: &str) -> Option<Duration> {
-    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    if number.is_empty() || number.len() > 8 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let number: u64 = number.parse().ok()?;
-    match unit {
-        "H" => Some(Duration::from_secs(number * 3600)),
-        "M" => Some(Duration::from_secs(number * 60)),
-        "S" => Some(Duration::from_secs(number)),
-        "m" => Some(Duration::from_millis(number)),
-        "u" => Some(Duration::from_micros(number)),
-        "n" => Some(Duration::from_nanos(number)),
-        _ => None,
-    }
-}
-
 fn boxed<T>(stream: impl Stream<Item = Result<T, Status>> + Send + 'static) -> BoxStream<T> {
     Box::pin(stream)
 }
@@ -225,20 +203,4 @@ mod generated {
     use super::*;
 
     include!(concat!(env!("OUT_DIR"), "/clients.rs"));
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::timeout_of_text;
-
-    #[test]
-    fn timeouts_are_read_as_grpc_writes_them() {
-        assert_eq!(timeout_of_text("250m"), Some(Duration::from_millis(250)));
-        assert_eq!(timeout_of_text("2S"), Some(Duration::from_secs(2)));
-        for wrong in ["", "S", "5", "-1S", "123456789S", "5x", "5é"] {
-            assert_eq!(timeout_of_text(wrong), None, "{wrong}");
-        }
-    }
 }

@@ -2,9 +2,7 @@
 
 mod builder;
 mod client;
-mod endpoint;
 mod error;
-mod lists;
 mod request;
 mod retries;
 mod status;
@@ -23,7 +21,6 @@ pub mod v1;
 pub use builder::Builder;
 pub use client::Client;
 pub use error::{BoxError, Error, Violation};
-pub use lists::List;
-pub use request::{Request, UnaryRequest};
+pub use request::{List, Request, UnaryRequest};
 pub use retries::Retries;
 pub use token::TokenSource;

@@ -18,10 +18,10 @@ use super::{
 };
 use crate::backend::Backend;
 use storage::{
-    database::{Connections, Session, copy_within},
+    database::{Connections, Session},
     error::{is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write, is_unique_violation},
     statement,
-    table::{self, Layouts, Rows},
+    table::{self, Layouts},
     template::fill,
     writes::Write,
 };
@@ -136,7 +136,7 @@ async fn copy(
             return Ok(None);
         }
         let ids: Vec<i64> = sqlx::query_scalar(NUMBER).bind(inputs.len() as i64).fetch_one(&mut *connection).await?;
-        match copy_within(connection, rows(company_id, &ids, inputs)).await {
+        match copy_rows(connection, company_id, &ids, inputs).await {
             Ok(()) => Ok(Some(ids)),
             Err(error) if is_unique_violation(&error) => Ok(None),
             // Citus does not report the kind of error.
@@ -147,20 +147,22 @@ async fn copy(
     pool.in_transaction(Option::is_some, copy).await
 }
 
-/// The rows of affiliates with these IDs.
-fn rows<'i>(
+/// Copies affiliates with these IDs.
+async fn copy_rows(
+    connection: &mut PgConnection,
     company_id: i64,
     ids: &[i64],
-    inputs: &[&'i Input],
-) -> Rows<'i, Input, impl Iterator<Item = ([i64; 2], &'i Input)> + use<'i>> {
+    inputs: &[&Input],
+) -> Result<(), sqlx::Error> {
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
     // In the order of the name's collation, by bytes, so that two batches lock names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
     // Columns without values are not sent, which saves time.
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
     let given: Vec<&str> = given.map(|field| field.column.name).collect();
-    let attributes = INPUT.attributes.iter().filter(|attribute| given.contains(&attribute.name)).collect();
-    Rows::new("affiliates", attributes, rows.into_iter())
+    let attributes = INPUT.attributes.iter().filter(|attribute| given.contains(&attribute.name));
+    let attributes: Vec<_> = attributes.collect();
+    table::copy(connection, "affiliates", &attributes, rows.into_iter()).await
 }
 
 const LOCK_IDENTIFIERS: &str = include_str!("sql/lock_identifiers.sql");

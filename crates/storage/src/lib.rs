@@ -4,7 +4,6 @@
 //! knows no operation: a [`Schema`] describes what is stored.
 
 pub mod database;
-pub mod deadline;
 pub mod error;
 pub mod limits;
 pub mod metrics;
@@ -17,3 +16,4 @@ pub mod vocabulary;
 pub mod writes;
 
 pub use schema::Schema;
+pub use statement::deadline;

@@ -1,16 +1,7 @@
 //! Reads of single records. Concurrent reads of all companies share one statement. A read without others in flight has a plain one.
 
 use std::{
-    collections::HashMap,
-    future::ready,
-    iter::repeat_n,
-    mem,
-    panic::AssertUnwindSafe,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Instant,
+    collections::HashMap, future::ready, iter::repeat_n, mem, panic::AssertUnwindSafe, sync::Arc, time::Instant,
 };
 
 use admission::{Full, MEMORY_WAIT, Memory, Reservation, SMALL};
@@ -19,6 +10,7 @@ use compliance_api::{error::Error, record::Record};
 use futures::{FutureExt as _, future::join_all};
 use sqlx::{Row as _, postgres::PgRow};
 use tokio::time::{error::Elapsed, timeout};
+use tokio_util::task::TaskTracker;
 
 use crate::{
     database::{self, Connections},
@@ -41,7 +33,7 @@ pub struct Reads<T: Record> {
     /// The statement.
     pub statement: ReadByKey<T>,
     coalesced: Batcher<ReadByKey<T>>,
-    in_flight: Arc<AtomicUsize>,
+    in_flight: TaskTracker,
 }
 
 /// The statement that reads records of one kind.
@@ -120,14 +112,14 @@ impl<T: Record> Reads<T> {
         let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let coalesced = Batcher::new(statement.clone(), limits);
         metrics::report_queue(statement.name, coalesced.queue_length());
-        Self { statement, coalesced, in_flight: Arc::default() }
+        Self { statement, coalesced, in_flight: TaskTracker::new() }
     }
 
     /// Returns a company's record, with its memory if it is large.
     pub async fn get(&self, company_id: i64, id: i64) -> Result<(T, Option<Reservation>), Error> {
         let key = (company_id, id);
-        let in_flight = InFlight::new(&self.in_flight);
-        if in_flight.is_alone {
+        let _in_flight = self.in_flight.token();
+        if self.in_flight.len() == 1 {
             return self.get_alone(key).await;
         }
         // The statement runs in a task of its own, for many callers.
@@ -164,15 +156,15 @@ impl<T: Record> Reads<T> {
     async fn read(&self, key: Key) -> Result<PgRow, Error> {
         let ReadByKey { name, one, ref pool, not_found, .. } = self.statement;
         let pool = &pool.of_company(key.0);
-        let read = async |pool: Connections| sqlx::query(one).bind(key.0).bind(key.1).fetch_optional(&pool).await;
+        let read = async |pool: Connections| pool.rows(sqlx::query(one).bind(key.0).bind(key.1)).await;
         let watched = async {
             let _watch = Watch::start();
             database::short_read(pool, read).await
         };
         let context = StatementContext { name, ..StatementContext::current() };
-        let row = timeout(COALESCED_TIMEOUT, context.run(watched)).await;
-        let row = row.map_err(|_| Error::deadline_exceeded())?.map_err(from_database)?;
-        row.ok_or_else(|| not_found(key.1))
+        let rows = timeout(COALESCED_TIMEOUT, context.run(watched)).await;
+        let rows = rows.map_err(|_| Error::deadline_exceeded())?.map_err(from_database)?;
+        rows.into_iter().next().ok_or_else(|| not_found(key.1))
     }
 
     fn decode(&self, row: &PgRow) -> Result<T, Error> {
@@ -296,24 +288,5 @@ impl<T: Record> ReadByKey<T> {
     fn long_bytes(&self, row: &PgRow) -> Result<usize, sqlx::Error> {
         let bytes = |name: &&str| Ok(row.try_get_raw(*name)?.as_bytes().map_or(0, <[u8]>::len));
         self.long.iter().map(bytes).sum()
-    }
-}
-
-/// A read that is in flight until this is dropped.
-struct InFlight<'r> {
-    reads: &'r AtomicUsize,
-    /// Whether no other read was in flight when it began.
-    is_alone: bool,
-}
-
-impl<'r> InFlight<'r> {
-    fn new(reads: &'r AtomicUsize) -> Self {
-        Self { reads, is_alone: reads.fetch_add(1, Ordering::Relaxed) == 0 }
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.reads.fetch_sub(1, Ordering::Relaxed);
     }
 }

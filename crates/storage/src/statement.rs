@@ -1,4 +1,4 @@
-//! Context of statements: the name of their operation or batch, and the requests that they serve.
+//! Context of statements: their operation or batch, the requests that they serve, and the deadline of a call.
 //!
 //! A slow statement is logged once, with all its attempts.
 
@@ -55,6 +55,13 @@ impl StatementContext {
         let statement = Statement { context: self, waited: Cell::default(), attempts: Cell::default() };
         CURRENT.scope(statement, work)
     }
+
+    /// Returns who changes records: a JSON array of the request ID and the subject of the token.
+    pub(crate) fn writer(&self) -> String {
+        // PostgreSQL does not store this character.
+        let subject = self.token.as_ref().and_then(|token| token.sub.as_ref()).map(|sub| sub.replace('\0', ""));
+        serde_json::json!([shown(self.request_id.as_ref()), subject]).to_string()
+    }
 }
 
 /// Passes the current context to another task.
@@ -62,87 +69,67 @@ pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     StatementContext::current().run(work)
 }
 
-/// Returns the name of the current context.
-pub fn name() -> &'static str {
-    CURRENT.try_with(|statement| statement.context.name).unwrap_or("internal")
-}
-
-/// Counts an attempt of the current statement.
-pub fn begin_attempt() {
-    // Statements without a context are not counted.
-    let _ = CURRENT.try_with(|statement| statement.attempts.set(statement.attempts.get() + 1));
-}
-
 /// A wait for a connection. It counts when this is dropped, even without a connection.
-pub struct ConnectionWait(Instant);
+pub(crate) struct ConnectionWait(Instant);
 
 impl ConnectionWait {
-    /// Begins a wait.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// Returns the time since the beginning.
-    pub fn elapsed(&self) -> Duration {
-        self.0.elapsed()
+    /// Ends the wait with a connection. Counts an attempt of the current statement, and returns its span.
+    pub(crate) fn end(self) -> Span {
+        let begin = |statement: &Statement| {
+            statement.attempts.set(statement.attempts.get() + 1);
+            statement.context.name
+        };
+        let span = Span::of_statement("statement");
+        span.set("db.query.summary", CURRENT.try_with(begin).unwrap_or("internal"));
+        span.set("compliance.connection_wait_ms", milliseconds(self.0.elapsed()));
+        span
     }
 }
 
 impl Drop for ConnectionWait {
     fn drop(&mut self) {
-        let _ = CURRENT.try_with(|statement| statement.waited.set(statement.waited.get() + self.elapsed()));
+        let _ = CURRENT.try_with(|statement| statement.waited.set(statement.waited.get() + self.0.elapsed()));
     }
 }
 
 /// A request that waits for a batch.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
-    id: Option<HeaderValue>,
-    token: Option<VerifiedToken>,
+    pub(crate) context: StatementContext,
     /// Span from its call to its result.
     pub span: Span,
     since: Instant,
 }
 
 impl RequestContext {
-    /// Creates a request whose wait begins now.
-    pub fn new(id: Option<HeaderValue>, span: Span) -> Self {
-        Self { id, token: None, span, since: Instant::now() }
+    /// Creates a request with this ID whose wait begins now.
+    pub fn new(request_id: Option<HeaderValue>, span: Span) -> Self {
+        let context = StatementContext { request_id, ..StatementContext::of("request") };
+        Self { context, span, since: Instant::now() }
     }
 
     /// Returns the current request, with a new span of this name.
     pub fn current(span: &'static str) -> Self {
-        let StatementContext { request_id, token, .. } = StatementContext::current();
-        Self { token, ..Self::new(request_id, Span::of_statement(span)) }
-    }
-
-    /// Returns who changes records with this request; see [`writer`].
-    pub fn writer(&self) -> String {
-        encode_writer(self.id(), self.token.as_ref())
+        Self { context: StatementContext::current(), span: Span::of_statement(span), since: Instant::now() }
     }
 
     /// Returns its ID, unless it is unsafe in a log.
     pub fn id(&self) -> Option<&str> {
-        shown(self.id.as_ref())
+        shown(self.context.request_id.as_ref())
     }
 }
 
-/// Returns who makes the current request, for the record of changes.
-///
-/// A JSON array of the request ID and the subject of the token.
+/// Returns who changes records with the current request, for the record of changes.
 pub fn writer() -> String {
-    let StatementContext { request_id, token, .. } = StatementContext::current();
-    encode_writer(shown(request_id.as_ref()), token.as_ref())
-}
-
-fn encode_writer(request_id: Option<&str>, token: Option<&VerifiedToken>) -> String {
-    // PostgreSQL does not store this character.
-    let subject = token.and_then(|token| token.sub.as_ref()).map(|subject| subject.replace('\0', ""));
-    serde_json::json!([request_id, subject]).to_string()
+    StatementContext::current().writer()
 }
 
 /// Begins a batch's span, linked with the spans of its requests.
-pub fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r RequestContext> + Clone) -> Span {
+pub(crate) fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r RequestContext> + Clone) -> Span {
     let span = Span::shared(name, requests.clone().map(|request| &request.span));
     for request in requests {
         request.span.set("compliance.queue_wait_ms", milliseconds(request.since.elapsed()));
@@ -152,17 +139,16 @@ pub fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r Req
 
 /// Time and attempts of a request's statements so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Spent {
+pub(crate) struct Spent {
     /// Time without waits for connections.
-    pub duration: Duration,
+    pub(crate) duration: Duration,
     waited: Duration,
     attempts: u32,
 }
 
 impl Spent {
     /// Adds the current statements, which began at `start`.
-    #[must_use]
-    pub fn since(self, start: Instant) -> Self {
+    pub(crate) fn since(self, start: Instant) -> Self {
         let read = |statement: &Statement| (statement.waited.get(), statement.attempts.get());
         let (waited, attempts) = CURRENT.try_with(read).unwrap_or_default();
         Self {
@@ -192,14 +178,15 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if self.0.elapsed() >= SLOW_STATEMENT {
-            let request_id = StatementContext::current().request_id;
-            log_if_slow(name(), Spent::default().since(self.0), [shown(request_id.as_ref())].into_iter());
+            let context = StatementContext::current();
+            let request_ids = [shown(context.request_id.as_ref())].into_iter();
+            log_if_slow(context.name, Spent::default().since(self.0), request_ids);
         }
     }
 }
 
 /// Logs a slow statement and the IDs of its requests. Waits for connections do not count.
-pub fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Iterator<Item = Option<&'r str>>) {
+pub(crate) fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Iterator<Item = Option<&'r str>>) {
     let Spent { duration, waited, attempts } = spent;
     if duration < SLOW_STATEMENT {
         return;
@@ -233,13 +220,61 @@ pub fn shown(id: Option<&HeaderValue>) -> Option<&str> {
     id.and_then(|id| id.to_str().ok()).filter(|id| id.len() <= MAX_REQUEST_ID)
 }
 
+/// The deadline of the current call.
+pub mod deadline {
+    use std::time::Duration;
+
+    use compliance_api::wire::grpc_timeout;
+    use http::HeaderMap;
+    use tokio::{
+        task::yield_now,
+        time::{Instant, error::Elapsed, timeout_at},
+    };
+
+    tokio::task_local! {
+        static DEADLINE: Instant;
+    }
+
+    /// Returns how long the caller of a call waits, at most `longest`.
+    pub fn timeout(headers: &HeaderMap, longest: Duration) -> Duration {
+        grpc_timeout(headers).map_or(longest, |wanted| wanted.min(longest))
+    }
+
+    /// Runs a call until its deadline.
+    pub fn until<F: Future>(deadline: Instant, call: F) -> impl Future<Output = Result<F::Output, Elapsed>> {
+        // An `async fn` would store the call twice in its future.
+        timeout_at(deadline, DEADLINE.scope(deadline, call))
+    }
+
+    /// Returns the deadline of the current call, if there is one.
+    pub fn current() -> Option<Instant> {
+        DEADLINE.try_with(|deadline| *deadline).ok()
+    }
+
+    /// Stops a call whose caller has left, or whose deadline has passed. Await this right before a statement that writes.
+    ///
+    /// The call is dropped while it waits here.
+    pub async fn check_caller() {
+        // The runtime reads the caller's connection only while the call waits. Without a wait, a long computation or a stopped process could
+        // write for a caller that has left. The first wait lets the runtime read the connection, and the second lets it drop this call.
+        yield_now().await;
+        yield_now().await;
+        if current().is_some_and(|deadline| deadline <= Instant::now()) {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{future::pending, time::Duration};
 
-    use tokio::time::timeout;
+    use tokio::time::{Instant, advance, timeout};
 
-    use super::{CURRENT, ConnectionWait, StatementContext};
+    use super::{
+        CURRENT, ConnectionWait, StatementContext,
+        deadline::{check_caller, current, until},
+    };
 
     #[tokio::test]
     async fn a_wait_without_a_connection_does_not_count_as_statement_time() {
@@ -252,5 +287,20 @@ mod tests {
             CURRENT.with(|statement| (statement.waited.get() > Duration::ZERO, statement.attempts.get()))
         };
         assert_eq!(StatementContext::of("test").run(statement).await, (true, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_begins_after_the_deadline() {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        let call = async |time| {
+            // A long computation.
+            advance(Duration::from_millis(time)).await;
+            check_caller().await;
+            current()
+        };
+        assert_eq!(until(deadline, call(999)).await.unwrap(), Some(deadline));
+        assert!(until(deadline, call(1)).await.is_err());
+        check_caller().await;
+        assert_eq!(current(), None, "there is no call");
     }
 }

@@ -10,7 +10,7 @@ mod expected;
 mod reader;
 mod sql;
 
-pub use copy::Rows;
+pub use copy::copy;
 pub use encoder::{Attribute, Composite, Layouts};
 pub use expected::{Expected, Inputs, SchemaError};
 pub use reader::{Read, Reader, Shown, read_all, shown_date, timestamp};

@@ -6,53 +6,49 @@
 mod lock_waits;
 mod queues;
 mod send;
-mod separate;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc};
 
 use batcher::{BatchLimits, Batcher, MAX_BATCH, RunBatch};
 use compliance_api::error::Error;
-use futures::future::join_all;
+use futures::{FutureExt as _, future::join_all};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
+use self::send::{
+    Failure, PendingWrite, SharedWrites, WaitingWrite, company_of, count_failure, keys_of, respond_failed,
+    without_conflicts,
+};
 pub use self::{
     lock_waits::OnWait,
     queues::{CompanyQueue, Queues, WritePermit},
     send::Write,
 };
-use self::{
-    send::{
-        Failure, PendingWrite, SharedWrites, WaitingWrite, company_of, count_failure, keys_of, respond_failed,
-        without_conflicts,
-    },
-    separate::SeparateWrites,
-};
 use crate::{
     database::Connections,
     error::from_batcher,
-    limits::{MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT},
+    limits::{FIRST_LOCK_TIMEOUT, MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT},
     metrics,
 };
 
 /// Statements in flight while some of them are slow.
 const WRITES_WHEN_SLOW: usize = 4;
+/// Separate statements in flight for companies that are not known to wait for a lock.
+const MAX_IN_FLIGHT: usize = 4;
 
 /// Writes items of one kind. Concurrent items share a statement.
 pub struct Writes<W: Write>(Batcher<Writer<W>>);
 
-struct Writer<W: Write> {
-    shared: Arc<SharedWrites<W>>,
-    /// The queue of batches that write the same records.
-    queue: CompanyQueue,
-    separate: Arc<SeparateWrites<W>>,
-}
+struct Writer<W: Write>(Arc<SeparateWrites<W>>);
 
 impl<W: Write> Writes<W> {
     /// Writes with statements on `pool`. `queue` is the queue of batches that write the same records.
     pub fn new(write: W, pool: &Connections, queue: &CompanyQueue) -> Self {
         let limits = BatchLimits::for_this_machine(WRITES_WHEN_SLOW, MAX_QUEUED_COALESCED);
-        let shared = Arc::new(SharedWrites { write, pool: pool.with_lock_timeout(SHARED_LOCK_TIMEOUT) });
-        let separate = Arc::new(SeparateWrites::new(Arc::clone(&shared), queue));
-        let writes = Batcher::new(Writer { shared, queue: queue.clone(), separate }, limits);
+        let shared = SharedWrites { write, pool: pool.with_lock_timeout(SHARED_LOCK_TIMEOUT) };
+        let (queue, in_flight) = (queue.clone(), Semaphore::new(MAX_IN_FLIGHT));
+        let separate = SeparateWrites { shared, queue, waiting: Mutex::default(), in_flight };
+        let writes = Batcher::new(Writer(Arc::new(separate)), limits);
         metrics::report_queue(W::NAME, writes.queue_length());
         Self(writes)
     }
@@ -69,19 +65,19 @@ impl<W: Write> RunBatch for Writer<W> {
     type Response = Result<W::Written, Error>;
 
     async fn run(&self, batch: Vec<WaitingWrite<W>>) {
-        let Self { shared, queue, separate } = self;
+        let separate = &self.0;
         // The companies' batches wait until the statement has ended. A company with other writes gets no permit.
         let mut permits = HashMap::new();
         for pending in &batch {
             let company = company_of::<W>(pending);
-            let permit = || queue.try_all(company).filter(|_| !separate.contains(company));
+            let permit = || separate.queue.try_all(company).filter(|_| !separate.contains(company));
             permits.entry(company).or_insert_with(permit);
         }
         let is_free = |pending: &WaitingWrite<W>| permits.get(&company_of::<W>(pending)).is_some_and(Option::is_some);
         let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_free);
         let (now, later) = without_conflicts(free, MAX_BATCH, keys_of::<W>);
         separate.add(later.into_iter().chain(busy));
-        let parts = shared.pool.divided(now, company_of::<W>).await;
+        let parts = separate.shared.pool.divided(now, company_of::<W>).await;
         join_all(parts.into_iter().map(|part| self.write_shared(part, &permits))).await;
     }
 }
@@ -89,7 +85,8 @@ impl<W: Write> RunBatch for Writer<W> {
 impl<W: Write> Writer<W> {
     /// Writes items with one statement. If it fails, each company's items get statements of their own.
     async fn write_shared(&self, items: Vec<WaitingWrite<W>>, permits: &HashMap<i64, Option<WritePermit>>) {
-        match self.shared.write(&self.shared.pool, items).await {
+        let Self(separate) = self;
+        match separate.shared.write(&separate.shared.pool, items).await {
             Ok(()) => {}
             Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
             Err((items, failure)) => {
@@ -102,9 +99,98 @@ impl<W: Write> Writer<W> {
                 {
                     permit.lock_timed_out(false);
                 }
-                self.shared.pool.forget_locations(companies);
+                separate.shared.pool.forget_locations(companies);
                 // Only one of the items may be the cause.
-                self.separate.add(items);
+                separate.add(items);
+            }
+        }
+    }
+}
+
+/// Companies whose single writes do not share a statement with other companies. Each has a task of its own during this time.
+struct SeparateWrites<W: Write> {
+    shared: SharedWrites<W>,
+    /// The queue of batches that write the same records.
+    queue: CompanyQueue,
+    /// The writes of each company that wait for the company's task.
+    waiting: Mutex<HashMap<i64, Vec<WaitingWrite<W>>>>,
+    in_flight: Semaphore,
+}
+
+impl<W: Write> SeparateWrites<W> {
+    /// Returns whether a company has a task now.
+    fn contains(&self, company: i64) -> bool {
+        self.waiting.lock().contains_key(&company)
+    }
+
+    /// Adds items to the task of their company, which sends one statement after another.
+    fn add(self: &Arc<Self>, items: impl IntoIterator<Item = WaitingWrite<W>>) {
+        let mut waiting = self.waiting.lock();
+        for pending in items {
+            let company = company_of::<W>(&pending);
+            let start = || {
+                #[allow(clippy::disallowed_methods, reason = "it ends with the writes, also by a panic")]
+                tokio::spawn(Arc::clone(self).write(company));
+                Vec::new()
+            };
+            waiting.entry(company).or_insert_with(start).push(pending);
+        }
+    }
+
+    /// Runs the task of a company. However it ends, the company has no task afterwards.
+    async fn write(self: Arc<Self>, company: i64) {
+        if !matches!(AssertUnwindSafe(self.write_all(company)).catch_unwind().await, Ok(Ok(()))) {
+            self.waiting.lock().remove(&company);
+        }
+    }
+
+    /// Returns what the company still has to write, the remaining items first. Ends its task if nothing is left.
+    fn next(&self, company: i64, mut remaining: Vec<WaitingWrite<W>>) -> Option<Vec<WaitingWrite<W>>> {
+        let mut all = self.waiting.lock();
+        if let Some(waiting) = all.get_mut(&company) {
+            remaining.append(waiting);
+        }
+        remaining.retain(|pending| !pending.is_abandoned());
+        if remaining.is_empty() {
+            all.remove(&company);
+            return None;
+        }
+        Some(remaining)
+    }
+
+    async fn write_all(&self, company: i64) -> Result<(), Error> {
+        // After a statement with several items has failed, each of them has a statement of its own.
+        let (mut remaining, mut single_items) = (Vec::new(), 0_usize);
+        loop {
+            // Waiting for the company's batches in the database would keep a connection.
+            let write_permit = self.queue.all(company).await?;
+            let (lock_permit, _in_flight) = if write_permit.waits_for_lock() {
+                (write_permit.lock_permit().await.ok(), None)
+            } else {
+                (None, self.in_flight.acquire().await.ok())
+            };
+            let Some(waiting) = self.next(company, remaining) else { return Ok(()) };
+            let most = if single_items > 0 { 1 } else { MAX_BATCH };
+            single_items = single_items.saturating_sub(1);
+            let (now, later) = without_conflicts(waiting, most, keys_of::<W>);
+            remaining = later;
+            let lock_timeout = lock_permit.as_ref().map_or(FIRST_LOCK_TIMEOUT, |permit| permit.lock_timeout);
+            match self.shared.write(&self.shared.pool.with_lock_timeout(lock_timeout), now).await {
+                Ok(()) => write_permit.found_no_lock(),
+                Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
+                Err((items, Failure::Refused(error))) if items.len() == 1 => respond_failed::<W>(items, &error),
+                Err((items, failure)) => {
+                    count_failure(&failure);
+                    if matches!(failure, Failure::Locked) {
+                        write_permit.lock_timed_out(lock_permit.is_some());
+                    }
+                    if items.len() > 1 {
+                        single_items = items.len();
+                        remaining.splice(0..0, items).for_each(drop);
+                    } else {
+                        remaining.extend(items);
+                    }
+                }
             }
         }
     }

@@ -1,10 +1,9 @@
 //! Metrics for Prometheus, traces for OpenTelemetry, and supervised background tasks.
-//!
-//! Until a program starts metrics and traces, recording costs almost nothing.
 
 /// Maximum size of a client's request ID, in bytes. Longer IDs are ignored.
 pub const MAX_REQUEST_ID: usize = 128;
 
 pub mod background;
 pub mod metrics;
+mod record;
 pub mod trace;

@@ -3,19 +3,15 @@
 //! Crates record with the macros of `metrics`, or with [`Durations`]. States, such as the length of a queue, are read when metrics are
 //! rendered ([`on_render`]).
 
-use std::{
-    collections::HashMap,
-    hash::Hash,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use ::metrics::{Gauge, Histogram, Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
-use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use ::metrics::{Gauge, counter, describe_counter, describe_gauge, gauge};
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder};
 use metrics_process::Collector;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 
-use crate::background::Task;
+pub use crate::record::{Durations, count, is_installed};
+use crate::{background::Task, record::RECORDER};
 
 /// Upper bounds of buckets for durations, in seconds.
 const SECONDS: [f64; 16] =
@@ -26,8 +22,6 @@ const SECONDS_OF_COMPANIES: [f64; 1] = [1.0];
 const ITEMS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 /// How often recorded values are added to their buckets, even if nobody reads metrics.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
-
-static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 
 /// Sets a gauge. Returns false if its source is gone.
 type Reading = Box<dyn Fn() -> bool + Send>;
@@ -50,11 +44,6 @@ pub fn install(version: &'static str, commit: &'static str, instance: &str) -> R
     gauge!("compliance_build_info", "version" => version, "commit" => commit, "instance_id" => instance.to_owned())
         .set(1.0);
     Ok(())
-}
-
-/// Returns whether metrics are recorded.
-pub fn is_installed() -> bool {
-    RECORDER.get().is_some()
 }
 
 /// Returns all metrics in the text format of Prometheus. Empty before [`install`].
@@ -85,49 +74,10 @@ pub fn on_render(gauge: Gauge, read: impl Fn() -> Option<f64> + Send + 'static) 
     READINGS.lock().push(Box::new(reading));
 }
 
-/// Counts an event with one constant label.
-pub fn count(name: &'static str, label: &'static str, value: &'static str) {
-    if is_installed() {
-        counter!(name, label => value).increment(1);
-    }
-}
-
 /// Describes a counter of [`count`]. It begins with 0 for each of these values.
 pub fn describe(name: &'static str, description: &'static str, label: &'static str, values: &[&'static str]) {
     describe_counter!(name, description);
     for value in values {
         counter!(name, label => *value).increment(0);
-    }
-}
-
-/// Histograms of durations with one name, one for each combination of labels.
-#[derive(Debug)]
-pub struct Durations<K> {
-    name: &'static str,
-    labels: fn(&K) -> Vec<Label>,
-    histograms: RwLock<HashMap<K, Histogram>>,
-}
-
-impl<K: Eq + Hash + Copy> Durations<K> {
-    /// Creates histograms. `name` must end in `_seconds`. Labels must have few values, which no caller chooses.
-    pub fn new(name: &'static str, description: &'static str, labels: fn(&K) -> Vec<Label>) -> Self {
-        describe_histogram!(name, Unit::Seconds, description);
-        Self { name, labels, histograms: RwLock::default() }
-    }
-
-    /// Records a duration.
-    pub fn record(&self, key: K, duration: Duration) {
-        if !is_installed() {
-            return;
-        }
-        let histograms = self.histograms.read();
-        if let Some(histogram) = histograms.get(&key) {
-            histogram.record(duration);
-            return;
-        }
-        drop(histograms);
-        let mut histograms = self.histograms.write();
-        let histogram = histograms.entry(key).or_insert_with(|| ::metrics::histogram!(self.name, (self.labels)(&key)));
-        histogram.record(duration);
     }
 }

@@ -17,10 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::{
-    error::TlsError,
-    reloaded::{Contents, Reloaded},
-};
+use crate::files::{Contents, Reloaded, TlsError};
 
 /// ALPN name of HTTP/2.
 const HTTP2: &str = "h2";

@@ -9,7 +9,10 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-use crate::{config::certificates, error::TlsError, reloaded::Contents};
+use crate::{
+    config::certificates,
+    files::{Contents, TlsError},
+};
 
 /// The certificate of a file.
 #[derive(Debug)]

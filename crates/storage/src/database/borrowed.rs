@@ -1,18 +1,14 @@
 //! Borrowed connections, and their return after each way a statement can end.
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, time::Instant};
 
 use sqlx::{
-    Connection as _, FromRow, PgConnection, Postgres,
+    FromRow, PgConnection, Postgres,
     postgres::{PgArguments, PgRow},
     query::QueryAs,
 };
 use telemetry::trace::Span;
-use tokio::{
-    runtime::Handle,
-    sync::OwnedSemaphorePermit,
-    time::{Instant, timeout, timeout_at},
-};
+use tokio::{runtime::Handle, sync::OwnedSemaphorePermit};
 
 use super::{
     pool::{Connection, Epoch, Pool},
@@ -21,13 +17,8 @@ use super::{
 use crate::{
     error::{Unavailable, is_disconnected, is_of_other_node, is_stale},
     limits::LOCK_TIMEOUT,
-    statement::{self, ConnectionWait, milliseconds},
+    statement::ConnectionWait,
 };
-
-/// Timeout of the clean-up of an abandoned connection, which is closed then.
-const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
-/// Delay before a statement is cancelled again. A cancellation that arrives before the statement has no effect.
-const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A connection that is borrowed for one statement or transaction.
 ///
@@ -61,7 +52,7 @@ impl BorrowedConnection {
             Ok(permit) => permit,
             Err(_) => pool.wait(async { permits.acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed) }).await?,
         };
-        if pool.is_closed() {
+        if pool.options.is_closed() {
             return Err(sqlx::Error::PoolClosed);
         }
         let idle = pool.take_idle(lock_timeout);
@@ -70,26 +61,41 @@ impl BorrowedConnection {
             // Boxed, because it is rare and would enlarge the future of every statement.
             None => Box::pin(pool.wait(pool.open())).await?,
         };
-        let waits_as_long = pool.waits_as_long(&connection, lock_timeout);
-        let mut borrowed = Self::new(Arc::clone(pool), connection, permit, &wait);
-        drop(wait);
-        if !waits_as_long && let Err(error) = Box::pin(borrowed.set_lock_timeout(lock_timeout)).await {
-            return borrowed.done(Err(error));
-        }
-        if let Some(required) = required
-            && let Err(error) = Box::pin(borrowed.wait_for_replay(required)).await
-        {
-            return Err(borrowed.refused(error));
-        }
-        Ok(borrowed)
+        let is_ready = required.is_none() && pool.waits_as_long(&connection, lock_timeout);
+        let borrowed = Some((connection, permit));
+        let borrowed = Self { pool: Arc::clone(pool), borrowed, in_transaction: false, span: wait.end() };
+        if is_ready { Ok(borrowed) } else { Box::pin(borrowed.prepare(lock_timeout, required)).await }
     }
 
-    fn new(pool: Arc<Pool>, connection: Connection, permit: OwnedSemaphorePermit, wait: &ConnectionWait) -> Self {
-        let span = Span::of_statement("statement");
-        span.set("db.query.summary", statement::name());
-        span.set("compliance.connection_wait_ms", milliseconds(wait.elapsed()));
-        statement::begin_attempt();
-        Self { pool, borrowed: Some((connection, permit)), in_transaction: false, span }
+    async fn prepare(mut self, lock_timeout: &'static str, required: Option<Position>) -> Result<Self, sqlx::Error> {
+        let Err(error) = self.try_prepare(lock_timeout, required).await else { return Ok(self) };
+        match Unavailable::of(&error) {
+            Some(Unavailable::Hung) => Err(error),
+            // The replica cannot serve the read.
+            Some(_) => {
+                self.unused();
+                Err(error)
+            }
+            None => self.done(Err(error)),
+        }
+    }
+
+    /// Sets the lock timeout, and waits until the replica has replayed the required position.
+    ///
+    /// Each connection remembers the position of its server. A server that restarts can fall behind, but has closed its connections.
+    async fn try_prepare(&mut self, lock_timeout: &'static str, required: Option<Position>) -> Result<(), sqlx::Error> {
+        let Some((connection, _)) = &mut self.borrowed else { return Ok(()) };
+        if !self.pool.waits_as_long(connection, lock_timeout) {
+            connection.lock_timeout = None;
+            let set = sqlx::query("select set_config('lock_timeout', $1, false)").bind(lock_timeout);
+            connection.epoch.unless_hung(set.execute(&mut connection.raw)).await??;
+            connection.lock_timeout = Some(lock_timeout);
+        }
+        if let (Some(required), Some(max_lag)) = (required, self.pool.current.max_lag) {
+            let waiting = wait_for_replay(&mut connection.raw, &mut connection.replayed, required, max_lag);
+            connection.epoch.unless_hung(waiting).await??;
+        }
+        Ok(())
     }
 
     /// Returns the connection and its epoch.
@@ -98,37 +104,6 @@ impl BorrowedConnection {
     pub fn connection(&mut self) -> Result<(&mut PgConnection, &Epoch), sqlx::Error> {
         let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         Ok((&mut connection.raw, &connection.epoch))
-    }
-
-    async fn set_lock_timeout(&mut self, lock_timeout: &'static str) -> Result<(), sqlx::Error> {
-        let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
-        connection.lock_timeout = None;
-        let set = sqlx::query("select set_config('lock_timeout', $1, false)").bind(lock_timeout);
-        connection.epoch.unless_hung(set.execute(&mut connection.raw)).await??;
-        connection.lock_timeout = Some(lock_timeout);
-        Ok(())
-    }
-
-    /// Waits until the replica has replayed the required position.
-    ///
-    /// Each connection remembers the position of its server. A server that restarts can fall behind, but has closed its connections.
-    async fn wait_for_replay(&mut self, required: Position) -> Result<(), sqlx::Error> {
-        let (connection, _) = self.borrowed.as_mut().ok_or(sqlx::Error::PoolClosed)?;
-        let Some(max_lag) = self.pool.current.max_lag else { return Ok(()) };
-        let waiting = wait_for_replay(&mut connection.raw, &mut connection.replayed, required, max_lag);
-        connection.epoch.unless_hung(waiting).await?
-    }
-
-    /// Gives back the connection to a replica that cannot serve a read. A connection that hangs is abandoned.
-    fn refused(self, error: sqlx::Error) -> sqlx::Error {
-        match Unavailable::of(&error) {
-            Some(Unavailable::Hung) => error,
-            Some(_) => {
-                self.unused();
-                error
-            }
-            None => self.done::<()>(Err(error)).err().unwrap_or(sqlx::Error::PoolClosed),
-        }
     }
 
     /// Returns the connection for a transaction. An abandoned transaction closes it, because its `begin` may still arrive.
@@ -145,29 +120,23 @@ impl BorrowedConnection {
     }
 
     /// Reports how a statement ended, and gives back the connection.
-    ///
-    /// If the connection was lost, idle connections are closed as well, because the server has probably closed them all.
     pub fn done<T>(mut self, result: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         let Some((mut connection, _permit)) = self.borrowed.take() else { return result };
         if result.is_err() {
             self.span.fail("the statement failed");
         }
         match &result {
-            Err(error) if is_disconnected(error) && !is_of_other_node(error) => {
-                self.pool.drop_idle();
-                self.pool.check_soon.notify_one();
-            }
+            Err(error) if is_disconnected(error) && !is_of_other_node(error) => self.pool.lost(),
             // All open connections know the same objects, so the next statement needs a new connection.
             Err(error) if is_stale(error) => {
                 connection.epoch.record_response();
-                self.pool.drop_idle();
-                self.pool.check_soon.notify_one();
+                self.pool.lost();
             }
             // The rest of the response was not read.
             Err(_) if self.in_transaction => {}
             _ => {
                 connection.epoch.record_response();
-                connection.worked = std::time::Instant::now();
+                connection.worked = Instant::now();
                 self.pool.take_back(connection);
             }
         }
@@ -175,12 +144,25 @@ impl BorrowedConnection {
     }
 }
 
-/// Returns the first row of a statement of the service itself.
-pub(super) async fn fetch_one<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
-    pool: &Arc<Pool>,
-    query: QueryAs<'_, Postgres, T, PgArguments>,
-) -> Result<T, sqlx::Error> {
-    fetch_all(pool, query).await?.pop().ok_or(sqlx::Error::RowNotFound)
+impl Drop for BorrowedConnection {
+    fn drop(&mut self) {
+        let Some((mut connection, permit)) = self.borrowed.take() else { return };
+        // A connection that hangs would not respond to a cancellation.
+        if connection.epoch.hung.is_cancelled() || self.pool.shares_sessions() {
+            return;
+        }
+        let (pool, in_transaction) = (Arc::clone(&self.pool), self.in_transaction);
+        // Without a runtime, the program ends and closes the connection.
+        let Ok(runtime) = Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let is_ready = pool.reserve.end_statement(&mut connection.raw, connection.backend).await;
+            if is_ready && !in_transaction {
+                connection.worked = Instant::now();
+                pool.take_back(connection);
+            }
+            drop(permit);
+        });
+    }
 }
 
 /// Returns the rows of a statement of the service itself.
@@ -192,42 +174,4 @@ pub(super) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
     let (connection, epoch) = borrowed.connection()?;
     let result = epoch.unless_hung(query.fetch_all(connection)).await?;
     borrowed.done(result)
-}
-
-impl Drop for BorrowedConnection {
-    fn drop(&mut self) {
-        let Some((connection, permit)) = self.borrowed.take() else { return };
-        // A connection that hangs would not respond to a cancellation.
-        if connection.epoch.hung.is_cancelled() || self.pool.shares_sessions() {
-            return;
-        }
-        // Without a runtime, the program ends and closes the connection.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(clean_up(Arc::clone(&self.pool), connection, permit, self.in_transaction));
-        }
-    }
-}
-
-/// Cancels an abandoned statement, and gives back its connection once it is ready.
-async fn clean_up(pool: Arc<Pool>, mut connection: Connection, _permit: OwnedSemaphorePermit, in_transaction: bool) {
-    // The statement was sent in part, and the server waits for the rest.
-    if connection.raw.should_flush() {
-        return;
-    }
-    let deadline = Instant::now() + CLEANUP_TIMEOUT;
-    let settled = timeout_at(deadline, async {
-        loop {
-            // The wait follows the cancellation, so that no cancellation can reach the next statement.
-            if let Err(error) = pool.reserve.cancel(connection.backend).await {
-                tracing::debug!("an abandoned statement could not be cancelled: {error}");
-            }
-            if let Ok(settled) = timeout(CANCEL_INTERVAL, connection.settle()).await {
-                return settled.is_ok();
-            }
-        }
-    });
-    if settled.await.unwrap_or(false) && !in_transaction {
-        connection.worked = std::time::Instant::now();
-        pool.take_back(connection);
-    }
 }

@@ -1,14 +1,17 @@
-//! The connections of a service to its database.
+//! The connections of a service to its database: what statements run on, and where reads run.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-use telemetry::background::{Task, supervise};
-use tokio::{sync::watch, task::JoinSet};
+use sqlx::{Execute, Executor as _, PgConnection, Postgres, postgres::PgRow};
+use telemetry::background::supervise;
+use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 use super::{
     borrowed::BorrowedConnection,
-    citus::{Calls, Locations, NodeConnections, Scope, Session},
+    citus::{Citus, Scope, Session},
     open::Database,
     pool::Pool,
     probe::{probe, probe_other, report_failure},
@@ -18,36 +21,41 @@ use super::{
 use crate::{
     Schema,
     deadline::check_caller,
-    limits::{FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT},
-    statement,
+    error::{is_disconnected, is_lock_timeout, is_moved, is_stale},
+    limits::{FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, LOCK_WAIT},
+    metrics::{RETRY_CONNECTION, RETRY_LOCK, RETRY_REPLICA, RETRY_SILENCE, count_read, count_retry},
+    statement::Watch,
     table::{Expected, Inputs, Layouts, SchemaError},
 };
+
+/// Timeout of the first attempt of a read by key, which takes milliseconds.
+const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The connections of a service. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Connections {
     pub(super) pool: Arc<Pool>,
-    citus: Arc<Citus>,
+    pub(super) servers: Option<Servers>,
     /// Lock timeout of statements.
     lock_timeout: &'static str,
     /// Whether statements are writes of a call, which must not begin after its caller has left.
     of_call: bool,
     /// On Citus, the first company of a statement, which runs on its node. 0 for companies on several nodes.
-    pub(super) company_id: i64,
+    company_id: i64,
     /// Number of records of a kind that a statement may create.
     new_records: usize,
-    /// Replicas that may serve reads.
-    replicas: Option<Arc<Replicas>>,
     /// Position that a replica must have replayed before a statement.
     required: Option<Position>,
+    /// For a Citus node: the coordinator, which draws new IDs.
+    coordinator: Option<Arc<Pool>>,
 }
 
-/// How statements reach Citus nodes. Empty on plain PostgreSQL.
-#[derive(Debug, Default)]
-struct Citus {
-    calls: Calls,
-    locations: Locations,
-    nodes: NodeConnections,
+/// Servers other than the primary. Citus has no replicas.
+#[derive(Clone, Debug)]
+pub(super) enum Servers {
+    Citus(Arc<Citus>),
+    /// They may serve reads.
+    Replicas(Arc<Replicas>),
 }
 
 impl Connections {
@@ -56,16 +64,15 @@ impl Connections {
     /// The limit is the limit of its pool.
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(&database.pool, expected).await?;
-        let calls = if database.on_citus { Calls::of_citus(schema) } else { Calls::default() };
         Ok(Self {
             pool: Pool::new(database, Arc::new(inputs), None, true),
-            citus: Arc::new(Citus { calls, ..Citus::default() }),
+            servers: database.on_citus.then(|| Servers::Citus(Arc::new(Citus::new(schema)))),
             lock_timeout: LOCK_TIMEOUT,
             of_call: false,
             company_id: 0,
             new_records: 0,
-            replicas: None,
             required: None,
+            coordinator: None,
         })
     }
 
@@ -73,27 +80,28 @@ impl Connections {
     #[must_use]
     pub fn with_replicas(&self, database: &Database) -> Self {
         let replicas = database.replicas.as_ref().map(|target| Arc::new(Replicas::new(&self.pool, target)));
-        Self { replicas, ..self.clone() }
+        Self { servers: replicas.map(Servers::Replicas).or(self.servers.clone()), ..self.clone() }
     }
 
     /// Adds the tasks that check which servers respond. They check the primary, the replicas, and if `with_nodes` the Citus nodes.
     pub fn watch_servers(&self, tasks: &mut JoinSet<()>, with_nodes: bool) {
         let primary = Arc::clone(&self.pool);
+        match self.servers.clone() {
+            Some(Servers::Replicas(replicas)) => {
+                for replica in replicas.all.clone() {
+                    let written = replicas.written.clone();
+                    let probe = move |task| probe_other(Arc::clone(&replica), Some(written.clone()), task);
+                    tasks.spawn(supervise("replica probe", probe));
+                }
+            }
+            Some(Servers::Citus(citus)) if with_nodes => {
+                let coordinator = Arc::clone(&primary);
+                let watch = move |task| Arc::clone(&citus).watch(Arc::clone(&coordinator), task);
+                tasks.spawn(supervise("node watch", watch));
+            }
+            _ => {}
+        }
         tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&primary), task)));
-        for replica in self.replicas.iter().flat_map(|replicas| &replicas.all) {
-            let (replica, written) =
-                (Arc::clone(replica), self.replicas.as_ref().map(|replicas| replicas.written.clone()));
-            let probe = move |task| probe_other(Arc::clone(&replica), written.clone(), task);
-            tasks.spawn(supervise("replica probe", probe));
-        }
-        if with_nodes && self.is_divided() {
-            let coordinator = self.clone();
-            let watch = move |task: Arc<Task>| {
-                let coordinator = coordinator.clone();
-                async move { coordinator.citus.nodes.watch(&coordinator.pool, &task).await }
-            };
-            tasks.spawn(supervise("node watch", watch));
-        }
     }
 
     /// For writes of a call. None begins after its caller has left, and each waits for locks only briefly.
@@ -120,22 +128,20 @@ impl Connections {
         Self { new_records, ..self.clone() }
     }
 
+    fn citus(&self) -> Option<&Citus> {
+        if let Some(Servers::Citus(citus)) = &self.servers { Some(citus) } else { None }
+    }
+
     /// Returns whether each statement runs on its company's node, as on Citus.
     pub fn is_divided(&self) -> bool {
-        !self.citus.calls.is_empty()
+        self.citus().is_some()
     }
 
     /// Prepares a borrowed connection for a statement.
     pub fn session<'c>(&'c self, connection: &'c mut PgConnection) -> Session<'c> {
         let Self { company_id, new_records, lock_timeout, .. } = *self;
-        Session::new(connection, &self.citus.calls, Scope { company_id, new_records, lock_timeout })
-    }
-
-    /// Marks a session of a Citus node.
-    ///
-    /// New IDs of its statements come from these connections.
-    pub fn at_node<'c>(&'c self, session: Session<'c>) -> Session<'c> {
-        session.at_node(&self.pool)
+        let (calls, scope) = (self.citus().map(|citus| &citus.calls), Scope { company_id, new_records, lock_timeout });
+        Session::new(connection, calls, scope, self.coordinator.as_ref())
     }
 
     /// Returns whether writes may wait for locks longer than a first attempt.
@@ -146,47 +152,6 @@ impl Connections {
     /// Returns the layouts of the input types.
     pub fn layouts(&self) -> Arc<Layouts> {
         self.pool.inputs.layouts()
-    }
-
-    /// Runs work in a transaction that records its changes.
-    ///
-    /// The changes are recorded with the current request.
-    ///
-    /// Rolls back if the work fails, or if `should_commit` returns false for its result.
-    pub async fn in_transaction<T>(
-        &self,
-        should_commit: impl FnOnce(&T) -> bool,
-        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
-    ) -> Result<T, sqlx::Error> {
-        let mut borrowed = self.borrow_connection().await?;
-        let (connection, epoch) = borrowed.transaction()?;
-        // After a rollback the whole response was read, so the connection can be used again.
-        let mut is_rolled_back = false;
-        let working = async {
-            let mut transaction = connection.begin_with(self.begin_as_writer()).await?;
-            match work(&mut transaction).await {
-                Ok(result) if should_commit(&result) => {
-                    check_caller().await;
-                    transaction.commit().await.and(Ok(result))
-                }
-                result @ (Ok(_) | Err(sqlx::Error::Database(_))) => {
-                    transaction.rollback().await?;
-                    is_rolled_back = true;
-                    result
-                }
-                Err(error) => Err(error),
-            }
-        };
-        let result = epoch.unless_hung(working).await?;
-        borrowed.in_transaction &= !is_rolled_back;
-        borrowed.done(result)
-    }
-
-    fn begin_as_writer(&self) -> AssertSqlSafe<String> {
-        let writer = statement::writer().replace('\'', "''");
-        // Only with this setting, Citus sends settings to its nodes.
-        let propagate = if self.is_divided() { "set local citus.propagate_set_commands = 'local';" } else { "" };
-        AssertSqlSafe(format!("begin;{propagate}set local compliance.changed_by = '{writer}'"))
     }
 
     /// Maximum number of connections.
@@ -210,68 +175,131 @@ impl Connections {
 
     /// Divides items into groups that can share a statement. On Citus, each node has a group; otherwise there is one.
     pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
-        if self.is_divided() { self.citus.locations.divide(&self.pool, items, company_of).await } else { vec![items] }
+        match self.citus() {
+            Some(citus) => citus.divide(&self.pool, items, company_of).await,
+            None => vec![items],
+        }
     }
 
     /// Forgets the nodes of companies, because one of them has moved.
     pub fn forget_locations(&self, companies: impl IntoIterator<Item = i64>) {
-        self.citus.locations.forget(companies);
+        if let Some(citus) = self.citus() {
+            citus.forget(companies);
+        }
     }
 
     /// Returns the connections to the company's node, if it responds.
     ///
     /// `None` also if the node is unknown.
     pub fn node(&self) -> Option<Self> {
-        let pool = self.citus.nodes.get(self.citus.locations.node(self.company_id)?)?;
-        Some(Self { pool, ..self.clone() })
+        let (pool, coordinator) = (self.citus()?.node(self.company_id)?, Some(Arc::clone(&self.pool)));
+        Some(Self { pool, coordinator, ..self.clone() })
     }
 
-    /// Reports that a statement failed on a node.
+    /// Reports that a statement failed, if it ran on a node.
     ///
     /// Until the company is located again, its statements go through the coordinator, which waits until a move has ended.
-    pub async fn node_failed(&self, node: &Self, error: &sqlx::Error) {
-        self.report_failure(node, error);
-        node.pool.inputs.changed(error).await;
-    }
-
-    /// Returns whether reads may run on other servers.
-    pub(super) fn has_other_servers(&self) -> bool {
-        self.is_divided() || self.replicas.is_some()
-    }
-
-    /// Chooses another server for a read that begins now: a replica, or the Citus node of the [company](Self::of_company).
-    pub(super) async fn server_for_read(&self) -> Option<Self> {
-        if let Some(replicas) = &self.replicas {
-            let (pool, required) = replicas.for_read().await?;
-            return Some(Self {
-                pool,
-                required: Some(required),
-                lock_timeout: LOCK_TIMEOUT,
-                of_call: false,
-                ..self.clone()
-            });
+    pub async fn node_failed(&self, server: &Self, error: &sqlx::Error) {
+        if server.coordinator.is_some() {
+            self.report_failure(server, error);
+            server.pool.inputs.changed(error).await;
         }
-        if self.company_id > 0 {
-            self.citus.locations.locate(&self.pool, &[self.company_id]).await;
-        }
-        self.node()
     }
 
-    /// Reports that a statement failed on a replica or node.
-    pub(super) fn report_failure(&self, server: &Self, error: &sqlx::Error) {
+    fn report_failure(&self, server: &Self, error: &sqlx::Error) {
         self.forget_locations([self.company_id]);
         report_failure(&server.pool, error);
     }
 
-    /// Returns a measurement of the connections. It returns `None` once they are dropped.
-    pub(super) fn measure(&self, measure: fn(&Pool) -> usize) -> impl Fn() -> Option<f64> + Send + use<> {
-        let pool = Arc::downgrade(&self.pool);
-        move || Some(measure(&*pool.upgrade()?) as f64)
+    /// Chooses another server for a read that begins now: a replica, or the Citus node of the [company](Self::of_company).
+    async fn server_for_read(&self, servers: &Servers) -> Option<Self> {
+        match servers {
+            Servers::Replicas(replicas) => {
+                let (pool, required) = replicas.for_read().await?;
+                let (lock_timeout, of_call) = (LOCK_TIMEOUT, false);
+                Some(Self { pool, required: Some(required), lock_timeout, of_call, ..self.clone() })
+            }
+            Servers::Citus(citus) => {
+                if self.company_id > 0 {
+                    citus.locate(&self.pool, &[self.company_id]).await;
+                }
+                self.node()
+            }
+        }
     }
 
-    /// Returns a measurement of the replicas in use, if there are replicas.
-    pub(super) fn measure_replicas(&self) -> Option<impl Fn() -> Option<f64> + Send + use<>> {
-        let replicas = Arc::downgrade(self.replicas.as_ref()?);
-        Some(move || Some(replicas.upgrade()?.in_use() as f64))
+    /// Returns the rows of a statement.
+    pub(crate) async fn rows<'q, E: 'q + Execute<'q, Postgres>>(&self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
+        let mut borrowed = self.borrow_connection().await?;
+        let (connection, epoch) = borrowed.connection()?;
+        let result = match self.servers {
+            Some(Servers::Citus(_)) => epoch.unless_hung(self.session(connection).rows(query)).await?,
+            _ => epoch.unless_hung(connection.fetch_all(query)).await?,
+        };
+        borrowed.done(result)
     }
+}
+
+/// Runs a read like [`retried`], and logs it if it is slow.
+pub async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
+) -> Result<T, sqlx::Error> {
+    let _watch = Watch::start();
+    retried(from, run).await
+}
+
+/// Runs a read on a replica or Citus node, or the primary.
+///
+/// The primary serves it if no replica or node can.
+///
+/// A read that fails on another server runs again on the primary. There it is retried once if its connection is dead. If it waits too long
+/// for a lock, such as that of a schema change, it returns its connection and is retried.
+pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
+) -> Result<T, sqlx::Error> {
+    let mut other = match &from.servers {
+        Some(servers) => Box::pin(from.server_for_read(servers)).await,
+        None => None,
+    };
+    let (mut disconnected, mut stale, start) = (false, false, Instant::now());
+    loop {
+        let result = run(other.as_ref().unwrap_or(from).clone()).await;
+        let Err(error) = result else {
+            if from.servers.is_some() {
+                count_read(from.is_divided(), other.is_some());
+            }
+            return result;
+        };
+        if let Some(failed) = other.take() {
+            from.report_failure(&failed, &error);
+            count_retry(RETRY_REPLICA);
+        } else if is_disconnected(&error) && !disconnected {
+            count_retry(RETRY_CONNECTION);
+            disconnected = true;
+        } else if is_stale(&error) && !stale {
+            count_retry(RETRY_CONNECTION);
+            stale = true;
+        } else if (is_lock_timeout(&error) || is_moved(&error)) && start.elapsed() < LOCK_WAIT {
+            count_retry(RETRY_LOCK);
+        } else {
+            return Err(error);
+        }
+    }
+}
+
+/// Runs a short read by key, and retries it once.
+///
+/// It is retried if its connection is dead or hangs.
+pub async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
+    from: &Connections,
+    run: impl Fn(Connections) -> F,
+) -> Result<T, sqlx::Error> {
+    if let Ok(result) = timeout(SHORT_READ_TIMEOUT, retried(from, &run)).await {
+        return result;
+    }
+    count_retry(RETRY_SILENCE);
+    tracing::warn!("a read by key got no response within {} s and is retried", SHORT_READ_TIMEOUT.as_secs());
+    run(from.clone()).await
 }

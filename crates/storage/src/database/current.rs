@@ -4,18 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use parking_lot::Mutex;
-use sqlx::{PgConnection, PgPool, postgres::PgConnectOptions};
+use sqlx::{FromRow as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use super::{
     error::{DatabaseError, name},
     open::Database,
-    pooler::{self, PROTOCOL_VIOLATION, Sessions},
-    session,
-    target::{History, Target, latest_of, log_unread},
+    replay::Position,
+    session::{self, PROTOCOL_VIOLATION, Sessions},
+    target::{Target, latest_of, log_unread},
 };
 use crate::{
-    error::Unavailable,
+    error::{Unavailable, is_missing_object},
     limits::{CHECK_TIMEOUT, LOCK_TIMEOUT},
 };
 
@@ -24,6 +24,12 @@ const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('tra
     and (select count(*) from _sqlx_migrations) > 0";
 /// The same for a replica.
 const CHECK_REPLICA: &str = "select pg_is_in_recovery() and (select count(*) from _sqlx_migrations) > 0";
+/// Process ID of the server, whether it takes writes, and whether it is the database that was last served.
+const OPENED_PRIMARY: &str = "select pg_backend_pid(),
+    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean, is_database_known()";
+/// The same for servers where no restore is detected.
+const OPENED: &str = "select pg_backend_pid(),
+    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean, true";
 
 /// Host and password of new connections. They are in the options of the pool.
 #[derive(Debug)]
@@ -41,8 +47,8 @@ struct Found {
     target: Target,
     /// The last logged reason why the URL could not be read again.
     logged: Option<String>,
-    /// History of the server in use, if there are several hosts.
-    served: Option<History>,
+    /// A position of the server in use, if there are several hosts.
+    served: Option<Position>,
     /// The former primary that was last logged.
     refused: Option<String>,
 }
@@ -81,16 +87,16 @@ impl Current {
         if serves { Ok(connection) } else { Err(otherwise.into()) }
     }
 
-    /// Returns whether the history must be known, because another host may have an older one.
-    pub(super) fn needs_history(&self) -> bool {
+    /// Returns whether the timeline must be known, because another host may have an older one.
+    pub(super) fn needs_timeline(&self) -> bool {
         let found = self.found.lock();
         !self.is_replica() && found.target.hosts().count() > 1
     }
 
-    /// Remembers the history of the server in use.
-    pub(super) fn serves(&self, history: History) {
+    /// Remembers the timeline of the server in use, with one of its positions.
+    pub(super) fn serves(&self, position: Position) {
         let mut found = self.found.lock();
-        found.served = Some(history);
+        found.served = Some(position);
         found.refused = None;
     }
 
@@ -98,7 +104,7 @@ impl Current {
     async fn refuse_former(&self, connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), sqlx::Error> {
         let served = self.found.lock().served;
         let Some(served) = served else { return Ok(()) };
-        if !History::of(connection).await?.is_some_and(|history| history.is_before(served)) {
+        if !Position::written(connection).await?.is_some_and(|position| position.is_of_former_primary(served)) {
             return Ok(());
         }
         let mut found = self.found.lock();
@@ -110,6 +116,22 @@ impl Current {
             );
         }
         Err(Unavailable::ReadOnly.into())
+    }
+
+    /// Opens a connection for callers. Returns the process ID of its server.
+    ///
+    /// Fails if the server takes no writes, unless it is a replica.
+    pub(super) async fn open(&self) -> Result<(PgConnection, i32), sqlx::Error> {
+        let mut connection = self.connect().await?;
+        let question = if self.notices_restores() { OPENED_PRIMARY } else { OPENED };
+        let opened = sqlx::raw_sql(question).fetch_one(&mut connection).await;
+        let found =
+            opened.map_err(|error| if is_missing_object(&error) { Unavailable::Restored.into() } else { error })?;
+        match <(i32, bool, bool)>::from_row(&found)? {
+            (_, false, _) if !self.is_replica() => Err(Unavailable::ReadOnly.into()),
+            (_, _, false) => Err(Unavailable::Restored.into()),
+            (backend, ..) => Ok((connection, backend)),
+        }
     }
 
     /// Opens a connection and checks its server.
@@ -219,7 +241,7 @@ fn is_refused(error: &sqlx::Error) -> bool {
 
 /// Fails if a pooler shares sessions: the replayed position of a replica belongs to one server.
 pub(super) async fn check_session(connection: &mut PgConnection, host: &PgConnectOptions) -> Result<(), DatabaseError> {
-    match pooler::check(connection, host, false).await {
+    match session::check(connection, host, false).await {
         Ok(Sessions::Own) => Ok(()),
         Ok(Sessions::Shared) | Err(DatabaseError::SharedSettings { .. }) => {
             Err(DatabaseError::SharedReplica { host: name(host) })

@@ -1,14 +1,14 @@
-//! Brings the schema up to date.
+//! Brings the schema up to date: which steps are missing, how long they wait for locks, and what an interrupted attempt leaves.
 
 use std::time::{Duration, Instant};
 
 use sqlx::{
-    Connection as _, PgPool,
-    migrate::{MigrateError, Migrator},
+    AssertSqlSafe, Connection as _, PgConnection, PgPool,
+    migrate::{MigrateError, Migration, Migrator},
 };
 use tokio::time::{sleep, timeout};
 
-use super::{citus, error::DatabaseError, open::Database, steps};
+use super::{citus, error::DatabaseError, open::Database};
 use crate::{
     Schema,
     error::is_in_the_way,
@@ -17,6 +17,23 @@ use crate::{
 
 /// Delay between two attempts, in which the statements that wait behind the migration run.
 const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
+/// How long a step waits for a lock. Later statements wait behind it.
+///
+/// It outlasts nearly every statement, and callers hardly notice it. A backup delays one statement in fifty by this time.
+const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
+/// After this time without its lock, a step waits longer. Otherwise, overlapping long statements could delay it forever.
+const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
+/// See [`MIGRATION_PATIENCE`].
+const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";
+
+/// Fails like a lock that is not free while another process migrates.
+///
+/// It does not wait: `create index concurrently` waits for the statements of all others, so both processes would wait for each other.
+const ALONE: &str = "do $$ begin
+    if not pg_try_advisory_lock(hashtext('compliance migrate'), 1) then
+        raise lock_not_available using message = 'another process migrates this database';
+    end if;
+end $$";
 
 /// Brings the schema up to date.
 ///
@@ -43,7 +60,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
     // A newer version may have added steps. This version works with their schema.
     steps.set_ignore_missing(true);
     let start = Instant::now();
-    while let Err(error) = steps::run(&steps, &mut connection, start.elapsed()).await {
+    while let Err(error) = run(&steps, &mut connection, start.elapsed()).await {
         let (MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _)) = &error else {
             return Err(error.into());
         };
@@ -100,4 +117,119 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
         }
     }
     Ok(())
+}
+
+/// Runs the missing steps. `waited` is the time that earlier attempts took without their locks.
+async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) -> Result<(), MigrateError> {
+    sqlx::raw_sql(ALONE).execute(&mut *connection).await?;
+    for step in steps.iter() {
+        let settings = format!("set lock_timeout = '{}'", lock_timeout(step, waited));
+        sqlx::raw_sql(AssertSqlSafe(settings)).execute(&mut *connection).await?;
+        if let Some(index) = concurrent_index(step)
+            && is_missing(step, connection).await?
+        {
+            // An attempt that failed left the index unfinished. A killed process may have finished but not recorded it.
+            let drop = format!("drop index concurrently if exists {index}");
+            sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut *connection).await?;
+        }
+        steps.run_to(step.version, &mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Returns how long a step waits for a lock.
+///
+/// The statements of a running service wait behind most steps. Nobody waits behind a step that creates an index concurrently, and that step
+/// waits until the statements of all others have ended.
+fn lock_timeout(step: &Migration, waited: Duration) -> String {
+    if concurrent_index(step).is_some() {
+        return format!("{}s", MIGRATION_LOCK_WAIT.as_secs());
+    }
+    let timeout = if waited < MIGRATION_PATIENCE { MIGRATION_LOCK_TIMEOUT } else { MIGRATION_LONG_LOCK_TIMEOUT };
+    timeout.to_owned()
+}
+
+/// Returns the index that a step creates concurrently. The step is a single statement outside a transaction.
+fn concurrent_index(step: &Migration) -> Option<&str> {
+    let mut words = step.sql.as_str().lines().filter(|line| !line.starts_with("--")).flat_map(str::split_whitespace);
+    let makes = step.no_tx && words.next() == Some("create") && words.any(|word| word == "concurrently");
+    if makes { words.next() } else { None }
+}
+
+async fn is_missing(step: &Migration, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let done = "select exists (select from _sqlx_migrations where version = $1 and success)";
+    let done: bool = sqlx::query_scalar(done).bind(step.version).fetch_one(connection).await?;
+    Ok(!done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use embedded_postgres::{ClusterOptions, OWNER_ROLE};
+    use sqlx::{
+        SqlSafeStr as _,
+        migrate::{Migration, MigrationType::Simple, Migrator},
+    };
+    use test_support::TestCluster;
+
+    use super::{concurrent_index, lock_timeout, run};
+
+    const INDEX: &str = "-- no-transaction\n-- Why.\ncreate unique index concurrently doubles_key\n    on doubles (n)";
+
+    fn steps(last: &'static str) -> Migrator {
+        let table = "create table doubles (n integer); insert into doubles values (1), (1)";
+        let step = |version, sql: &'static str| {
+            let no_tx = sql.starts_with("-- no-transaction");
+            Migration::new(version, "step".into(), Simple, sql.into_sql_str(), no_tx)
+        };
+        let mut steps =
+            Migrator::with_migrations(vec![step(99_990_101_000_001, table), step(99_990_101_000_002, last)]);
+        steps.set_ignore_missing(true);
+        steps
+    }
+
+    #[test]
+    fn a_step_waits_long_only_if_nobody_waits_behind_it() {
+        for (sql, index, first, later) in [
+            (INDEX, Some("doubles_key"), "600s", "600s"),
+            ("-- no-transaction\ndo $$ begin end $$", None, "40ms", "1s"),
+            ("create index concurrently in_a_transaction on doubles (n)", None, "40ms", "1s"),
+            ("alter table doubles add column m integer", None, "40ms", "1s"),
+        ] {
+            let steps = steps(sql);
+            let step = steps.iter().last().unwrap();
+            assert_eq!(concurrent_index(step), index, "{sql}");
+            assert_eq!(lock_timeout(step, Duration::from_secs(299)), first, "{sql}");
+            assert_eq!(lock_timeout(step, Duration::from_mins(5)), later, "{sql}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_index_that_was_left_unfinished_or_unrecorded_is_made_again() {
+        let server = TestCluster::start(ClusterOptions::temporary()).await;
+        server.endpoint.create_database("steps").await.unwrap();
+        let pool = sqlx::PgPool::connect_with(server.endpoint.options(OWNER_ROLE, "steps")).await.unwrap();
+        let mut connection = pool.acquire().await.unwrap();
+        let valid = "select indisvalid from pg_index where indexrelid = to_regclass('doubles_key')";
+        let steps = steps(INDEX);
+
+        run(&steps, &mut connection, Duration::ZERO).await.unwrap_err();
+        assert!(!sqlx::query_scalar::<_, bool>(valid).fetch_one(&pool).await.unwrap());
+
+        sqlx::raw_sql("delete from doubles where ctid = '(0,1)'").execute(&pool).await.unwrap();
+        for lost in ["select", "delete from _sqlx_migrations where version = 99990101000002"] {
+            sqlx::raw_sql(lost).execute(&pool).await.unwrap();
+            run(&steps, &mut connection, Duration::ZERO).await.unwrap();
+            assert!(sqlx::query_scalar::<_, bool>(valid).fetch_one(&pool).await.unwrap());
+        }
+
+        // Another process finds that this one migrates, and does not wait within a statement.
+        let mut other = pool.acquire().await.unwrap();
+        let refused = run(&steps, &mut other, Duration::ZERO).await.unwrap_err();
+        assert!(refused.to_string().contains("another process migrates"), "{refused}");
+        drop((connection, other));
+        pool.close().await;
+        server.stop().await;
+    }
 }

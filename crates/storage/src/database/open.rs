@@ -9,8 +9,7 @@ use tokio::time::timeout;
 use super::{
     citus,
     error::{DatabaseError, name},
-    pooler::{self, Sessions},
-    session,
+    session::{self, Sessions},
     target::{ReadTarget, Target},
 };
 use crate::limits::{ACQUIRE_TIMEOUT, POOLER_CHECK_TIMEOUT, START_TIMEOUT};
@@ -87,7 +86,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     // The pool would retry until its timeout and then not report the cause.
     let (host, mut first) = target.first().await?;
     let on_citus = citus::is_installed(&mut first).await?;
-    let sessions = pooler::check(&mut first, host, on_citus).await?;
+    let sessions = session::check(&mut first, host, on_citus).await?;
     // The service uses its own `Connections`. The pool serves what happens once, such as a migration.
     let pool = PgPoolOptions::new().max_connections(connections);
     let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);

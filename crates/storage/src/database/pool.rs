@@ -4,6 +4,7 @@
 //! detects a server that hangs, another host or another password, and replaces all connections together.
 
 use std::{
+    mem,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -12,16 +13,16 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use sqlx::{Connection as _, PgConnection, PgPool, Row as _, postgres::PgConnectOptions};
+use sqlx::{PgConnection, PgPool};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{current::Current, open::Database, pooler::Sessions, replay::Position, reserve::Reserve};
+use super::{current::Current, open::Database, replay::Position, reserve::Reserve, session::Sessions};
 use crate::{
-    error::{Unavailable, is_disconnected, is_missing_object},
+    error::Unavailable,
     limits::{ACQUIRE_TIMEOUT, LOCK_TIMEOUT},
     table::Inputs,
 };
@@ -30,8 +31,6 @@ use crate::{
 const NOT_BORROWED: usize = 2;
 /// Age at which a connection is replaced. No connection keeps its memory, or the server that a name resolved to, forever.
 const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
-/// Errors of abandoned statements that a connection may report before it is ready, one for each statement.
-const LATE_ERRORS: usize = 16;
 /// Connections that were idle for longer are checked before a statement needs them.
 const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);
 
@@ -39,7 +38,7 @@ const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Pool {
     /// Options and limit of connections. This pool opens none once the service runs.
-    options: PgPool,
+    pub(super) options: PgPool,
     pub(super) current: Arc<Current>,
     pub(super) permits: Arc<Semaphore>,
     limit: usize,
@@ -53,6 +52,21 @@ pub(super) struct Pool {
     /// Makes the probe check the server soon, because a connection was lost.
     pub(super) check_soon: Notify,
     pub(super) inputs: Arc<Inputs>,
+}
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) raw: PgConnection,
+    /// Process ID of the server. Without meaning in shared sessions.
+    pub(super) backend: i32,
+    pub(super) epoch: Arc<Epoch>,
+    opened: Instant,
+    /// When it last worked.
+    pub(super) worked: Instant,
+    /// Lock timeout of its session, if known.
+    pub(super) lock_timeout: Option<&'static str>,
+    /// Position of the replica when this connection last asked.
+    pub(super) replayed: Option<Position>,
 }
 
 impl Pool {
@@ -79,17 +93,8 @@ impl Pool {
         self.options.options().get_max_connections()
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.options.is_closed()
-    }
-
     pub(super) fn responds(&self) -> bool {
         *self.responds.borrow()
-    }
-
-    /// Options of new connections. They change with the host and the password.
-    pub(super) fn options(&self) -> Arc<PgConnectOptions> {
-        self.options.connect_options()
     }
 
     pub(super) fn in_use(&self) -> usize {
@@ -100,13 +105,13 @@ impl Pool {
         self.idle.lock().len()
     }
 
+    pub(super) fn shares_sessions(&self) -> bool {
+        self.current.sessions == Sessions::Shared
+    }
+
     /// Returns whether a connection has this lock timeout. In shared sessions, all have the same.
     pub(super) fn waits_as_long(&self, connection: &Connection, lock_timeout: &'static str) -> bool {
         self.shares_sessions() || connection.lock_timeout == Some(lock_timeout)
-    }
-
-    pub(super) fn shares_sessions(&self) -> bool {
-        self.current.sessions == Sessions::Shared
     }
 
     /// Takes the connection with this lock timeout that was used last.
@@ -140,9 +145,20 @@ impl Pool {
         }
     }
 
+    /// Opens a connection with [`LOCK_TIMEOUT`].
     pub(super) async fn open(&self) -> Result<Connection, sqlx::Error> {
-        let opened = Connection::open(&self.current, self.epoch()).await;
-        opened.inspect_err(|_| self.check_soon.notify_one())
+        let epoch = self.epoch();
+        let opened = self.current.open().await.inspect_err(|_| self.check_soon.notify_one());
+        let ((raw, backend), now) = (opened?, Instant::now());
+        Ok(Connection {
+            raw,
+            backend,
+            epoch,
+            opened: now,
+            worked: now,
+            lock_timeout: Some(LOCK_TIMEOUT),
+            replayed: None,
+        })
     }
 
     pub(super) fn epoch(&self) -> Arc<Epoch> {
@@ -161,14 +177,26 @@ impl Pool {
     }
 
     pub(super) fn drop_idle(&self) {
-        let dropped = std::mem::take(&mut *self.idle.lock());
+        let dropped = mem::take(&mut *self.idle.lock());
         drop(dropped);
     }
 
+    /// Closes idle connections after one was lost, because the server has probably closed them all.
+    pub(super) fn lost(&self) {
+        self.drop_idle();
+        self.check_soon.notify_one();
+    }
+
     pub(super) fn take_back(&self, connection: Connection) {
-        if !connection.is_old() && self.is_current(&connection.epoch) && !self.is_closed() {
+        if !connection.is_old() && self.is_current(&connection.epoch) && !self.options.is_closed() {
             self.idle.lock().push(connection);
         }
+    }
+}
+
+impl Connection {
+    pub(super) fn is_old(&self) -> bool {
+        self.opened.elapsed() > CONNECTION_LIFETIME
     }
 }
 
@@ -196,65 +224,5 @@ impl Epoch {
     /// Waits until a statement ends. Fails if the connection hangs.
     pub async fn unless_hung<F: Future>(&self, statement: F) -> Result<F::Output, sqlx::Error> {
         self.hung.run_until_cancelled(statement).await.ok_or_else(|| Unavailable::Hung.into())
-    }
-}
-
-/// Process ID of the server, and whether it takes writes.
-const OPENED: &str = "select pg_backend_pid(),
-    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
-/// The same, and whether it is the database that was last served.
-const OPENED_PRIMARY: &str = "select pg_backend_pid(),
-    not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
-    is_database_known()";
-
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) raw: PgConnection,
-    /// Process ID of the server. Without meaning in shared sessions.
-    pub(super) backend: i32,
-    pub(super) epoch: Arc<Epoch>,
-    /// When it last worked.
-    pub(super) worked: Instant,
-    /// Lock timeout of its session, if known.
-    pub(super) lock_timeout: Option<&'static str>,
-    /// Position of the replica when this connection last asked.
-    pub(super) replayed: Option<Position>,
-    opened: Instant,
-}
-
-impl Connection {
-    /// Opens a connection with [`LOCK_TIMEOUT`]. Fails if the server takes no writes, unless it is a replica.
-    pub(super) async fn open(current: &Current, epoch: Arc<Epoch>) -> Result<Self, sqlx::Error> {
-        let mut raw = current.connect().await?;
-        let is_checked = current.notices_restores();
-        let opened = sqlx::raw_sql(if is_checked { OPENED_PRIMARY } else { OPENED }).fetch_one(&mut raw).await;
-        let found =
-            opened.map_err(|error| if is_missing_object(&error) { Unavailable::Restored.into() } else { error })?;
-        let backend = found.try_get(0)?;
-        if !current.is_replica() && !found.try_get::<bool, _>(1)? {
-            return Err(Unavailable::ReadOnly.into());
-        }
-        if is_checked && !found.try_get::<bool, _>(2)? {
-            return Err(Unavailable::Restored.into());
-        }
-        let now = Instant::now();
-        let lock_timeout = Some(LOCK_TIMEOUT);
-        Ok(Self { raw, backend, epoch, worked: now, lock_timeout, replayed: None, opened: now })
-    }
-
-    pub(super) fn is_old(&self) -> bool {
-        self.opened.elapsed() > CONNECTION_LIFETIME
-    }
-
-    /// Reads the rest of abandoned statements, until the server is ready for the next statement.
-    pub(super) async fn settle(&mut self) -> Result<(), sqlx::Error> {
-        for _ in 0..LATE_ERRORS {
-            match self.raw.ping().await {
-                // The error of an abandoned statement.
-                Err(error @ sqlx::Error::Database(_)) if !is_disconnected(&error) => {}
-                settled => return settled,
-            }
-        }
-        Err(sqlx::Error::Protocol("too many statements were abandoned".to_owned()))
     }
 }

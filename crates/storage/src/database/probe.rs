@@ -10,7 +10,7 @@ use batcher::Batcher;
 use telemetry::background::Task;
 use tokio::time::{sleep, timeout};
 
-use super::{pool::Pool, replicas::AskPrimary};
+use super::{pool::Pool, replicas::AskPrimary, reserve::settle};
 use crate::{
     error::{Unavailable, is_disconnected},
     limits::{CHECK_INTERVAL, CHECK_TIMEOUT, SHORTEST_CHECK_INTERVAL},
@@ -27,7 +27,7 @@ const SUSPECTED_SILENCE: Duration = Duration::from_secs(1);
 pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     let mut lost = Instant::now();
     let mut logged = (String::new(), lost);
-    let mut knows_history = false;
+    let mut knows_timeline = false;
     loop {
         let epoch = pool.epoch();
         let responses = epoch.responses();
@@ -43,7 +43,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
         {
             suspect(&pool, false);
             pool.reserve.keep(found).await;
-            (result, serves, knows_history) = (Ok(false), true, false);
+            (result, serves, knows_timeline) = (Ok(false), true, false);
         }
         if matches!(result, Ok(true) | Err(None)) {
             suspect(&pool, others_have_responses);
@@ -54,10 +54,10 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
             suspect(&pool, false);
             serves = pool.reserve.notice_restore().await && pool.inputs.reread().await;
         }
-        // The history changes only while the server does not serve.
-        knows_history &= serves;
-        if serves && !knows_history && pool.current.needs_history() {
-            knows_history = pool.reserve.remember_history().await;
+        // The timeline changes only while the server does not serve.
+        knows_timeline &= serves;
+        if serves && !knows_timeline && pool.current.needs_timeline() {
+            knows_timeline = pool.reserve.remember_timeline().await;
         }
         let has_changed = pool.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
         if serves && has_changed {
@@ -116,7 +116,7 @@ async fn check_idle(pool: &Pool) {
     if idle.is_old() {
         return;
     }
-    match timeout(CHECK_TIMEOUT, idle.settle()).await {
+    match timeout(CHECK_TIMEOUT, settle(&mut idle.raw)).await {
         Ok(Ok(())) => {
             idle.worked = Instant::now();
             pool.take_back(idle);

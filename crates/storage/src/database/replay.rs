@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use sqlx::PgConnection;
+use sqlx::{FromRow as _, PgConnection};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::error::Unavailable;
+use crate::{
+    error::{Unavailable, is_disconnected},
+    limits::CHECK_TIMEOUT,
+};
 
 /// Delay before a replica that has not replayed enough is asked again.
 const REPLAY_PAUSE: Duration = Duration::from_millis(2);
@@ -31,6 +34,24 @@ impl Position {
             return Err(Unavailable::OtherHistory);
         }
         if self.lsn < required.lsn { Err(Unavailable::Behind) } else { Ok(()) }
+    }
+
+    /// Reads the position of a server that takes writes. Returns `None` if the role may not read it.
+    pub(super) async fn written(connection: &mut PgConnection) -> Result<Option<Self>, sqlx::Error> {
+        let asked = timeout(CHECK_TIMEOUT, sqlx::raw_sql(WRITTEN).fetch_one(connection)).await;
+        match asked.unwrap_or_else(|_| Err(Unavailable::Hung.into())) {
+            Ok(row) => Self::from_row(&row).map(Some),
+            Err(error) if is_disconnected(&error) => Err(error),
+            Err(error) => {
+                tracing::debug!("the timeline of the database cannot be read: {error}");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns whether a standby was promoted since.
+    pub(super) fn is_of_former_primary(self, other: Self) -> bool {
+        self.cluster == other.cluster && self.timeline < other.timeline
     }
 }
 

@@ -15,13 +15,13 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::time::timeout;
 
 use super::{
-    borrowed::fetch_one,
+    borrowed::fetch_all,
     current::check_session,
     error::{DatabaseError, name},
     open::Database,
     pool::Pool,
-    pooler::Sessions,
     replay::{Position, WRITTEN, wait_for_replay},
+    session::Sessions,
     target::{ReadTarget, Target},
 };
 use crate::{
@@ -46,9 +46,11 @@ impl RunBatch for AskPrimary {
     type Response = Result<Position, Arc<str>>;
 
     async fn run(&self, batch: Vec<Pending<(), Self::Response>>) {
-        let asked = timeout(CHECK_TIMEOUT, fetch_one(&self.0, sqlx::query_as(WRITTEN)));
+        let asked = timeout(CHECK_TIMEOUT, fetch_all(&self.0, sqlx::query_as(WRITTEN)));
         let asked = StatementContext::of("WAL position").run(asked).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
-        let position = asked.map_err(|error| Arc::from(format!("the primary does not report its position: {error}")));
+        let position = asked.and_then(|rows| rows.first().copied().ok_or(sqlx::Error::RowNotFound));
+        let position =
+            position.map_err(|error| Arc::from(format!("the primary does not report its position: {error}")));
         for pending in batch {
             pending.respond(position.clone());
         }

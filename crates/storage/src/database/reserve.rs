@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 use tokio::{
     sync::Mutex,
     time::{sleep, timeout},
@@ -12,7 +12,6 @@ use super::{
     current::Current,
     replay::{Position, wait_for_replay},
     restores::{is_restored, notice_if_ready},
-    target::History,
 };
 use crate::{
     error::{Unavailable, is_disconnected, is_missing_object},
@@ -21,6 +20,12 @@ use crate::{
 
 /// Timeout of a cancellation, connecting included.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+/// Delay before a statement is cancelled again. A cancellation that arrives before the statement has no effect.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
+/// Timeout of the clean-up of an abandoned connection, which is closed then.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
+/// Errors of abandoned statements that a connection may report before it is ready, one for each statement.
+const LATE_ERRORS: usize = 16;
 /// How long a check waits for the open connection before it opens another one.
 const HEDGE_DELAY: Duration = Duration::from_millis(200);
 
@@ -39,8 +44,28 @@ impl Reserve {
         Self { current, connection: Mutex::default() }
     }
 
+    /// Cancels an abandoned statement. Returns whether its connection is ready for the next statement.
+    pub(super) async fn end_statement(&self, connection: &mut PgConnection, backend: i32) -> bool {
+        // The statement was sent in part, and the server waits for the rest.
+        if connection.should_flush() {
+            return false;
+        }
+        let settled = timeout(CLEANUP_TIMEOUT, async {
+            loop {
+                // The wait follows the cancellation, so that no cancellation can reach the next statement.
+                if let Err(error) = self.cancel(backend).await {
+                    tracing::debug!("an abandoned statement could not be cancelled: {error}");
+                }
+                if let Ok(settled) = timeout(CANCEL_INTERVAL, settle(connection)).await {
+                    return settled.is_ok();
+                }
+            }
+        });
+        settled.await.unwrap_or(false)
+    }
+
     /// Cancels the statement of a server process.
-    pub(super) async fn cancel(&self, backend: i32) -> Result<(), sqlx::Error> {
+    async fn cancel(&self, backend: i32) -> Result<(), sqlx::Error> {
         let cancel = async {
             let mut reserve = self.connection.lock().await;
             let mut connection = match reserve.take() {
@@ -120,13 +145,13 @@ impl Reserve {
         }
     }
 
-    /// Remembers the history of the server that passed the last check. Returns whether the server responded.
-    pub(super) async fn remember_history(&self) -> bool {
+    /// Remembers the timeline of the server that passed the last check. Returns whether the server responded.
+    pub(super) async fn remember_timeline(&self) -> bool {
         let mut reserve = self.connection.lock().await;
         let Some(mut connection) = reserve.take() else { return false };
-        let Ok(history) = History::of(&mut connection).await else { return false };
-        if let Some(history) = history {
-            self.current.serves(history);
+        let Ok(position) = Position::written(&mut connection).await else { return false };
+        if let Some(position) = position {
+            self.current.serves(position);
         }
         *reserve = Some(connection);
         true
@@ -150,4 +175,16 @@ impl Reserve {
         }
         waited
     }
+}
+
+/// Reads the rest of abandoned statements, until the server is ready for the next statement.
+pub(super) async fn settle(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    for _ in 0..LATE_ERRORS {
+        match connection.ping().await {
+            // The error of an abandoned statement.
+            Err(error @ sqlx::Error::Database(_)) if !is_disconnected(&error) => {}
+            settled => return settled,
+        }
+    }
+    Err(sqlx::Error::Protocol("too many statements were abandoned".to_owned()))
 }

@@ -1,18 +1,18 @@
-//! Rows of statements and rows that are copied into a table. Each statement borrows a connection.
+//! Rows of statements. Each statement borrows a connection.
 
 use admission::{Full, Reservation, SMALL};
 use futures::{
-    StreamExt as _, TryFutureExt as _, TryStreamExt as _,
+    StreamExt as _, TryStreamExt as _,
     future::{BoxFuture, ready},
     stream::{self, BoxStream},
 };
 use sqlx::{
-    Describe, Either, Execute, Executor, PgConnection, Postgres, Row as _, SqlStr,
+    Describe, Either, Execute, Executor, Postgres, Row as _, SqlStr,
     postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo},
 };
 
 use super::connections::Connections;
-use crate::{limits::COPIES, table};
+use crate::limits::COPIES;
 
 /// Rows of a statement, with the memory that they take.
 #[derive(Debug)]
@@ -89,13 +89,6 @@ impl Connections {
             result => borrowed.done(result).map(drop),
         }
     }
-
-    async fn rows<'q, E: 'q + Execute<'q, Postgres>>(self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
-        let mut borrowed = self.borrow_connection().await?;
-        let (connection, epoch) = borrowed.connection()?;
-        let result = epoch.unless_hung(self.session(connection).rows(query)).await?;
-        borrowed.done(result)
-    }
 }
 
 impl<'p> Executor<'p> for &'_ Connections {
@@ -105,7 +98,8 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        let rows = stream::once(self.clone().rows(query));
+        let pool = self.clone();
+        let rows = stream::once(async move { pool.rows(query).await });
         Box::pin(rows.map_ok(|rows| stream::iter(rows).map(|row| Ok(Either::Right(row)))).try_flatten())
     }
 
@@ -113,7 +107,8 @@ impl<'p> Executor<'p> for &'_ Connections {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        Box::pin(self.clone().rows(query).map_ok(|rows| rows.into_iter().next()))
+        let pool = self.clone();
+        Box::pin(async move { Ok(pool.rows(query).await?.into_iter().next()) })
     }
 
     fn prepare_with<'e>(self, _: SqlStr, _: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
@@ -134,18 +129,6 @@ impl<'p> Executor<'p> for &'_ Connections {
 /// Statements are prepared by the connection that runs them.
 fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
     Box::pin(ready(Err(sqlx::Error::Protocol("no statement is prepared without a connection".to_owned()))))
-}
-
-/// Copies rows into a table, in an open transaction.
-pub async fn copy_within<'r, T: 'static>(
-    connection: &mut PgConnection,
-    mut rows: table::Rows<'r, T, impl Iterator<Item = ([i64; 2], &'r T)>>,
-) -> Result<(), sqlx::Error> {
-    let mut copy = connection.copy_in_raw(&rows.statement.clone()).await?;
-    while let Some(part) = rows.next_part()? {
-        copy.send(part).await?;
-    }
-    copy.finish().await.map(drop)
 }
 
 /// Returns the size of a row's values, in bytes.

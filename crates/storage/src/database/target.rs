@@ -8,22 +8,14 @@ use tokio::time::timeout;
 
 use super::{
     error::{DatabaseError, name},
-    pooler, session,
+    session,
 };
-use crate::{
-    error::{Unavailable, is_disconnected},
-    limits::{CHECK_TIMEOUT, START_TIMEOUT},
-};
+use crate::{error::Unavailable, limits::START_TIMEOUT};
 
 /// Whether a server takes writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
 
 const TIMELINE: &str = "select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer";
-
-/// The cluster and the timeline of a server that takes writes.
-const HISTORY: &str = "select system_identifier,
-    ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer as timeline
-    from pg_control_system()";
 
 /// Reads the URL again from its origin.
 type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
@@ -150,7 +142,7 @@ impl Target {
                     let (connection, host) = latest_of((connection, host), others, self.connect_timeout).await;
                     return Ok((host, connection));
                 }
-                Err(source) if pooler::refuses_parameter(&source) => return Err(unreachable(host, source)),
+                Err(source) if session::refuses_parameter(&source) => return Err(unreachable(host, source)),
                 Err(source) => failures.push((host, source)),
             }
         }
@@ -219,36 +211,9 @@ async fn timeline(connection: &mut PgConnection, limit: Duration) -> i32 {
     timeout(limit, asked).await.ok().and_then(|asked| asked.ok()?.try_get(0).ok()).unwrap_or_default()
 }
 
-/// History that a server continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct History {
-    cluster: i64,
-    timeline: i32,
-}
-
-impl History {
-    /// Reads the history of a server. Returns `None` if the role may not read it.
-    pub(super) async fn of(connection: &mut PgConnection) -> Result<Option<Self>, sqlx::Error> {
-        let asked = timeout(CHECK_TIMEOUT, sqlx::raw_sql(HISTORY).fetch_one(connection)).await;
-        match asked.unwrap_or_else(|_| Err(silence())) {
-            Ok(row) => Ok(Some(Self { cluster: row.try_get(0)?, timeline: row.try_get(1)? })),
-            Err(error) if is_disconnected(&error) => Err(error),
-            Err(error) => {
-                tracing::debug!("the timeline of the database cannot be read: {error}");
-                Ok(None)
-            }
-        }
-    }
-
-    /// Returns whether a standby was promoted since.
-    pub(super) fn is_before(self, other: Self) -> bool {
-        self.cluster == other.cluster && self.timeline < other.timeline
-    }
-}
-
 /// Returns the error of a host that cannot be used.
 fn unreachable(host: &PgConnectOptions, source: sqlx::Error) -> DatabaseError {
-    if pooler::refuses_parameter(&source) {
+    if session::refuses_parameter(&source) {
         return DatabaseError::Parameter { host: name(host), source };
     }
     let database = host.get_database().unwrap_or("").to_owned();

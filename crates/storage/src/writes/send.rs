@@ -39,7 +39,7 @@ pub trait Write: Send + Sync + 'static {
 
     /// Sends one statement that writes all items, and returns their results in order.
     ///
-    /// It must not wait before it sends the statement. `writers` has the [`statement::writer`] of each item.
+    /// It must not wait before it sends the statement. `writers` has the [writer](statement::writer) of each item.
     fn write(
         &self,
         session: Session<'_>,
@@ -156,7 +156,7 @@ impl<W: Write> SharedWrites<W> {
         let pool = batch.first().map_or_else(|| pool.clone(), |first| pool.of_company(company_of::<W>(first)));
         let mut borrowing = pin!(borrow_connection(&pool));
         let polled = poll!(borrowing.as_mut());
-        let (mut borrowed, node) = match polled {
+        let (mut borrowed, server) = match polled {
             Poll::Ready(polled) => polled?,
             Poll::Pending => {
                 let polled = borrowing.await?;
@@ -175,37 +175,31 @@ impl<W: Write> SharedWrites<W> {
             return Ok(None);
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
-        let writers = requests.iter().map(|request| request.request.writer()).collect();
+        let writers = requests.iter().map(|request| request.request.context.writer()).collect();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
         let (connection, epoch) = borrowed.connection()?;
-        let session = pool.session(connection);
-        let (session, layouts) = match &node {
-            Some(node) => (pool.at_node(session), node.layouts()),
-            None => (session, pool.layouts()),
-        };
+        let (session, layouts) = (server.session(connection), server.layouts());
         let written = tokio::select! {
             biased;
             written = epoch.unless_hung(self.write.write(session, layouts, &items, writers)) => written?,
             _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
         };
-        if let (Err(error), Some(node)) = (&written, &node) {
-            pool.node_failed(node, error).await;
+        if let Err(error) = &written {
+            pool.node_failed(&server, error).await;
         }
         borrowed.done(written).map(Some)
     }
 }
 
-/// Borrows a connection for a write: to the company's Citus node if it can be reached.
-async fn borrow_connection(pool: &Connections) -> Result<(BorrowedConnection, Option<Connections>), sqlx::Error> {
-    if pool.is_divided()
-        && let Some(node) = pool.node()
-    {
+/// Borrows a connection for a write: to the company's Citus node if it can be reached. Returns the connections that it is one of.
+async fn borrow_connection(pool: &Connections) -> Result<(BorrowedConnection, Connections), sqlx::Error> {
+    if let Some(node) = pool.node() {
         match node.borrow_connection().await {
-            Ok(borrowed) => return Ok((borrowed, Some(node))),
+            Ok(borrowed) => return Ok((borrowed, node)),
             Err(error) => pool.node_failed(&node, &error).await,
         }
     }
-    Ok((pool.borrow_connection().await?, None))
+    Ok((pool.borrow_connection().await?, pool.clone()))
 }
 
 /// Counts a failed statement whose items are sent again.

@@ -16,12 +16,12 @@ use sqlx::{
 use super::functions::{Function, functions};
 use crate::{
     Schema,
-    database::{borrowed::fetch_one, pool::Pool},
+    database::{borrowed::fetch_all, pool::Pool},
     error::is_disconnected,
 };
 
-/// Functions by the statement that they run. Empty on plain PostgreSQL.
-#[derive(Debug, Default)]
+/// Functions by the statement that they run.
+#[derive(Debug)]
 pub(in crate::database) struct Calls(HashMap<&'static str, Function>);
 
 /// Parameters of a call in addition to those of its statement.
@@ -39,31 +39,27 @@ pub(in crate::database) struct Scope {
 #[derive(Debug)]
 pub struct Session<'c> {
     connection: &'c mut PgConnection,
-    calls: &'c Calls,
+    /// `None` on plain PostgreSQL.
+    calls: Option<&'c Calls>,
     scope: Scope,
     /// For a connection to a node: the coordinator, which has the sequences.
     coordinator: Option<&'c Arc<Pool>>,
 }
 
 impl Calls {
-    pub(in crate::database) fn of_citus(schema: &Schema) -> Self {
+    pub(super) fn new(schema: &Schema) -> Self {
         Self(functions(schema).map(|function| (function.statement, function)).collect())
-    }
-
-    /// Returns whether this is plain PostgreSQL.
-    pub(in crate::database) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
 impl<'c> Session<'c> {
-    pub(in crate::database) fn new(connection: &'c mut PgConnection, calls: &'c Calls, scope: Scope) -> Self {
-        Self { connection, calls, scope, coordinator: None }
-    }
-
-    /// Sets the coordinator, for a connection to a node.
-    pub(in crate::database) fn at_node(self, coordinator: &'c Arc<Pool>) -> Self {
-        Self { coordinator: Some(coordinator), ..self }
+    pub(in crate::database) fn new(
+        connection: &'c mut PgConnection,
+        calls: Option<&'c Calls>,
+        scope: Scope,
+        coordinator: Option<&'c Arc<Pool>>,
+    ) -> Self {
+        Self { connection, calls, scope, coordinator }
     }
 
     /// Sets how many records of a kind the statement may create.
@@ -79,7 +75,9 @@ impl<'c> Session<'c> {
     ) -> Result<(SqlStr, Option<PgArguments>), sqlx::Error> {
         let arguments = query.take_arguments().map_err(sqlx::Error::Encode)?;
         let sql = query.sql();
-        let Some(function) = self.calls.0.get(sql.as_str()) else { return Ok((sql, arguments)) };
+        let Some(function) = self.calls.and_then(|calls| calls.0.get(sql.as_str())) else {
+            return Ok((sql, arguments));
+        };
         let mut arguments = arguments.unwrap_or_default();
         if function.is_shared {
             arguments.add(self.scope.company_id).map_err(sqlx::Error::Encode)?;
@@ -91,10 +89,11 @@ impl<'c> Session<'c> {
             if self.scope.new_records > 0 {
                 let draw = sqlx::query_as("select draw_ids($1, $2)").bind(&function.sequences);
                 let draw = draw.bind(self.scope.new_records as i64);
-                (first,) = match self.coordinator {
-                    Some(coordinator) => fetch_one(coordinator, draw).await.map_err(without_node)?,
-                    None => draw.fetch_one(&mut *self.connection).await?,
+                let drawn: Vec<(Vec<i64>,)> = match self.coordinator {
+                    Some(coordinator) => fetch_all(coordinator, draw).await.map_err(without_node)?,
+                    None => draw.fetch_all(&mut *self.connection).await?,
                 };
+                first = drawn.into_iter().flat_map(|(first,)| first).collect();
             }
             arguments.add(first).map_err(sqlx::Error::Encode)?;
         }

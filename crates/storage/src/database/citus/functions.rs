@@ -56,11 +56,11 @@ pub(super) fn functions(schema: &Schema) -> impl Iterator<Item = Function> {
     (schema.statements)().into_iter().filter_map(|(statement, types)| Function::new(statement, types, schema))
 }
 
-/// Returns the statements as they run on a node, for tests.
+/// Returns the statements as they run on a node, with the types of their parameters, for tests.
 ///
 /// `%1$s` is the shard of the first table.
-pub fn statements_on_shards(schema: &Schema) -> impl Iterator<Item = String> {
-    functions(schema).map(|function| function.text)
+pub fn statements_on_shards(schema: &Schema) -> impl Iterator<Item = (String, &'static str)> {
+    functions(schema).map(|function| (function.text, function.types))
 }
 
 impl Function {

@@ -1,13 +1,44 @@
 //! A configuration that is read from files, and read again when they change.
 
-use std::{fmt, fs::File, io::Read as _, path::Path, sync::Arc};
+use std::{
+    fmt::{self, Display},
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use parking_lot::RwLock;
 
-use crate::error::TlsError;
-
 /// Maximum file size, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
+
+/// Error of a file that cannot be used. Does not contain its contents.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub struct TlsError {
+    path: PathBuf,
+    text: String,
+}
+
+impl TlsError {
+    /// Path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn unreadable(path: &Path, error: impl Display) -> Self {
+        Self { path: path.to_owned(), text: format!("cannot read {}: {error}", path.display()) }
+    }
+
+    pub(crate) fn unusable(path: &Path, error: impl Display) -> Self {
+        Self { path: path.to_owned(), text: format!("{} cannot be used: {error}", path.display()) }
+    }
+
+    pub(crate) fn missing(path: &Path, what: &str) -> Self {
+        Self { path: path.to_owned(), text: format!("{} holds no {what} in PEM", path.display()) }
+    }
+}
 
 /// Contents of a configuration's files, in the order of reading.
 #[derive(Default, PartialEq, Eq)]
