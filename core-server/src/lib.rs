@@ -10,7 +10,6 @@ pub mod audit;
 mod backend;
 mod cases;
 mod changes;
-mod chunks;
 mod company_limits;
 pub mod database;
 pub mod doctor;
@@ -29,7 +28,6 @@ pub mod serve;
 mod settings;
 mod streams;
 mod urls;
-mod usage;
 mod webhooks;
 
 pub use company_limits::{CompanyLimit, Limit};

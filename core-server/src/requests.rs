@@ -5,14 +5,15 @@ use std::time::Duration;
 use admission::{Reservation, ResponseMemory};
 use compliance_api::{
     error::Error,
-    rules::{Check, check},
+    record::Record,
+    rules::{Check, Violations, check},
 };
 use http_server::FinishBy;
-use storage::deadline;
+use storage::{deadline, reads::Reads};
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
-use crate::access::Identity;
+use crate::{access::caller, backend::Backend, changes::past};
 
 /// How long a client may take to read that its deadline has passed.
 const DEADLINE_SLACK: Duration = Duration::from_secs(2);
@@ -22,10 +23,25 @@ pub(crate) type Served<T> = Result<Response<T>, Status>;
 
 /// The caller's company and the message of a request. Refuses a message that breaks a rule.
 pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> {
-    let company_id = Identity::of(&request)?.company_id;
+    let company_id = caller(&request)?.company_id;
     let message = request.into_inner();
     valid(&message)?;
     Ok((company_id, message))
+}
+
+/// Returns the current record, or, with `as_of`, the record at the end of that second.
+pub(crate) async fn get<T: Record>(
+    backend: &Backend,
+    reads: &Reads<T>,
+    company_id: i64,
+    id: i64,
+    as_of: Option<String>,
+) -> Served<T> {
+    let (record, memory) = match as_of.filter(|as_of| !as_of.is_empty()) {
+        Some(as_of) => past(backend, reads, company_id, id, &as_of).await?,
+        None => reads.get(company_id, id).await?,
+    };
+    Ok(with_memory(record, memory))
 }
 
 /// A response that holds its memory until it was sent.
@@ -47,7 +63,11 @@ pub(crate) fn streamed<S>(messages: S, deadline: Instant) -> Response<S> {
 
 /// Refuses a request that breaks a rule.
 pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
-    let violations = check(request);
+    no_violations(check(request))
+}
+
+/// Refuses a request with violations.
+pub(crate) fn no_violations(violations: Violations) -> Result<(), Error> {
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
