@@ -1,4 +1,5 @@
-//! Who may call, and how often: token, rate limit and scope of a call, checked in this order before its message is decoded.
+//! Who may call, and how often: token, rate limit and scope of a call, checked in this order before its message is decoded. And what a
+//! service then accepts.
 //!
 //! The rate limit is GCRA with one key per company. Cores share no state. A gateway that spreads its calls over N cores states N in each
 //! call ([`CORES`]). Each core counts the call as N calls, so all cores together allow what one core would.
@@ -6,7 +7,6 @@
 use std::{
     collections::HashMap,
     num::NonZeroU32,
-    str::FromStr,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -14,6 +14,7 @@ use std::{
 use compliance_api::{
     client::CORES,
     error::{Error, Reason},
+    rules::{Check, Violations, check},
     token::{TokenError, VerifiedToken, Verifier},
     v1::{CheckAccessRequest, CheckAccessResponse, RateLimitHeaders, access_service_server::AccessService},
     wire::Authorization,
@@ -28,6 +29,8 @@ use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use telemetry::MAX_REQUEST_ID;
 use tonic::{Request, Response, Status};
 
+pub use crate::company_limits::RateLimit;
+
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
 /// Returns the token of an admitted call. Its company is the only one whose records the call can reach.
@@ -36,16 +39,34 @@ pub(crate) fn caller<T>(request: &Request<T>) -> Result<&VerifiedToken, Status> 
     request.extensions().get().ok_or_else(|| Error::internal().into())
 }
 
+/// The result of an operation.
+pub(crate) type Served<T> = Result<Response<T>, Status>;
+
+/// The caller's company and the message of a request. Refuses a message that breaks a rule.
+pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> {
+    let company_id = caller(&request)?.company_id;
+    let message = request.into_inner();
+    valid(&message)?;
+    Ok((company_id, message))
+}
+
+/// Refuses a request that breaks a rule.
+pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
+    no_violations(check(request))
+}
+
+/// Refuses a request with violations.
+pub(crate) fn no_violations(violations: Violations) -> Result<(), Error> {
+    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
+}
+
 /// `AccessService`: asks whether a token may call. The pipeline has the answer: a call that arrives here may.
 #[derive(Debug)]
 pub(crate) struct Access;
 
 #[tonic::async_trait]
 impl AccessService for Access {
-    async fn check_access(
-        &self,
-        request: Request<CheckAccessRequest>,
-    ) -> Result<Response<CheckAccessResponse>, Status> {
+    async fn check_access(&self, request: Request<CheckAccessRequest>) -> Served<CheckAccessResponse> {
         Ok(Response::new(CheckAccessResponse { company_id: caller(&request)?.company_id }))
     }
 }
@@ -154,39 +175,6 @@ fn now() -> i64 {
 
 /// Maximum number of cores of a gateway. A call that states more counts as one.
 const MAX_CORES: u32 = 256;
-
-/// How many requests a company may make: `N/s`, `N/m` or `off`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateLimit {
-    /// No limit.
-    Off,
-    /// `requests` in each `window`, also in one burst.
-    Limited {
-        /// Requests.
-        requests: NonZeroU32,
-        /// Window.
-        window: Duration,
-    },
-}
-
-const EXPECTED: &str = "a rate limit is N/s, N/m or off, with N from 1 to 4294967295";
-
-impl FromStr for RateLimit {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "off" {
-            return Ok(Self::Off);
-        }
-        let (requests, window) = match text.split_once('/').ok_or(EXPECTED)? {
-            (requests, "s") => (requests, Duration::from_secs(1)),
-            (requests, "m") => (requests, Duration::from_mins(1)),
-            _ => return Err(EXPECTED),
-        };
-        let requests = requests.parse().map_err(|_| EXPECTED)?;
-        Ok(Self::Limited { requests, window })
-    }
-}
 
 /// The number of cores over which the sender spreads its calls. The default is one. A caller that is not a gateway can only make its own
 /// calls cost more.

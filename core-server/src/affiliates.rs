@@ -32,9 +32,11 @@ pub(crate) use self::{
     sync::Syncs,
 };
 use crate::{
+    access::{Served, accept},
     backend::Backend,
+    changes::past,
+    quotas::with_memory,
     record_pages,
-    requests::{Served, accept, get, with_memory},
 };
 use storage::writes::Writes;
 
@@ -63,7 +65,11 @@ impl AffiliateService for Affiliates {
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {
         let (company_id, request) = accept(request)?;
-        get(&self.backend, &self.backend.affiliates, company_id, request.id, request.as_of).await
+        if let Some(as_of) = request.as_of.filter(|as_of| !as_of.is_empty()) {
+            return past(&self.backend, &self.backend.affiliates, company_id, request.id, &as_of).await;
+        }
+        let (record, memory) = self.backend.affiliates.get(company_id, request.id).await?;
+        Ok(with_memory(record, memory))
     }
 
     async fn batch_get_affiliates(

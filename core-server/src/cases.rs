@@ -14,10 +14,12 @@ use tonic::{Request, codegen::BoxStream};
 pub(crate) use self::list::{LIST, STATEMENTS, incidents, query, single};
 use self::list::{filters, read};
 use crate::{
+    access::{Served, accept},
     backend::Backend,
+    changes::past,
     lists::{read_by_ids, too_large},
+    quotas::with_memory,
     record_pages,
-    requests::{Served, accept, get, with_memory},
 };
 
 pub(crate) struct ComplianceCases(pub(crate) Arc<Backend>);
@@ -46,7 +48,11 @@ impl ComplianceCaseService for ComplianceCases {
 
     async fn get_compliance_case(&self, request: Request<GetComplianceCaseRequest>) -> Served<ComplianceCase> {
         let (company_id, request) = accept(request)?;
-        get(&self.0, &self.0.cases, company_id, request.id, request.as_of).await
+        if let Some(as_of) = request.as_of.filter(|as_of| !as_of.is_empty()) {
+            return past(&self.0, &self.0.cases, company_id, request.id, &as_of).await;
+        }
+        let (record, memory) = self.0.cases.get(company_id, request.id).await?;
+        Ok(with_memory(record, memory))
     }
 
     async fn batch_get_compliance_cases(

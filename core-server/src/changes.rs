@@ -36,9 +36,10 @@ use self::{
     watch::watch,
 };
 use crate::{
+    access::{Served, accept},
     backend::Backend,
     lists::Source,
-    requests::{Served, accept, with_memory},
+    quotas::with_memory,
 };
 
 /// The statement that searches changes, with the types of its parameters.

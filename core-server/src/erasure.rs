@@ -16,8 +16,9 @@ use tonic::{Request, Response};
 use self::step::{COMMAND, Entries, Step, begin, delete, redact, retried, step};
 pub use self::step::{ERASED_RECORDS, ErasureError};
 use crate::{
+    access::{Served, accept},
     backend::Backend,
-    requests::{self, Served, accept},
+    record_query::revisions,
 };
 
 /// Erases an affiliate with its URLs and cases.
@@ -69,7 +70,7 @@ pub(crate) struct Erasures(pub(crate) Arc<Backend>);
 impl ErasureService for Erasures {
     async fn erase_affiliate(&self, request: Request<EraseAffiliateRequest>) -> Served<EraseAffiliateResponse> {
         let (company_id, EraseAffiliateRequest { id, etag }) = accept(request)?;
-        let revisions = requests::revisions(&etag);
+        let revisions = revisions(&etag);
         let revisions = revisions.as_deref();
         let permit = self.0.queues.updated_affiliates.all(company_id).await?;
         let erase = |pool: Connections, _| async move {

@@ -1,13 +1,13 @@
 //! The state of the core, measured when metrics are rendered.
 
-use metrics::{describe_gauge, gauge};
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
 use storage::{
     database::{Connections, measure},
     metrics::report_queue,
 };
 use telemetry::metrics::{describe, on_render};
 
-use crate::quotas::Quotas;
+use crate::quotas::{CALLS, DURATION, Quotas, WRITTEN};
 
 /// The most frequent reasons for rejections.
 const REFUSALS: [&str; 6] =
@@ -19,6 +19,13 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     let description = "Calls that were rejected before their work began, by the reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
     describe_gauge!("compliance_core_running", "Running work, by the queue that it waited in.");
+
+    describe_counter!(
+        CALLS,
+        "Calls of a company, by their result: ok, rejected, limited by one of its limits, or failed."
+    );
+    describe_histogram!(DURATION, Unit::Seconds, "Time from the head of a company's call to the end of its response.");
+    describe_counter!(WRITTEN, "Records, and parts of records, in a company's requests that wrote.");
 
     let Quotas { statements, heavy, large_pages, .. } = quotas;
     for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {

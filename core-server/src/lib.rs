@@ -21,7 +21,6 @@ mod overview;
 mod quotas;
 mod record_pages;
 mod record_query;
-mod requests;
 mod schema;
 mod search;
 pub mod serve;

@@ -44,11 +44,10 @@ use self::{
     opened_cases::{open, open_one},
 };
 use crate::{
-    access::caller,
+    access::{Served, accept, caller},
     backend::Backend,
     lists::RecordPage as _,
     record_pages,
-    requests::{Served, accept},
     streams::serve_chunks,
 };
 

@@ -20,8 +20,8 @@ use time::{Date, Duration, OffsetDateTime};
 use tonic::{Request, Response};
 
 use crate::{
+    access::{Served, accept},
     backend::Backend,
-    requests::{Served, accept},
 };
 
 /// The statement, with the types of its parameters.

@@ -3,14 +3,15 @@
 use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
 use admission::{
-    Callers, Count, Counts, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, SLOW_AFTER, WorkPermit, WorkQueue,
+    Callers, Count, Counts, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, Reservation, ResponseMemory, SLOW_AFTER,
+    WorkPermit, WorkQueue,
 };
 use compliance_api::error::Error;
-use metrics::{Counter, Histogram, Unit, counter, describe_counter, describe_histogram, histogram};
+use metrics::{Counter, Histogram, counter, histogram};
 use parking_lot::RwLock;
 use storage::writes::OnWait;
 use telemetry::metrics::is_installed;
-use tonic::Code;
+use tonic::{Code, Response};
 
 use crate::{CompanyLimit, CoreSettings, Limit};
 
@@ -185,9 +186,18 @@ impl Quotas {
     }
 }
 
-const CALLS: &str = "compliance_company_calls_total";
-const DURATION: &str = "compliance_company_call_duration_seconds";
-const WRITTEN: &str = "compliance_company_items_written_total";
+/// A response that holds its memory until it was sent.
+pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
+    let mut response = Response::new(message);
+    if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
+        response.extensions_mut().insert(ResponseMemory::new(memory));
+    }
+    response
+}
+
+pub(crate) const CALLS: &str = "compliance_company_calls_total";
+pub(crate) const DURATION: &str = "compliance_company_call_duration_seconds";
+pub(crate) const WRITTEN: &str = "compliance_company_items_written_total";
 /// The label of all companies without one.
 const OTHER: &str = "other";
 
@@ -212,16 +222,6 @@ struct CompanyUsage {
 
 impl Usage {
     fn new(settings: &CoreSettings) -> Arc<Self> {
-        describe_counter!(
-            CALLS,
-            "Calls of a company, by their result: ok, rejected, limited by one of its limits, or failed."
-        );
-        describe_histogram!(
-            DURATION,
-            Unit::Seconds,
-            "Time from the head of a company's call to the end of its response."
-        );
-        describe_counter!(WRITTEN, "Records, and parts of records, in a company's requests that wrote.");
         let other = Arc::new(CompanyUsage::labelled(OTHER.to_owned()));
         let usage = Self { most: settings.company_metrics, companies: RwLock::default(), other };
         for limit in &settings.company_limits {

@@ -13,12 +13,12 @@ use tokio::time::{Instant, timeout};
 use tonic::{Request, codegen::BoxStream};
 
 use crate::{
+    access::{Served, accept},
     backend::Backend,
     changes::Changed,
     lists::{PART, RecordPage},
     quotas::QueueClass,
-    requests::{Served, accept, timeout_of},
-    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages},
+    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
 };
 
 /// Records that one statement reads of a streamed list.

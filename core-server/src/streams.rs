@@ -12,6 +12,7 @@ use compliance_api::{
     wire::Items,
 };
 use futures::{StreamExt as _, stream};
+use http_server::FinishBy;
 use storage::{deadline, statement};
 use telemetry::trace;
 use tokio::{
@@ -21,16 +22,18 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 
 use crate::{
-    access::{caller, is_expired},
+    access::{Served, caller, is_expired, valid},
     backend::Backend,
     quotas::QueueClass,
-    requests::{Served, streamed, timeout_of, valid},
 };
 
 /// Maximum size of a message with several records, in bytes. It is small because a connection whose client does not read keeps one.
 pub const MESSAGE_BYTES: usize = 16 << 10;
 /// How long a task keeps what it has read for a reader that asks for nothing. Then the task drops it, and reads it again later.
 pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
+
+/// How long a client may take to read that its deadline has passed.
+const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 
 /// Sends the messages of a task. Each comes with resources, which it holds until the reader asks for the next message.
 pub(crate) struct Messages<T, H = ()> {
@@ -91,6 +94,19 @@ where
     #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
     tokio::spawn(trace::inherit(statement::inherit(task)));
     streamed(receive(wanted, received), deadline)
+}
+
+/// A stream that its client must read by its deadline. A client that does not read never polls the stream, so the server keeps the
+/// time. The response holds the resources of its request until then.
+pub(crate) fn streamed<S>(messages: S, deadline: Instant) -> Response<S> {
+    let mut response = Response::new(messages);
+    response.extensions_mut().insert(FinishBy(deadline + DEADLINE_SLACK));
+    response
+}
+
+/// How long the whole response to a request may take, at most `longest`.
+pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration {
+    deadline::timeout(request.metadata().as_ref(), longest)
 }
 
 /// The messages as their reader takes them.

@@ -28,10 +28,13 @@ use self::{
     list::{filters, read, search},
 };
 use crate::{
+    access::{Served, accept},
     backend::Backend,
+    changes::past,
     lists::{PART, Source, read_by_ids, too_large},
+    quotas::with_memory,
     record_pages,
-    requests::{Served, accept, get, timeout_of, with_memory},
+    streams::timeout_of,
 };
 
 pub(crate) struct ComplianceUrls {
@@ -88,7 +91,11 @@ impl ComplianceUrlService for ComplianceUrls {
 
     async fn get_compliance_url(&self, request: Request<GetComplianceUrlRequest>) -> Served<ComplianceUrl> {
         let (company_id, request) = accept(request)?;
-        get(&self.backend, &self.backend.urls, company_id, request.id, request.as_of).await
+        if let Some(as_of) = request.as_of.filter(|as_of| !as_of.is_empty()) {
+            return past(&self.backend, &self.backend.urls, company_id, request.id, &as_of).await;
+        }
+        let (record, memory) = self.backend.urls.get(company_id, request.id).await?;
+        Ok(with_memory(record, memory))
     }
 
     async fn batch_get_compliance_urls(

@@ -43,10 +43,9 @@ use self::{
     message::{Message, new_id, new_secret},
 };
 use crate::{
-    access::caller,
+    access::{Served, accept, caller},
     backend::Backend,
     changes::DEFAULT_CHANGES,
-    requests::{Served, accept},
 };
 
 /// Maximum number of webhooks of a company. Each reads its changes.

@@ -27,8 +27,8 @@ use self::{
 };
 use super::{create::create_identified, in_order::Applied, input::Input, update::update_known};
 use crate::{
+    access::{Served, accept},
     backend::Backend,
-    requests::{Served, accept},
     streams::{Chunks, serve_chunks},
 };
 

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use admission::Reservation;
 use compliance_api::{
     error::{Error, Reason},
     record::Record,
@@ -17,11 +16,12 @@ use storage::{
 };
 
 use crate::{
+    access::Served,
     affiliates,
     backend::Backend,
     cases,
     lists::{Records, read_records},
-    quotas::QueueClass,
+    quotas::{QueueClass, with_memory},
     record_query::{Place, RecordQuery},
     urls,
 };
@@ -58,14 +58,14 @@ fn statement(record: RecordQuery) -> &'static str {
     fill(concat!(include_str!("state.sql"), include_str!("as_of.sql")), &parts).leak()
 }
 
-/// Returns a record at the end of a second, with the memory that it takes.
+/// Returns a record at the end of a second.
 pub(crate) async fn past<R: Record>(
     backend: &Backend,
     reads: &Reads<R>,
     company_id: i64,
     id: i64,
     as_of: &str,
-) -> Result<(R, Option<Reservation>), Error> {
+) -> Served<R> {
     let second = timestamp(as_of).unwrap_or_default();
     let ReadByKey { resource, decode, not_found, .. } = reads.statement;
     let statement = STATEMENTS.get(&resource).copied().ok_or_else(Error::internal)?;
@@ -78,9 +78,9 @@ pub(crate) async fn past<R: Record>(
     let reading = read_records(backend.source(company_id), query, read);
     let Records { mut records, memory } = backend.with_permit(company_id, QueueClass::Heavy, reading).await?;
     match records.pop() {
-        Some((Some(error), _)) => Err(error),
-        Some((None, Some(record))) => Ok((record, Some(memory))),
-        _ => Err(not_found(id)),
+        Some((Some(error), _)) => Err(error.into()),
+        Some((None, Some(record))) => Ok(with_memory(record, memory)),
+        _ => Err(not_found(id).into()),
     }
 }
 

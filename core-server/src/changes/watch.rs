@@ -21,9 +21,8 @@ use super::{
     hub::{ChangePage, Hub, LONGEST_WATCH_INTERVAL, WatchedCompany},
 };
 use crate::{
-    access::{caller, time_left},
-    requests::{accept, timeout_of},
-    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages},
+    access::{accept, caller, time_left},
+    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
 };
 use storage::limits::COPIES;
 

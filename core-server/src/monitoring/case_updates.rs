@@ -30,7 +30,7 @@ use super::{
     incidents::{self, Incident},
     names::CompanyNames,
 };
-use crate::requests::{no_violations, revisions};
+use crate::{access::no_violations, record_query::revisions};
 
 // The statements contain these IDs as numbers.
 

@@ -19,7 +19,7 @@ use super::{
     infractions::{self, Infraction},
     names::CompanyNames,
 };
-use crate::requests::no_violations;
+use crate::access::no_violations;
 
 /// The field with the infractions, which are separate records.
 const INFRACTIONS: &str = "infractions";

@@ -29,9 +29,9 @@ use super::{
     tokens::{SignaturePermits, Tokens},
 };
 use crate::{
-    access::Verified,
+    access::{Served, Verified},
     backend::Backend,
-    requests::{Served, streamed, timeout_of},
+    streams::{streamed, timeout_of},
 };
 use storage::{
     reads::{COALESCED_READ, FoundRecord, Key, Reads},
