@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn invalid(count: usize) -> impl Iterator<Item = String> {
-        (0..count).map(|number| format!("Bearer invalid {number}"))
+        (0..count).map(|number| format!("Bearer invalid-{number}"))
     }
 
     #[tokio::test(start_paused = true)]
