@@ -174,7 +174,7 @@ mod tests {
         let policy = policy().await;
         let cached = valid(100);
         assert!(policy.verify(&cached).is_ok());
-        let all: Vec<String> = invalid(50).chain((0..50).map(valid)).chain([cached.clone()]).collect();
+        let all: Vec<String> = invalid(50).chain((1..=50).map(valid)).chain([cached.clone()]).collect();
         let mut tokens = Tokens::cached(Arc::clone(&policy), [all.clone(), all.clone()].concat());
         assert_eq!((tokens.known.len(), tokens.left.len()), (1, 100), "each is verified once");
         assert!(tokens.get(&cached).is_some_and(Result::is_ok), "it waits for nothing");
