@@ -1,5 +1,5 @@
-//! Who may call, and how often: token, rate limit and scope of a call, checked in this order before its message is decoded. And what a
-//! service then accepts.
+//! Who may call, and how often: token, rate limit and scope of a call, checked in this order before its message is decoded. The
+//! service then accepts the message.
 //!
 //! The rate limit is GCRA with one key per company. Cores share no state. A gateway that spreads its calls over N cores states N in each
 //! call ([`CORES`]). Each core counts the call as N calls, so all cores together allow what one core would.
@@ -77,7 +77,7 @@ pub(crate) struct AccessPolicy {
     limiters: Arc<Limiters>,
 }
 
-/// What the checks have found about a caller, also about one that they refuse. A call that needs no token has neither.
+/// What the checks have found about a caller, admitted or not. A call that needs no token has neither.
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
     pub(crate) token: Option<VerifiedToken>,
