@@ -26,8 +26,8 @@ const MAX_INCIDENTS: i64 = 10_000;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Incident {
     /// Of an incident to detach, instead of its content.
-    incident_id: Option<i64>,
-    incident_type: i16,
+    id: Option<i64>,
+    kind: i16,
     url_id: Option<i64>,
     url_hash: Option<[u8; 32]>,
     reference: Option<String>,
@@ -45,7 +45,7 @@ pub(super) static INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
 
 /// The input type of incidents to detach.
 pub(super) static KEY_INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
-    let id = [Attribute::scalar("incident_id", |incident: &Incident| incident.incident_id)];
+    let id = [Attribute::scalar("incident_id", |incident: &Incident| incident.id)];
     Composite::new("incident_key_input", content().into_iter().chain(id))
 });
 
@@ -53,9 +53,7 @@ pub(super) static KEY_INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
 fn content() -> [Attribute<Incident>; 4] {
     [
         // Zero is not a type. The content is unused.
-        Attribute::scalar("incident_type", |incident: &Incident| {
-            Some(incident.incident_type).filter(|incident_type| *incident_type != 0)
-        }),
+        Attribute::scalar("incident_type", |incident: &Incident| Some(incident.kind).filter(|kind| *kind != 0)),
         Attribute::scalar("url_id", |incident: &Incident| incident.url_id),
         Attribute::borrowed("url_hash", |incident: &Incident| incident.url_hash.as_ref().map(<[u8; 32]>::as_slice)),
         Attribute::borrowed("reference", |incident: &Incident| incident.reference.as_deref()),
@@ -81,7 +79,7 @@ impl Incident {
     fn of_key(violations: &mut Violations, key: IncidentKey) -> Self {
         if key.incident_id.is_some() {
             // With an ID, the content is not needed.
-            return Self { incident_id: key.incident_id, ..Self::default() };
+            return Self { id: key.incident_id, ..Self::default() };
         }
         if key.incident_type() == IncidentType::Unspecified {
             violations.required("incident_id");
@@ -115,7 +113,7 @@ impl Incident {
                 }
             }
         }
-        Self { incident_type: incident_type as i16, url_id, url_hash, reference, ..Self::default() }
+        Self { kind: incident_type as i16, url_id, url_hash, reference, ..Self::default() }
     }
 
     pub(super) fn url_field(&self) -> &'static str {
@@ -123,7 +121,7 @@ impl Incident {
     }
 
     fn field(&self) -> &'static str {
-        if self.incident_type == IncidentType::Url as i16 { self.url_field() } else { "reference" }
+        if self.kind == IncidentType::Url as i16 { self.url_field() } else { "reference" }
     }
 }
 
