@@ -1,15 +1,64 @@
-//! Who may call, and how often: checks the token, the rate limit and the scope before the request message.
+//! Who may call, and how often: token, rate limit and scope of a call, checked in this order before its message is decoded. The
+//! service then accepts the message.
+//!
+//! The rate limit is GCRA with one key per company. Cores share no state. A gateway that spreads its calls over N cores states N in each
+//! call ([`CORES`]). Each core counts the call as N calls, so all cores together allow what one core would.
 
-use compliance_api::v1::{CheckAccessRequest, CheckAccessResponse, access_service_server::AccessService};
+use std::{
+    collections::HashMap,
+    num::NonZeroU32,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use compliance_api::{
+    client::CORES,
+    error::{Error, Reason},
+    rules::{Check, Violations, check},
+    token::{TokenError, VerifiedToken, Verifier},
+    v1::{CheckAccessRequest, CheckAccessResponse, RateLimitHeaders, access_service_server::AccessService},
+    wire::Authorization,
+};
+use governor::{
+    InsufficientCapacity, Quota, RateLimiter,
+    clock::{Clock, DefaultClock},
+    middleware::StateInformationMiddleware,
+    state::keyed::DashMapStateStore,
+};
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use telemetry::MAX_REQUEST_ID;
 use tonic::{Request, Response, Status};
 
-mod policy;
-mod rate_limit;
+pub use crate::company_limits::RateLimit;
 
-pub use policy::Identity;
-pub(crate) use policy::{AccessPolicy, Verified, Verify, is_expired, time_left};
-pub(crate) use rate_limit::Limiters;
-pub use rate_limit::RateLimit;
+pub(crate) type Verified = Result<VerifiedToken, TokenError>;
+
+/// Returns the token of an admitted call. Its company is the only one whose records the call can reach.
+pub(crate) fn caller<T>(request: &Request<T>) -> Result<&VerifiedToken, Status> {
+    // A service must not respond to a call whose token was not checked.
+    request.extensions().get().ok_or_else(|| Error::internal().into())
+}
+
+/// The result of an operation.
+pub(crate) type Served<T> = Result<Response<T>, Status>;
+
+/// The caller's company and the message of a request. Refuses a message that breaks a rule.
+pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> {
+    let company_id = caller(&request)?.company_id;
+    let message = request.into_inner();
+    valid(&message)?;
+    Ok((company_id, message))
+}
+
+/// Refuses a request that breaks a rule.
+pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
+    no_violations(check(request))
+}
+
+/// Refuses a request with violations.
+pub(crate) fn no_violations(violations: Violations) -> Result<(), Error> {
+    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
+}
 
 /// `AccessService`: reports whether a token is accepted. The pipeline has already checked the token of a call that arrives here.
 #[derive(Debug)]
@@ -17,10 +66,206 @@ pub(crate) struct Access;
 
 #[tonic::async_trait]
 impl AccessService for Access {
-    async fn check_access(
-        &self,
-        request: Request<CheckAccessRequest>,
-    ) -> Result<Response<CheckAccessResponse>, Status> {
-        Ok(Response::new(CheckAccessResponse { company_id: Identity::of(&request)?.company_id }))
+    async fn check_access(&self, request: Request<CheckAccessRequest>) -> Served<CheckAccessResponse> {
+        Ok(Response::new(CheckAccessResponse { company_id: caller(&request)?.company_id }))
     }
 }
+
+/// Decides who may call what, and how often.
+pub(crate) struct AccessPolicy {
+    verifier: Arc<Verifier>,
+    limiters: Arc<Limiters>,
+}
+
+/// What the checks have found about a caller, admitted or not. A call that needs no token has neither.
+#[derive(Debug, Default)]
+pub(crate) struct Caller {
+    pub(crate) token: Option<VerifiedToken>,
+    pub(crate) rate_limit: Option<RateLimitHeaders>,
+}
+
+impl AccessPolicy {
+    pub(crate) fn new(verifier: Arc<Verifier>, limiters: Arc<Limiters>) -> Self {
+        Self { verifier, limiters }
+    }
+
+    /// Checks a call, and counts it against the rate limit of its company.
+    pub(crate) fn check(
+        &self,
+        authorization: Authorization,
+        headers: &HeaderMap,
+        verified: Option<Verified>,
+        caller: &mut Caller,
+    ) -> Result<(), Error> {
+        if authorization == Authorization::Open {
+            return Ok(());
+        }
+        let token = self.token(headers, verified).inspect_err(|_| self.report_refused(headers))?;
+        let token = caller.token.insert(token);
+        if let Some(limiter) = self.limiters.of(token.company_id) {
+            let (rate_limit, counted) = limiter.count(token.company_id, cores(headers));
+            caller.rate_limit = Some(rate_limit);
+            counted?;
+        }
+        match authorization {
+            Authorization::Scope(scopes) if !scopes.iter().any(|scope| token.has_scope(scope)) => {
+                Err(Error::scope_missing(scopes[0]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The token in the headers, unless it was verified before.
+    fn token(&self, headers: &HeaderMap, verified: Option<Verified>) -> Verified {
+        let mut presented = headers.get_all(AUTHORIZATION).iter();
+        match (verified, presented.next(), presented.next()) {
+            // Receiving the request may have taken a while.
+            (Some(Ok(token)), ..) if is_expired(&token) => Err(TokenError::Expired),
+            (Some(verified), ..) => verified,
+            // With two tokens, the caller is ambiguous.
+            (None, Some(_), Some(_)) => Err(TokenError::Invalid),
+            (None, header, _) => self.verifier.authorize(header.map(HeaderValue::as_bytes), now()),
+        }
+    }
+
+    /// Logs why a token is refused.
+    fn report_refused(&self, headers: &HeaderMap) {
+        let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        if let Some(why) = self.verifier.explain_some(header, now()) {
+            let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok());
+            let request_id = request_id.filter(|id| id.len() <= MAX_REQUEST_ID);
+            tracing::warn!(why, request_id, "a token was refused");
+        }
+    }
+
+    /// Verifies an `authorization` value.
+    pub(crate) fn verify(&self, authorization: &str) -> Verified {
+        self.verifier.authorize(Some(authorization.as_bytes()), now())
+    }
+
+    /// The result for an `authorization` value, if no signature must be verified for it.
+    pub(crate) fn verify_cached(&self, authorization: &str) -> Option<Verified> {
+        self.verifier.authorize_cached(Some(authorization.as_bytes()), now())
+    }
+
+    /// Whether a token is invalid only because its key is unknown, and a reload of the key sets can provide this key.
+    pub(crate) fn has_unknown_key(&self, authorization: &str) -> bool {
+        self.verifier.has_unknown_key(Some(authorization.as_bytes()))
+    }
+
+    /// Waits until the key of a token is loaded, if it is unknown.
+    pub(crate) async fn learn_key(&self, authorization: &[u8]) {
+        self.verifier.learn_key(Some(authorization)).await;
+    }
+}
+
+/// Whether a token that was valid has expired.
+pub(crate) fn is_expired(token: &VerifiedToken) -> bool {
+    token.exp <= now()
+}
+
+/// How long a valid token stays valid.
+pub(crate) fn time_left(token: &VerifiedToken) -> Duration {
+    Duration::from_secs(token.exp.saturating_sub(now()).max(0) as u64)
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
+}
+
+/// Maximum number of cores of a gateway. A call that states more counts as one.
+const MAX_CORES: u32 = 256;
+
+/// The number of cores over which the sender spreads its calls. The default is one. A caller that is not a gateway can only make its own
+/// calls cost more.
+fn cores(headers: &HeaderMap) -> NonZeroU32 {
+    let cores = headers.get(CORES).and_then(|value| value.to_str().ok()?.parse::<NonZeroU32>().ok());
+    cores.filter(|cores| cores.get() <= MAX_CORES).unwrap_or(NonZeroU32::MIN)
+}
+
+struct Limiter<C: Clock = DefaultClock> {
+    requests: NonZeroU32,
+    window: Duration,
+    companies: RateLimiter<i64, DashMapStateStore<i64>, C, StateInformationMiddleware>,
+}
+
+/// The default limit, and the limits of companies that have their own.
+pub(crate) struct Limiters {
+    default: Option<Limiter>,
+    companies: HashMap<i64, Option<Limiter>>,
+}
+
+impl Limiters {
+    pub(crate) fn new(default: RateLimit, companies: HashMap<i64, RateLimit>) -> Self {
+        let companies = companies.into_iter().map(|(company, limit)| (company, Limiter::new(limit))).collect();
+        Self { default: Limiter::new(default), companies }
+    }
+
+    /// `None` if the company has no limit.
+    fn of(&self, company_id: i64) -> Option<&Limiter> {
+        self.companies.get(&company_id).unwrap_or(&self.default).as_ref()
+    }
+
+    /// Drops the state of companies whose whole limit is available.
+    pub(crate) fn sweep(&self) {
+        self.companies.values().chain([&self.default]).flatten().for_each(Limiter::sweep);
+    }
+}
+
+impl Limiter {
+    /// `None` without a limit.
+    fn new(limit: RateLimit) -> Option<Self> {
+        Self::with_clock(limit, DefaultClock::default())
+    }
+}
+
+impl<C: Clock> Limiter<C> {
+    /// Creates a limiter that measures its windows with this clock.
+    fn with_clock(limit: RateLimit, clock: C) -> Option<Self> {
+        let RateLimit::Limited { requests, window } = limit else { return None };
+        let interval = (window / requests.get()).max(Duration::from_nanos(1));
+        let quota = Quota::with_period(interval)?.allow_burst(requests);
+        let companies = RateLimiter::dashmap_with_clock(quota, clock).with_middleware();
+        Some(Self { requests, window, companies })
+    }
+
+    /// Counts a call of a sender that spreads its calls over this number of cores. The remaining number is for all cores together, if each
+    /// has counted as many calls.
+    fn count(&self, company_id: i64, cores: NonZeroU32) -> (RateLimitHeaders, Result<(), Error>) {
+        let cost = cores.min(self.requests);
+        let wait = match self.companies.check_key_n(&company_id, cost) {
+            Ok(Ok(state)) => {
+                let remaining = state.remaining_burst_capacity();
+                // With less than the cost, no call is allowed.
+                return (self.headers(remaining - remaining % cost), Ok(()));
+            }
+            Ok(Err(until)) => until.wait_time_from(self.companies.clock().now()),
+            // Unreachable: the cost never exceeds the burst.
+            Err(InsufficientCapacity(_)) => self.window,
+        };
+        (self.headers(0), Err(self.exceeded(company_id, wait)))
+    }
+
+    fn exceeded(&self, company_id: i64, wait: Duration) -> Error {
+        // Whole seconds, rounded up, so that a call after this time is allowed.
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.")
+            .retry_after(Duration::from_secs(seconds.max(1)));
+        error.with("company_id", company_id).with("limit", self.requests)
+    }
+
+    fn sweep(&self) {
+        self.companies.retain_recent();
+    }
+
+    /// The remaining calls of a company, and the seconds until its whole limit is available again.
+    fn headers(&self, remaining: u32) -> RateLimitHeaders {
+        let limit = self.requests.get();
+        let used = f64::from(limit.saturating_sub(remaining)) / f64::from(limit);
+        let reset = (used * self.window.as_secs_f64()).ceil() as u64;
+        RateLimitHeaders { limit: limit.into(), remaining: remaining.into(), reset }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,16 +4,146 @@ mod create;
 mod in_order;
 mod input;
 mod read;
-mod service;
 mod sync;
 mod update;
 mod update_one;
 
-pub use create::MANY_AFFILIATES;
-pub(crate) use input::INPUT;
-pub(crate) use read::{query, search_statement, single};
-pub(crate) use service::Affiliates;
-pub(crate) use sync::Syncs;
+use std::sync::Arc;
+
+use compliance_api::{
+    MAX_ID,
+    error::Error,
+    rules::Violations,
+    v1::{
+        Affiliate, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchCreateAffiliatesResponse,
+        BatchGetAffiliatesRequest, BatchGetAffiliatesResponse, BatchUpdateAffiliatesRequest,
+        BatchUpdateAffiliatesResponse, CreateAffiliateRequest, CreateAffiliateResponse, GetAffiliateRequest,
+        ListAffiliatesRequest, ListAffiliatesResponse, SearchAffiliatesRequest, SearchAffiliatesResponse,
+        UpdateAffiliateRequest, UpdateAffiliateResponse, affiliate_service_server::AffiliateService,
+    },
+};
+use tonic::{Request, Response, codegen::BoxStream};
+
+pub use self::create::MANY_AFFILIATES;
+use self::{create::CreateOne, in_order::Applied, input::Input, update_one::UpdateOne};
+pub(crate) use self::{
+    input::INPUT,
+    read::{query, search_statement, single},
+    sync::Syncs,
+};
+use crate::{
+    access::{Served, accept},
+    backend::Backend,
+    changes::past,
+    quotas::with_memory,
+    record_pages,
+};
+use storage::writes::Writes;
+
+pub(crate) struct Affiliates {
+    backend: Arc<Backend>,
+    create_one: Writes<CreateOne>,
+    update_one: Writes<UpdateOne>,
+}
+
+impl Affiliates {
+    pub(crate) fn new(backend: &Arc<Backend>) -> Self {
+        let Backend { pool, queues, .. } = &**backend;
+        let create_one = Writes::new(CreateOne, pool, &queues.created_affiliates);
+        let update_one = Writes::new(UpdateOne, pool, &queues.updated_affiliates);
+        Self { backend: Arc::clone(backend), create_one, update_one }
+    }
+}
+
+#[tonic::async_trait]
+impl AffiliateService for Affiliates {
+    type ListAffiliatesStream = BoxStream<ListAffiliatesResponse>;
+
+    async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
+        record_pages::all(&self.backend, request, |request| (None, request.changed_after, ())).await
+    }
+
+    async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {
+        let (company_id, request) = accept(request)?;
+        if let Some(as_of) = request.as_of.filter(|as_of| !as_of.is_empty()) {
+            return past(&self.backend, &self.backend.affiliates, company_id, request.id, &as_of).await;
+        }
+        let (record, memory) = self.backend.affiliates.get(company_id, request.id).await?;
+        Ok(with_memory(record, memory))
+    }
+
+    async fn batch_get_affiliates(
+        &self,
+        request: Request<BatchGetAffiliatesRequest>,
+    ) -> Served<BatchGetAffiliatesResponse> {
+        let (company_id, request) = accept(request)?;
+        let affiliates = read::by_ids(self.backend.source(company_id), &request.ids).await?;
+        Ok(with_memory(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
+    }
+
+    async fn search_affiliates(&self, request: Request<SearchAffiliatesRequest>) -> Served<SearchAffiliatesResponse> {
+        let (company_id, request) = accept(request)?;
+        let found = read::search(self.backend.source(company_id), &request).await?;
+        Ok(with_memory(SearchAffiliatesResponse { affiliates: found.records }, found.memory))
+    }
+
+    async fn create_affiliate(&self, request: Request<CreateAffiliateRequest>) -> Served<CreateAffiliateResponse> {
+        let (company_id, request) = accept(request)?;
+        let affiliate = request.affiliate.unwrap_or_default();
+        let client_affiliate_id = affiliate.client_affiliate_id.clone().unwrap_or_default();
+        match self.create_one.write(Input::created(company_id, affiliate)).await? {
+            Some(affiliate_id) => Ok(Response::new(CreateAffiliateResponse { affiliate_id, client_affiliate_id })),
+            None => Err(Error::affiliate_name_exists(&client_affiliate_id).into()),
+        }
+    }
+
+    async fn batch_create_affiliates(
+        &self,
+        request: Request<BatchCreateAffiliatesRequest>,
+    ) -> Served<BatchCreateAffiliatesResponse> {
+        let (company_id, request) = accept(request)?;
+        let results = if request.validate_only {
+            create::validate(&self.backend, company_id, request.affiliates).await?
+        } else {
+            create::create(&self.backend, company_id, request.affiliates).await?
+        };
+        Ok(Response::new(BatchCreateAffiliatesResponse { results }))
+    }
+
+    async fn update_affiliate(&self, request: Request<UpdateAffiliateRequest>) -> Served<UpdateAffiliateResponse> {
+        let (company_id, request) = accept(request)?;
+        let update: AffiliateUpdate = request.update.unwrap_or_default();
+        let affiliate_id = update.id.unwrap_or_default();
+        match self.update_one.write(Input::updated(company_id, update)).await? {
+            Applied::Saved(revision) => {
+                let etag = revision.unwrap_or_default().to_string();
+                Ok(Response::new(UpdateAffiliateResponse { affiliate_id, etag }))
+            }
+            Applied::Unknown => Err(Error::affiliate_not_found(affiliate_id).into()),
+            Applied::Changed(revision) => {
+                let etag = revision.unwrap_or_default().to_string();
+                Err(Error::etag_mismatch("affiliate_id", affiliate_id, &etag).into())
+            }
+            // The rules have found all other failures.
+            Applied::Taken | Applied::Failed => {
+                let taken = "The affiliate name has already been taken.";
+                Err(Error::invalid(Violations::one("affiliate_name", taken)).into())
+            }
+        }
+    }
+
+    async fn batch_update_affiliates(
+        &self,
+        request: Request<BatchUpdateAffiliatesRequest>,
+    ) -> Served<BatchUpdateAffiliatesResponse> {
+        let (company_id, request) = accept(request)?;
+        let BatchUpdateAffiliatesRequest { affiliates, anchor_id: anchor, validate_only } = request;
+        match update::update(&self.backend, company_id, anchor, affiliates, validate_only).await? {
+            Some(results) => Ok(Response::new(BatchUpdateAffiliatesResponse { results })),
+            None => Err(Error::affiliate_not_found(anchor.filter(|id| *id <= MAX_ID).unwrap_or_default()).into()),
+        }
+    }
+}
 
 /// The statements that write affiliates, with the types of their parameters.
 pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -2,17 +2,113 @@
 //! write it (`migrations/20261126000001_changes.sql`).
 
 mod as_of;
-mod changed;
 mod feed;
 mod hub;
 mod keep;
 mod positions;
-mod service;
 mod watch;
 
-pub(crate) use as_of::{STATEMENTS as PAST, TYPES as TYPES_OF_PAST, get as get_as_of};
-pub use changed::{CHANGED_ENTRIES, CHANGED_ROWS};
-pub(crate) use changed::{Changed, STATEMENT as CHANGED};
-pub(crate) use feed::{DEFAULT_CHANGES, STATEMENT, hide_writer, read};
-pub(crate) use keep::{keep, kept_days};
-pub(crate) use service::{ChangesService, SEARCH};
+use std::sync::Arc;
+
+use admission::Reservation;
+use compliance_api::{
+    MAX_ID,
+    error::Error,
+    rules::timestamp,
+    v1::{
+        ListChangesRequest, ListChangesResponse, SearchChangesRequest, SearchChangesResponse, WatchChangesRequest,
+        WatchChangesResponse, audit_service_server::AuditService, change_service_server::ChangeService,
+    },
+};
+use sqlx::Row as _;
+use tonic::{Request, codegen::BoxStream};
+
+pub use self::positions::{CHANGED_ENTRIES, CHANGED_ROWS};
+pub(crate) use self::{
+    as_of::{STATEMENTS as PAST, TYPES as TYPES_OF_PAST, past},
+    feed::{DEFAULT_CHANGES, STATEMENT, hide_writer, read},
+    keep::{keep, kept_days},
+    positions::{Changed, STATEMENT as CHANGED},
+};
+use self::{
+    feed::{CHANGE_ROWS, resource_number, sees_writers},
+    hub::Hub,
+    watch::watch,
+};
+use crate::{
+    access::{Served, accept},
+    backend::Backend,
+    lists::Source,
+    quotas::with_memory,
+};
+
+/// The statement that searches changes, with the types of its parameters.
+pub(crate) const SEARCH: (&str, &str) = (
+    concat!(include_str!("changes/state.sql"), include_str!("changes/search.sql"), include_str!("changes/entries.sql")),
+    "bigint, bigint, smallint, bigint, text, text, bigint, bigint, bigint, bigint",
+);
+
+/// The first second after the year 9999, for searches without an end.
+const NO_END: i64 = 253_402_300_800;
+
+#[derive(Clone)]
+pub(crate) struct ChangesService {
+    backend: Arc<Backend>,
+    hub: Arc<Hub>,
+}
+
+impl ChangesService {
+    pub(crate) fn new(backend: &Arc<Backend>) -> Self {
+        Self { backend: Arc::clone(backend), hub: Hub::new(backend) }
+    }
+}
+
+#[tonic::async_trait]
+impl ChangeService for ChangesService {
+    type WatchChangesStream = BoxStream<WatchChangesResponse>;
+
+    async fn list_changes(&self, request: Request<ListChangesRequest>) -> Served<ListChangesResponse> {
+        let sees_writers = sees_writers(&request)?;
+        let (company_id, request) = accept(request)?;
+        let (mut response, memory) = feed::list(self.backend.source(company_id), &request).await?;
+        if !sees_writers {
+            response.changes.iter_mut().for_each(hide_writer);
+        }
+        Ok(with_memory(response, memory))
+    }
+
+    async fn watch_changes(&self, request: Request<WatchChangesRequest>) -> Served<Self::WatchChangesStream> {
+        watch(&self.hub, request).await
+    }
+}
+
+#[tonic::async_trait]
+impl AuditService for ChangesService {
+    async fn search_changes(&self, request: Request<SearchChangesRequest>) -> Served<SearchChangesResponse> {
+        let (company_id, request) = accept(request)?;
+        let (changes, memory) = search(self.backend.source(company_id), &request).await?;
+        Ok(with_memory(changes, memory))
+    }
+}
+
+/// The changes that match, newest first, with the memory that they take.
+async fn search(source: Source, request: &SearchChangesRequest) -> Result<(SearchChangesResponse, Reservation), Error> {
+    let resource = request.resource.as_deref().and_then(resource_number);
+    // An empty text counts as absent.
+    let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (subject, request_id) = (text(&request.subject), text(&request.request_id));
+    let second = |text: &Option<String>| text.as_deref().and_then(timestamp);
+    let (from, end) = (second(&request.from).unwrap_or_default(), second(&request.to).map_or(NO_END, |last| last + 1));
+    let limit = request.limit.unwrap_or(DEFAULT_CHANGES);
+    let query = || {
+        let before = request.before.unwrap_or(MAX_ID);
+        let query = sqlx::query(SEARCH.0).bind(source.company_id).bind(before).bind(resource);
+        let query = query.bind(request.id).bind(&subject).bind(&request_id).bind(from).bind(end);
+        query.bind(limit).bind(CHANGE_ROWS)
+    };
+    feed::entries(&source, query, |first, changes, is_complete| {
+        let next = if is_complete { first.try_get("next_position")? } else { changes.last().map(|last| last.position) };
+        Ok(SearchChangesResponse { changes, next, dropped_position: first.try_get("dropped_position")? })
+    })
+    .await
+}

@@ -1,14 +1,14 @@
-//! Limits of single companies that differ from the limits of all others.
+//! The rate limit, and limits of single companies, where they differ from those of all others.
 
 use std::{
     collections::{HashMap, HashSet},
     fmt,
+    num::NonZeroU32,
     str::FromStr,
+    time::Duration,
 };
 
 use flags::{MAX_COUNT, count, size};
-
-use crate::access::RateLimit;
 
 /// A limit of one company, written `17:rate-limit=200/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,9 +85,42 @@ impl CompanyLimit {
     }
 }
 
+/// How many requests a company may make: `N/s`, `N/m` or `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateLimit {
+    /// No limit.
+    Off,
+    /// `requests` in each `window`, also in one burst.
+    Limited {
+        /// Requests.
+        requests: NonZeroU32,
+        /// Window.
+        window: Duration,
+    },
+}
+
+const RATE_EXPECTED: &str = "a rate limit is N/s, N/m or off, with N from 1 to 4294967295";
+
+impl FromStr for RateLimit {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        let (requests, window) = match text.split_once('/').ok_or(RATE_EXPECTED)? {
+            (requests, "s") => (requests, Duration::from_secs(1)),
+            (requests, "m") => (requests, Duration::from_mins(1)),
+            _ => return Err(RATE_EXPECTED),
+        };
+        let requests = requests.parse().map_err(|_| RATE_EXPECTED)?;
+        Ok(Self::Limited { requests, window })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CompanyLimit, Limit};
+    use super::{CompanyLimit, Limit, RateLimit};
 
     fn parse(text: &str) -> Result<CompanyLimit, String> {
         text.parse()
@@ -134,5 +167,16 @@ mod tests {
         let repeated = check(&["18:streams=4", "17:streams=4", "17:streams=5"]);
         assert_eq!(repeated, Err("17:streams is set twice: remove one of them".to_owned()));
         assert_eq!(check(&[]), Ok(()));
+    }
+
+    #[test]
+    fn rate_limits_are_written_as_documented() {
+        assert_eq!("off".parse::<RateLimit>().unwrap(), RateLimit::Off);
+        assert!(matches!("5/s".parse().unwrap(), RateLimit::Limited { requests, window }
+            if requests.get() == 5 && window.as_secs() == 1));
+        assert!(matches!("5/m".parse().unwrap(), RateLimit::Limited { window, .. } if window.as_secs() == 60));
+        for wrong in ["", "5", "0/s", "-1/s", "5/h", "5 / s", "on"] {
+            assert!(wrong.parse::<RateLimit>().is_err(), "{wrong}");
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! The state of the core, measured when metrics are rendered.
 
-use metrics::{describe_gauge, gauge};
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
 use storage::{
     database::{Connections, measure},
     metrics::report_queue,
 };
 use telemetry::metrics::{describe, on_render};
 
-use crate::quotas::Quotas;
+use crate::quotas::{CALLS, DURATION, Quotas, WRITTEN};
 
 /// The most frequent reasons for rejections.
 const REFUSALS: [&str; 6] =
@@ -19,6 +19,13 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     let description = "Calls rejected before any work began, by reason.";
     describe("compliance_refusals_total", description, "reason", &REFUSALS);
     describe_gauge!("compliance_core_running", "Running work, by queue.");
+
+    describe_counter!(
+        CALLS,
+        "Calls of a company, by result: ok, rejected, limited (by one of the company's limits) or failed."
+    );
+    describe_histogram!(DURATION, Unit::Seconds, "Duration of a company's calls, from the request head to the end of the response.");
+    describe_counter!(WRITTEN, "Items in a company's write requests: records, and parts of records such as infractions.");
 
     let Quotas { statements, heavy, large_pages, .. } = quotas;
     for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {

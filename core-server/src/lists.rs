@@ -3,21 +3,16 @@
 //! A list is divided into buckets, and a table has the count of each. Totals are sums of counts, and a late page is found by adding up
 //! counts.
 
-mod comparison;
 mod counts;
 mod description;
-mod page;
 mod shape;
 mod statement;
 mod statements;
-mod stream;
 mod whole;
 
-pub(crate) use description::{Comparison, Filter, List, Part, Sort, Value};
-pub(crate) use page::{Asked, PageQuery, day, days};
+pub(crate) use description::{Asked, Comparison, Filter, List, PageQuery, Part, Sort, Value, day, days};
 pub use statements::{PART, SHALLOW_OFFSET};
 pub(crate) use statements::{
-    Records, Source, Statements, by_ids, by_key, by_keys, chosen, read_by_ids, read_records, too_large,
+    Records, Source, Statements, by_ids, by_key, by_keys, read_by_ids, read_records, too_large,
 };
-pub(crate) use stream::{LargePage, PagePart};
-pub(crate) use whole::{PageOfRecords, RecordPage, Whole, page};
+pub(crate) use whole::{PageOfRecords, RecordPage, chosen, page};

@@ -3,7 +3,8 @@
 //! Each operation is one statement for a whole request, or for one chunk of a stream. Items are checked and their names are resolved
 //! first, so only invalid items are rejected.
 
-mod cases;
+mod case_digests;
+mod case_updates;
 mod context;
 mod export;
 mod field_updates;
@@ -12,16 +13,174 @@ mod infractions;
 mod items;
 mod names;
 mod observations;
+mod opened_cases;
 mod reviews;
-mod service;
 mod vocabularies;
 
-pub(crate) use service::Monitoring;
+use std::sync::Arc;
 
-use compliance_api::v1::{CaseInput, ExportCasesResponse, ExportUrlsResponse, UrlObservation, UrlReview};
+use compliance_api::{
+    rules::Check,
+    v1::{
+        AddVocabularyEntriesRequest, AddVocabularyEntriesResponse, AttachIncidentsRequest, AttachIncidentsResponse,
+        BatchOpenCasesRequest, BatchOpenCasesResponse, CaseInput, CloseCaseRequest, CloseCaseResponse,
+        DetachIncidentsRequest, DetachIncidentsResponse, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest,
+        ExportUrlsResponse, GetVocabulariesRequest, GetVocabulariesResponse, ListVocabulariesRequest,
+        ListVocabulariesResponse, ObserveUrlsRequest, ObserveUrlsResponse, OpenCaseRequest, OpenCaseResponse,
+        RecordInfractionsRequest, RecordInfractionsResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest,
+        ResolveCaseResponse, ReviewUrlRequest, ReviewUrlResponse, StreamUrlObservationsRequest,
+        StreamUrlObservationsResponse, UpdateCaseRequest, UpdateCaseResponse, UrlObservation, UrlReview,
+        WithdrawInfractionsRequest, WithdrawInfractionsResponse, monitoring_service_server::MonitoringService,
+        vocabulary_service_server::VocabularyService,
+    },
+};
 use storage::table::Expected;
+use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 
-use crate::lists::RecordPage as _;
+use self::{
+    context::{CompanyWriter, Context},
+    infractions::Action,
+    observations::{Observations, observe},
+    opened_cases::{open, open_one},
+};
+use crate::{
+    access::{Served, accept, caller},
+    backend::Backend,
+    lists::RecordPage as _,
+    record_pages,
+    streams::serve_chunks,
+};
+
+#[derive(Clone)]
+pub(crate) struct Monitoring(Arc<Context>);
+
+impl Monitoring {
+    pub(crate) fn new(backend: &Arc<Backend>) -> Self {
+        Self(Arc::new(Context::new(Arc::clone(backend))))
+    }
+
+    /// The caller's company and the message of a request. Refuses a message that breaks a rule.
+    fn accept<M: Check>(&self, request: Request<M>) -> Result<(CompanyWriter<'_>, M), Status> {
+        let (id, message) = accept(request)?;
+        Ok((CompanyWriter { id, context: &self.0 }, message))
+    }
+}
+
+#[tonic::async_trait]
+impl MonitoringService for Monitoring {
+    type StreamUrlObservationsStream = BoxStream<StreamUrlObservationsResponse>;
+    type ExportUrlsStream = BoxStream<ExportUrlsResponse>;
+    type ExportCasesStream = BoxStream<ExportCasesResponse>;
+
+    async fn observe_urls(&self, request: Request<ObserveUrlsRequest>) -> Served<ObserveUrlsResponse> {
+        let (company, request) = self.accept(request)?;
+        let results = observe(company, request.observations).await?;
+        Ok(Response::new(ObserveUrlsResponse { results }))
+    }
+
+    async fn stream_url_observations(
+        &self,
+        request: Request<Streaming<StreamUrlObservationsRequest>>,
+    ) -> Served<Self::StreamUrlObservationsStream> {
+        serve_chunks(&self.0.backend, request, |company_id| Observations { context: Arc::clone(&self.0), company_id })
+    }
+
+    async fn export_urls(&self, request: Request<ExportUrlsRequest>) -> Served<Self::ExportUrlsStream> {
+        record_pages::all(&self.0.backend, request, |request| (request.after_url_id, request.changed_after, ())).await
+    }
+
+    async fn record_infractions(
+        &self,
+        request: Request<RecordInfractionsRequest>,
+    ) -> Served<RecordInfractionsResponse> {
+        let (company, request) = self.accept(request)?;
+        let results = infractions::apply(company, Action::Record, request.infractions).await?;
+        Ok(Response::new(RecordInfractionsResponse { results }))
+    }
+
+    async fn withdraw_infractions(
+        &self,
+        request: Request<WithdrawInfractionsRequest>,
+    ) -> Served<WithdrawInfractionsResponse> {
+        let (company, request) = self.accept(request)?;
+        let results = infractions::apply(company, Action::Withdraw, request.infractions).await?;
+        Ok(Response::new(WithdrawInfractionsResponse { results }))
+    }
+
+    async fn review_url(&self, request: Request<ReviewUrlRequest>) -> Served<ReviewUrlResponse> {
+        let (company, request) = self.accept(request)?;
+        Ok(Response::new(reviews::review(company, request).await?))
+    }
+
+    async fn open_case(&self, request: Request<OpenCaseRequest>) -> Served<OpenCaseResponse> {
+        let company = CompanyWriter { id: caller(&request)?.company_id, context: &self.0 };
+        Ok(Response::new(open_one(company, request.into_inner()).await?))
+    }
+
+    async fn batch_open_cases(&self, request: Request<BatchOpenCasesRequest>) -> Served<BatchOpenCasesResponse> {
+        let (company, request) = self.accept(request)?;
+        let results = open(company, request.cases).await?;
+        Ok(Response::new(BatchOpenCasesResponse { results }))
+    }
+
+    async fn export_cases(&self, request: Request<ExportCasesRequest>) -> Served<Self::ExportCasesStream> {
+        record_pages::all(&self.0.backend, request, |request| (request.after_case_id, request.changed_after, ())).await
+    }
+
+    async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Served<UpdateCaseResponse> {
+        let (company, request) = self.accept(request)?;
+        Ok(Response::new(case_updates::update(company, request).await?))
+    }
+
+    async fn resolve_case(&self, request: Request<ResolveCaseRequest>) -> Served<ResolveCaseResponse> {
+        let (company, request) = self.accept(request)?;
+        Ok(Response::new(case_updates::resolve(company, request).await?))
+    }
+
+    async fn close_case(&self, request: Request<CloseCaseRequest>) -> Served<CloseCaseResponse> {
+        let (company, request) = self.accept(request)?;
+        Ok(Response::new(case_updates::close(company, request).await?))
+    }
+
+    async fn reopen_case(&self, request: Request<ReopenCaseRequest>) -> Served<ReopenCaseResponse> {
+        let (company, request) = self.accept(request)?;
+        Ok(Response::new(case_updates::reopen(company, request).await?))
+    }
+
+    async fn attach_incidents(&self, request: Request<AttachIncidentsRequest>) -> Served<AttachIncidentsResponse> {
+        let (company, request) = self.accept(request)?;
+        let results = incidents::attach(company, request).await?;
+        Ok(Response::new(AttachIncidentsResponse { results }))
+    }
+
+    async fn detach_incidents(&self, request: Request<DetachIncidentsRequest>) -> Served<DetachIncidentsResponse> {
+        let (company, request) = self.accept(request)?;
+        let results = incidents::detach(company, request).await?;
+        Ok(Response::new(DetachIncidentsResponse { results }))
+    }
+
+    async fn list_vocabularies(&self, request: Request<ListVocabulariesRequest>) -> Served<ListVocabulariesResponse> {
+        let (company, _) = self.accept(request)?;
+        Ok(Response::new(ListVocabulariesResponse { vocabularies: vocabularies::list(company).await? }))
+    }
+
+    async fn add_vocabulary_entries(
+        &self,
+        request: Request<AddVocabularyEntriesRequest>,
+    ) -> Served<AddVocabularyEntriesResponse> {
+        let (company, request) = self.accept(request)?;
+        let results = vocabularies::add(company, request.entries).await?;
+        Ok(Response::new(AddVocabularyEntriesResponse { results }))
+    }
+}
+
+#[tonic::async_trait]
+impl VocabularyService for Monitoring {
+    async fn get_vocabularies(&self, request: Request<GetVocabulariesRequest>) -> Served<GetVocabulariesResponse> {
+        let (company, _) = self.accept(request)?;
+        Ok(Response::new(GetVocabulariesResponse { vocabularies: vocabularies::list(company).await? }))
+    }
+}
 
 /// The statements that write batches, with the types of their parameters.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
@@ -62,7 +221,7 @@ pub(crate) fn expect(expected: Expected) -> Expected {
         .composite(&observations::INPUT)
         .composite(&reviews::INPUT)
         .composite(&infractions::INPUT)
-        .composite(&cases::INPUT)
+        .composite(&case_updates::INPUT)
         .composite(&incidents::INPUT)
         .composite(&incidents::KEY_INPUT)
         .composite(&vocabularies::INPUT)

@@ -20,8 +20,8 @@ use time::{Date, Duration, OffsetDateTime};
 use tonic::{Request, Response};
 
 use crate::{
+    access::{Served, accept},
     backend::Backend,
-    requests::{Served, accept},
 };
 
 /// The statement, with the types of its parameters.
@@ -38,7 +38,7 @@ impl OverviewService for Overviews {
     }
 }
 
-/// The row. Lists of one subject are in the same order.
+/// The row. Lists of one subject have the same length and order.
 struct Figures {
     open: i64,
     up_to_7_days: i64,
@@ -121,38 +121,35 @@ impl Figures {
     }
 
     fn overdue_cases(&self) -> Vec<OverdueCase> {
-        let cases = self.overdue_ids.iter().zip(&self.follow_up_dates);
-        let risk_levels = self.overdue_risk_level_ids.iter().zip(&self.overdue_own_risk_levels);
-        let statuses = self.overdue_status_ids.iter().zip(&self.overdue_own_statuses);
-        let affiliates = self.affiliate_names.iter().zip(&self.client_affiliate_ids);
-        let cases =
-            cases.zip(risk_levels).zip(statuses).zip(affiliates).map(|(((case, risk_level), status), affiliate)| {
-                OverdueCase {
-                    case_id: *case.0,
-                    follow_up_date: case.1.0.map(timestamp),
-                    risk_level: name(RiskLevel, *risk_level.0, risk_level.1.clone()),
-                    case_status: name(CaseStatus, Some(*status.0), status.1.clone()),
-                    affiliate_name: affiliate.0.clone(),
-                    affiliate_id: affiliate.1.clone(),
-                }
-            });
-        cases.collect()
+        let case = |index: usize| OverdueCase {
+            case_id: self.overdue_ids[index],
+            follow_up_date: self.follow_up_dates[index].0.map(timestamp),
+            risk_level: name(
+                RiskLevel,
+                self.overdue_risk_level_ids[index],
+                self.overdue_own_risk_levels[index].clone(),
+            ),
+            case_status: name(
+                CaseStatus,
+                Some(self.overdue_status_ids[index]),
+                self.overdue_own_statuses[index].clone(),
+            ),
+            affiliate_name: self.affiliate_names[index].clone(),
+            affiliate_id: self.client_affiliate_ids[index].clone(),
+        };
+        (0..self.overdue_ids.len()).map(case).collect()
     }
 
     fn weeks(&self) -> Vec<OverviewWeek> {
-        let urls = self.new_urls.iter().zip(self.new_infractions.iter().zip(&self.infraction_urls));
-        let cases = self.new_cases.iter().zip(&self.closed_cases);
         let first = OffsetDateTime::UNIX_EPOCH.date();
-        let days = (i64::from(self.first_day)..).step_by(7);
-        let first_day = |days: i64| first.checked_add(Duration::days(days)).unwrap_or(Date::MAX);
-        let weeks = days.zip(urls.zip(cases)).map(|(days, (urls, cases))| OverviewWeek {
-            from: first_day(days).to_string(),
-            new_urls: *urls.0,
-            new_infractions: *urls.1.0,
-            infraction_urls: *urls.1.1,
-            new_cases: *cases.0,
-            closed_cases: *cases.1,
-        });
-        weeks.collect()
+        let week = |(index, days): (usize, i64)| OverviewWeek {
+            from: first.checked_add(Duration::days(days)).unwrap_or(Date::MAX).to_string(),
+            new_urls: self.new_urls[index],
+            new_infractions: self.new_infractions[index],
+            infraction_urls: self.infraction_urls[index],
+            new_cases: self.new_cases[index],
+            closed_cases: self.closed_cases[index],
+        };
+        (0..self.new_urls.len()).zip((i64::from(self.first_day)..).step_by(7)).map(week).collect()
     }
 }

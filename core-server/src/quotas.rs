@@ -1,19 +1,19 @@
-//! Limits of companies in this process: memory, calls, streams, and statements that are not coalesced.
+//! Limits of companies in this process: memory, calls, streams, and statements that are not coalesced. And what each company uses.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-    thread::available_parallelism,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
 use admission::{
-    Callers, Count, Counts, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, SLOW_AFTER, WorkPermit, WorkQueue,
+    Callers, Count, Counts, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, Reservation, ResponseMemory, SLOW_AFTER,
+    WorkPermit, WorkQueue,
 };
 use compliance_api::error::Error;
+use metrics::{Counter, Histogram, counter, histogram};
+use parking_lot::RwLock;
 use storage::writes::OnWait;
+use telemetry::metrics::is_installed;
+use tonic::{Code, Response};
 
-use crate::{CompanyLimit, CoreSettings, Limit, usage::Usage};
+use crate::{CompanyLimit, CoreSettings, Limit};
 
 /// A company may have a quarter of the calls in flight. It may have at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
@@ -43,7 +43,7 @@ const PERMIT_SHARE: usize = 2;
 /// so half of the processors remain free.
 const CPUS_PER_PERMIT_WITH_OTHERS: usize = 2;
 /// Maximum number of health and reflection streams, which need no token.
-const OPEN_STREAMS: usize = 1024;
+pub(crate) const OPEN_STREAMS: usize = 1024;
 /// Maximum number of such streams of one peer.
 pub const OPEN_STREAMS_OF_A_PEER: usize = 128;
 /// Maximum number of watchers. Each holds little memory, and a connection or one stream of a connection.
@@ -52,19 +52,19 @@ const WATCHERS: usize = 10_000;
 pub const WATCHERS_OF_A_COMPANY: usize = 2000;
 
 /// Clones share one set of limits.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Quotas {
     pub(crate) memory: Memory,
     pub(crate) calls: Counts,
-    callers: Callers,
+    pub(crate) callers: Callers,
     pub(crate) refusals: Refusals,
     pub(crate) streams: Counts,
     pub(crate) watchers: Counts,
-    pub(crate) usage: Usage,
+    pub(crate) usage: Arc<Usage>,
     /// Calls that open a watch. A company may open all its watches at the same time, so these calls have their own limit.
     openings: Counts,
     /// Streams without a token, by the network of the peer.
-    open_to_all: Counts,
+    pub(crate) open_to_all: Counts,
     /// Pages and short batches.
     pub(crate) statements: WorkQueue,
     /// Long batches, and records of the past, which read all later batches.
@@ -141,10 +141,6 @@ impl Quotas {
         self.calls.add(company_id)
     }
 
-    pub(crate) fn are_several_calling(&self) -> bool {
-        self.callers.are_several()
-    }
-
     /// Waits for a permit for a company's work. Drop the permit after the work.
     pub(crate) async fn enter(&self, company_id: i64, work: QueueClass) -> Result<Option<WorkPermit>, Error> {
         // Pages and chunks of streams count like calls.
@@ -188,52 +184,117 @@ impl Quotas {
         };
         Error { message, ..full.into() }
     }
+}
 
-    /// Counts a stream that needs no token as open until the count is dropped.
-    pub(crate) fn open_to_all(&self, peer: Option<SocketAddr>) -> Result<Count, Error> {
-        let network = match peer.map(|peer| http_server::network(peer.ip())) {
-            Some(IpAddr::V4(address)) => i64::from(address.to_bits()),
-            Some(IpAddr::V6(address)) => (address.to_bits() >> 64) as i64,
-            None => 0,
+/// A response that holds its memory until it was sent.
+pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
+    let mut response = Response::new(message);
+    if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
+        response.extensions_mut().insert(ResponseMemory::new(memory));
+    }
+    response
+}
+
+pub(crate) const CALLS: &str = "compliance_company_calls_total";
+pub(crate) const DURATION: &str = "compliance_company_call_duration_seconds";
+pub(crate) const WRITTEN: &str = "compliance_company_items_written_total";
+/// The label of all companies without one.
+const OTHER: &str = "other";
+
+/// What each company uses, as metrics with a bounded number of labels.
+///
+/// A label stays until the process ends, as counters must. So companies that call first have one, and the others count together.
+/// Companies with limits of their own have theirs from the start: those are the ones that an operator looks at.
+pub(crate) struct Usage {
+    most: usize,
+    companies: RwLock<HashMap<i64, Arc<CompanyUsage>>>,
+    other: Arc<CompanyUsage>,
+}
+
+struct CompanyUsage {
+    ok: Counter,
+    rejected: Counter,
+    limited: Counter,
+    failed: Counter,
+    duration: Histogram,
+    written: Counter,
+}
+
+impl Usage {
+    fn new(settings: &CoreSettings) -> Arc<Self> {
+        let other = Arc::new(CompanyUsage::labelled(OTHER.to_owned()));
+        let usage = Self { most: settings.company_metrics, companies: RwLock::default(), other };
+        for limit in &settings.company_limits {
+            usage.of(limit.company);
+        }
+        Arc::new(usage)
+    }
+
+    /// Counts a call that has ended, and the items that it wrote.
+    pub(crate) fn called(&self, company: i64, code: Code, duration: Duration, written: usize) {
+        if !is_installed() {
+            return;
+        }
+        let usage = self.of(company);
+        let result = match code {
+            Code::Ok => &usage.ok,
+            Code::ResourceExhausted => &usage.limited,
+            Code::Internal | Code::Unknown | Code::DataLoss | Code::Unavailable | Code::DeadlineExceeded => {
+                &usage.failed
+            }
+            _ => &usage.rejected,
         };
-        self.open_to_all.add(network).map_err(|full| {
-            let (whose, most) = match full {
-                Full::Company => ("This address", OPEN_STREAMS_OF_A_PEER),
-                Full::Process => ("This instance of the service", OPEN_STREAMS),
-            };
-            let message = format!("{whose} has reached its limit for open health and reflection streams: {most}.");
-            Error { message, ..Full::Company.into() }
-        })
+        result.increment(1);
+        usage.duration.record(duration);
+        if code == Code::Ok {
+            usage.written.increment(written as u64);
+        }
+    }
+
+    /// Counts items that a message of a stream wrote.
+    pub(crate) fn wrote(&self, company: i64, items: usize) {
+        if is_installed() {
+            self.of(company).written.increment(items as u64);
+        }
+    }
+
+    fn of(&self, company: i64) -> Arc<CompanyUsage> {
+        let Self { most, companies, other } = self;
+        let labelled = companies.read();
+        match labelled.get(&company) {
+            Some(usage) => return Arc::clone(usage),
+            None if labelled.len() >= *most => return Arc::clone(other),
+            None => drop(labelled),
+        }
+        let mut companies = companies.write();
+        if companies.len() >= *most && !companies.contains_key(&company) {
+            return Arc::clone(other);
+        }
+        let usage = || Arc::new(CompanyUsage::labelled(company.to_string()));
+        Arc::clone(companies.entry(company).or_insert_with(usage))
+    }
+}
+
+impl CompanyUsage {
+    /// Every series is 0 from the start, so that its first increase is seen.
+    fn labelled(company: String) -> Self {
+        let calls = |result: &'static str| {
+            let calls = counter!(CALLS, "company" => company.clone(), "result" => result);
+            calls.increment(0);
+            calls
+        };
+        let written = counter!(WRITTEN, "company" => company.clone());
+        written.increment(0);
+        Self {
+            ok: calls("ok"),
+            rejected: calls("rejected"),
+            limited: calls("limited"),
+            failed: calls("failed"),
+            duration: histogram!(DURATION, "company" => company.clone()),
+            written,
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use admission::Full;
-
-    use super::{Quotas, WATCHERS_OF_A_COMPANY};
-    use crate::CoreSettings;
-
-    #[tokio::test]
-    async fn a_company_with_limits_of_its_own_has_no_others() {
-        let limits = ["1:in-flight=1", "1:streams=2", "1:watches=3", "1:memory=4KiB"];
-        let company_limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();
-        let quotas = Quotas::new(&CoreSettings { company_limits, ..CoreSettings::default() }, 20);
-        let _call = quotas.call(1).unwrap();
-        assert_eq!(quotas.call(1).unwrap_err(), Full::Company);
-        let _streams = [1, 1].map(|company| quotas.open_stream(company).unwrap());
-        assert!(quotas.open_stream(1).is_err());
-        let _watches = [1, 1, 1].map(|company| (quotas.open_watch(company).unwrap(), quotas.watch(company).unwrap()));
-        for error in [quotas.open_watch(1).unwrap_err(), quotas.watch(1).unwrap_err()] {
-            assert_eq!(error.message, "The company has reached its limit for open watches: 3.");
-        }
-        let mut memory = quotas.memory.reservation(Some(1));
-        assert_eq!((memory.grow(4097), memory.grow(4096)), (Err(Full::Company), Ok(())));
-        // Another company has the limits of all companies.
-        let calls: Vec<_> = (0..).map_while(|_| quotas.call(2).ok()).collect();
-        let streams: Vec<_> = (0..).map_while(|_| quotas.open_stream(2).ok()).collect();
-        let watches: Vec<_> = (0..).map_while(|_| quotas.watch(2).ok()).collect();
-        assert_eq!((calls.len(), streams.len(), watches.len()), (1024, 64, WATCHERS_OF_A_COMPANY));
-        assert_eq!(quotas.memory.reservation(Some(2)).grow(1 << 20), Ok(()));
-    }
-}
+mod tests;

@@ -3,21 +3,22 @@
 use std::{sync::Arc, time::Duration};
 
 use admission::{MEMORY_WAIT, Reservation, WorkPermit};
-use compliance_api::error::Error;
+use compliance_api::{error::Error, rules::Check};
 use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,
 };
 use tokio::time::{Instant, timeout};
-use tonic::{Response, codegen::BoxStream};
+use tonic::{Request, codegen::BoxStream};
 
 use crate::{
+    access::{Served, accept},
     backend::Backend,
     changes::Changed,
     lists::{PART, RecordPage},
     quotas::QueueClass,
-    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages},
+    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
 };
 
 /// Records that one statement reads of a streamed list.
@@ -27,20 +28,21 @@ pub const MESSAGE_RECORDS: usize = 12;
 /// How long a page keeps its permit while its reader asks for nothing. Encoding takes as long as the statement.
 const PERMIT_STALLED: Duration = Duration::from_millis(3);
 
-/// Reads every record of the company that matches the filters and has an ID above `after`.
+/// Reads every record of the company that a request asks for.
 ///
-/// With a position, reads only records that have changed since, unless so many have changed that reading all takes less.
+/// `read` returns the ID after which the records begin, a position, and the filters of the request. With a position, reads only records that
+/// have changed since, unless so many have changed that reading all takes less.
 ///
 /// Each page is read while the one before is sent. A reader that stops reading holds no connection and, after a short while, no page.
-pub(crate) async fn all<T: RecordPage>(
+pub(crate) async fn all<M: Check, T: RecordPage>(
     backend: &Arc<Backend>,
-    company_id: i64,
-    after: i64,
-    filters: T::Filters,
-    changed_after: Option<i64>,
-    timeout: Duration,
-) -> Result<Response<BoxStream<T>>, Error> {
-    let deadline = Instant::now() + timeout;
+    request: Request<M>,
+    read: impl FnOnce(M) -> (Option<i64>, Option<i64>, T::Filters),
+) -> Served<BoxStream<T>> {
+    let deadline = Instant::now() + timeout_of(&request, backend.settings.list_timeout);
+    let (company_id, request) = accept(request)?;
+    let (after, changed_after, filters) = read(request);
+    let after = after.unwrap_or_default();
     let changed = Changed::after(backend, company_id, T::RESOURCE, changed_after).await?;
     let open = backend.quotas.open_stream(company_id)?;
     let backend = Arc::clone(backend);
@@ -124,7 +126,7 @@ impl<T: RecordPage> Producer<T> {
             self.messages.send(message, ());
         }
         // While other companies call, the next page of this one is not read while this page is still encoded.
-        if permit.is_some() && self.backend.quotas.are_several_calling() {
+        if permit.is_some() && self.backend.quotas.callers.are_several() {
             let _ = timeout(PERMIT_STALLED, self.messages.wanted()).await;
         }
         Ok(true)

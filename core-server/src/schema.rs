@@ -73,8 +73,6 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain(urls::STATEMENTS.reads())
         .chain(cases::STATEMENTS.reads())
         .chain(exports)
-        .chain(urls::WHOLE.statements)
-        .chain(cases::WHOLE.statements)
         .chain([urls::KNOWN])
 }
 
@@ -90,7 +88,7 @@ pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Returns the statements that write many records, with their parameter types. For tools that check plans.
 pub fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
-    affiliates::write_statements().chain(urls::WRITE_STATEMENTS).chain(monitoring::WRITE_STATEMENTS)
+    affiliates::write_statements().chain([urls::ADD]).chain(monitoring::WRITE_STATEMENTS)
 }
 
 #[cfg(test)]

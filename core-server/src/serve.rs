@@ -1,8 +1,7 @@
 //! All services of the core, for the network and for clients in this process.
 
-mod arrival;
 mod batch_read;
-mod call_record;
+mod call;
 mod health;
 mod network;
 mod pipeline;
@@ -13,25 +12,16 @@ mod tokens;
 use std::{io, sync::Arc, time::Duration};
 
 use admission::Memory;
-use arrival::HEALTH_CHECK;
 use batch_read::BatchReads;
+use call::HEALTH_CHECK;
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
     client::{Clients, WithMiddleware},
     error::Error,
     token::Verifier,
-    v1::{
-        access_service_server::AccessServiceServer, affiliate_roster_service_server::AffiliateRosterServiceServer,
-        affiliate_service_server::AffiliateServiceServer, affiliate_sync_service_server::AffiliateSyncServiceServer,
-        audit_service_server::AuditServiceServer, change_service_server::ChangeServiceServer,
-        compliance_case_service_server::ComplianceCaseServiceServer,
-        compliance_url_service_server::ComplianceUrlServiceServer, erasure_service_server::ErasureServiceServer,
-        monitoring_service_server::MonitoringServiceServer, overview_service_server::OverviewServiceServer,
-        read_service_server::ReadServiceServer, vocabulary_service_server::VocabularyServiceServer,
-        webhook_service_server::WebhookServiceServer,
-    },
+    v1,
 };
-use http_server::{App, ConnectionLimits, Listener};
+use http_server::{App, Listener};
 use network::NetworkService;
 use pipeline::Pipeline;
 use storage::{
@@ -66,17 +56,10 @@ use crate::{
 
 pub use health::unready;
 
-/// A generated server with the message limit.
-macro_rules! sized {
-    ($settings:expr, $server:ident, $service:expr) => {
-        $server::from_arc(Arc::clone(&$service))
-            .max_decoding_message_size($settings.message_limit)
-            .max_encoding_message_size($settings.message_limit)
-    };
-}
-
 /// How long clients can still read that the service does not serve, after the beginning of a shutdown.
 const WATCHERS_TIME: Duration = Duration::from_millis(250);
+/// How often months of changes are made and dropped. They are made a month before.
+const UPKEEP_INTERVAL: Duration = Duration::from_mins(10);
 /// How often the rate limit drops the state of companies that no longer call.
 const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
 
@@ -121,9 +104,7 @@ pub enum StartError {
 pub struct Core {
     service: CoreService,
     clients: Clients,
-    memory: Memory,
     reporter: HealthReporter,
-    connections: ConnectionLimits,
     backend: Arc<Backend>,
     sender: Sender,
     /// Background tasks. They end with the core.
@@ -159,55 +140,54 @@ impl Core {
         let backend = Backend::new(connections, reads, settings);
         gauges::report(&backend.reads, &backend.quotas);
         let pipeline = Pipeline::new(access, backend.quotas.clone(), settings);
-        let signatures = Arc::new(tokens::SignaturePermits::new());
-        let reads = BatchReads { pipeline: pipeline.clone(), backend: Arc::clone(&backend), signatures };
-        let affiliates = Arc::new(Affiliates::new(&backend));
-        let urls = Arc::new(ComplianceUrls::new(&backend));
-        let cases = Arc::new(ComplianceCases(Arc::clone(&backend)));
-        let overview = Arc::new(Overviews(Arc::clone(&backend)));
-        let changes = Arc::new(ChangesService::new(&backend));
-        let monitoring = Arc::new(Monitoring::new(&backend));
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
-        let webhooks = Arc::new(Webhooks::new(&backend, &sender));
-        let syncs = Arc::new(Syncs(Arc::clone(&backend)));
-        let erasures = Arc::new(Erasures(Arc::clone(&backend)));
+        let (limit, mut routes) = (settings.message_limit, Routes::builder());
+        // Adds a service to those of the network, whose messages have at most `limit` bytes, and makes its client in this process.
+        macro_rules! serve {
+            ($module:ident::$server:ident, $service:expr $(, $limit:ident)?) => {{
+                let service = Arc::new($service);
+                let server = v1::$module::$server::from_arc(Arc::clone(&service));
+                $(let server = server.max_decoding_message_size($limit).max_encoding_message_size($limit);)?
+                routes.add_service(server);
+                Arc::new(WithMiddleware { service, middleware: pipeline.clone() })
+            }};
+        }
+        let (changes, monitoring) = (ChangesService::new(&backend), Monitoring::new(&backend));
+        let syncs = Syncs(Arc::clone(&backend));
+        let rosters = v1::affiliate_roster_service_server::AffiliateRosterServiceServer::new(syncs.clone());
         let clients = Clients {
-            access: behind(&pipeline, Arc::new(Access)),
-            affiliates: behind(&pipeline, Arc::clone(&affiliates)),
-            urls: behind(&pipeline, Arc::clone(&urls)),
-            cases: behind(&pipeline, Arc::clone(&cases)),
-            syncs: behind(&pipeline, Arc::clone(&syncs)),
-            overview: behind(&pipeline, Arc::clone(&overview)),
-            monitoring: behind(&pipeline, Arc::clone(&monitoring)),
-            vocabularies: behind(&pipeline, Arc::clone(&monitoring)),
-            changes: behind(&pipeline, Arc::clone(&changes)),
-            erasures: behind(&pipeline, Arc::clone(&erasures)),
-            webhooks: behind(&pipeline, Arc::clone(&webhooks)),
-            audit: behind(&pipeline, Arc::clone(&changes)),
-            health: behind(&pipeline, Arc::new(health())),
+            access: serve!(access_service_server::AccessServiceServer, Access),
+            affiliates: serve!(affiliate_service_server::AffiliateServiceServer, Affiliates::new(&backend), limit),
+            urls: serve!(
+                compliance_url_service_server::ComplianceUrlServiceServer,
+                ComplianceUrls::new(&backend),
+                limit
+            ),
+            cases: serve!(
+                compliance_case_service_server::ComplianceCaseServiceServer,
+                ComplianceCases(Arc::clone(&backend)),
+                limit
+            ),
+            syncs: serve!(affiliate_sync_service_server::AffiliateSyncServiceServer, syncs, limit),
+            overview: serve!(overview_service_server::OverviewServiceServer, Overviews(Arc::clone(&backend))),
+            monitoring: serve!(monitoring_service_server::MonitoringServiceServer, monitoring.clone(), limit),
+            vocabularies: serve!(vocabulary_service_server::VocabularyServiceServer, monitoring, limit),
+            changes: serve!(change_service_server::ChangeServiceServer, changes.clone(), limit),
+            audit: serve!(audit_service_server::AuditServiceServer, changes, limit),
+            erasures: serve!(erasure_service_server::ErasureServiceServer, Erasures(Arc::clone(&backend))),
+            webhooks: serve!(webhook_service_server::WebhookServiceServer, Webhooks::new(&backend, &sender)),
+            health: Arc::new(WithMiddleware { service: Arc::new(health()), middleware: pipeline.clone() }),
         };
-        let routes = Routes::new(sized!(settings, AffiliateServiceServer, affiliates))
-            .add_service(sized!(settings, ComplianceUrlServiceServer, urls))
-            .add_service(sized!(settings, ComplianceCaseServiceServer, cases))
-            .add_service(sized!(settings, AffiliateSyncServiceServer, syncs))
-            .add_service(sized!(settings, AffiliateRosterServiceServer, syncs))
-            .add_service(OverviewServiceServer::from_arc(overview))
-            .add_service(sized!(settings, VocabularyServiceServer, monitoring))
-            .add_service(sized!(settings, ChangeServiceServer, changes))
-            .add_service(ErasureServiceServer::from_arc(erasures))
-            .add_service(WebhookServiceServer::from_arc(webhooks))
-            .add_service(sized!(settings, AuditServiceServer, changes))
-            .add_service(sized!(settings, MonitoringServiceServer, monitoring))
-            .add_service(AccessServiceServer::new(Access))
+        let reads = v1::read_service_server::ReadServiceServer::new(BatchReads::new(&pipeline, &backend));
+        routes
+            .add_service(rosters.max_decoding_message_size(limit).max_encoding_message_size(limit))
             // A batch of reads has the default limit: it is decoded before its tokens are checked.
-            .add_service(ReadServiceServer::new(reads).max_encoding_message_size(settings.message_limit))
+            .add_service(reads.max_encoding_message_size(limit))
             .add_service(HealthServer::new(health()))
             .add_service(reflection().build_v1()?)
-            .add_service(reflection().build_v1alpha()?)
-            .prepare();
-        let connections = (&settings.connections).into();
-        let (service, memory) = (NetworkService::new(pipeline, routes), backend.quotas.memory.clone());
-        Ok(Self { service, clients, memory, reporter, connections, backend, sender, tasks })
+            .add_service(reflection().build_v1alpha()?);
+        let service = NetworkService::new(pipeline, routes.routes().prepare());
+        Ok(Self { service, clients, reporter, backend, sender, tasks })
     }
 
     /// Starts the tasks that write without a caller: retention and webhook delivery.
@@ -216,8 +196,9 @@ impl Core {
     #[must_use]
     pub fn with_background(mut self) -> Self {
         let (settings, pool) = (&self.backend.settings, self.backend.pool.clone());
-        let (interval, expected) = (settings.change_upkeep, settings.change_retention);
-        self.tasks.spawn(supervise("retention", move |task| changes::keep(pool.clone(), interval, expected, task)));
+        let expected = settings.change_retention;
+        let keep = move |task| changes::keep(pool.clone(), UPKEEP_INTERVAL, expected, task);
+        self.tasks.spawn(supervise("retention", keep));
         if !settings.webhooks.no_delivery {
             webhooks::start(&mut self.tasks, &self.backend, &self.sender);
         }
@@ -231,7 +212,7 @@ impl Core {
 
     /// Returns the memory for requests, for a gateway in this process.
     pub fn memory(&self) -> Memory {
-        self.memory.clone()
+        self.backend.quotas.memory.clone()
     }
 
     /// Returns every service, for clients in this process that need `MonitoringService`.
@@ -251,7 +232,8 @@ impl Core {
             // Streams have their own timeouts.
             request_time: None,
         };
-        let served = http_server::serve(listener, app, self.connections.clone(), shutdown.clone());
+        let connections = (&self.backend.settings.connections).into();
+        let served = http_server::serve(listener, app, connections, shutdown.clone());
         let report = async {
             shutdown.cancelled().await;
             // Clients that watch the health are notified, and then their streams end.
@@ -283,10 +265,6 @@ async fn check_retention(connections: &Connections, settings: &CoreSettings) -> 
         );
     }
     Ok(())
-}
-
-fn behind<S>(pipeline: &Pipeline, service: Arc<S>) -> Arc<WithMiddleware<S, Pipeline>> {
-    Arc::new(WithMiddleware { service, middleware: pipeline.clone() })
 }
 
 fn reflection<'a>() -> tonic_reflection::server::Builder<'a> {

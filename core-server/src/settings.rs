@@ -11,8 +11,6 @@ use crate::{CompanyLimit, access::RateLimit};
 
 /// Companies whose usage has its own labels in metrics, by default. Each has nine series.
 const COMPANIES_WITH_METRICS: usize = 200;
-/// How often monthly partitions are created and dropped. A month is created a month before it begins.
-const CHANGE_UPKEEP: Duration = Duration::from_mins(10);
 
 const SECOND: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent requests on one connection. A client with several streams also makes other calls on the connection.
@@ -82,9 +80,6 @@ pub struct CoreSettings {
     /// database.
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     pub change_retention: Option<i32>,
-    /// How often monthly partitions of changes are created and dropped.
-    #[arg(skip = CHANGE_UPKEEP)]
-    pub change_upkeep: Duration,
     /// Maximum number of lists, exports and streams of observations that a company has open.
     #[arg(id = "company-streams", long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = 64, value_name = "N",
           value_parser = count(1..=MAX_COUNT))]

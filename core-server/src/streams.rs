@@ -1,24 +1,39 @@
 //! Streams of messages. A task makes the messages, and a reader takes them.
+//!
+//! A stream of chunks also reads messages: each chunk is saved and acknowledged before the next one is read.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
-use admission::Count;
-use compliance_api::error::Error;
+use admission::{Count, run_off_thread};
+use compliance_api::{
+    error::Error,
+    rules::Check,
+    token::{TokenError, VerifiedToken},
+    wire::Items,
+};
 use futures::{StreamExt as _, stream};
-use storage::statement;
+use http_server::FinishBy;
+use storage::{deadline, statement};
 use telemetry::trace;
 use tokio::{
     sync::{Semaphore, mpsc},
     time::{Instant, timeout_at},
 };
-use tonic::{Response, Status, codegen::BoxStream};
+use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 
-use crate::requests::streamed;
+use crate::{
+    access::{Served, caller, is_expired, valid},
+    backend::Backend,
+    quotas::QueueClass,
+};
 
 /// Maximum size of a message with several records, in bytes. It is small because a connection whose client does not read keeps one.
 pub const MESSAGE_BYTES: usize = 16 << 10;
 /// How long a task keeps what it has read for a reader that asks for nothing. Then the task drops it, and reads it again later.
 pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
+
+/// How long a client may take to read that its deadline has passed.
+const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 
 /// Sends the messages of a task. Each comes with resources, which it holds until the reader asks for the next message.
 pub(crate) struct Messages<T, H = ()> {
@@ -81,6 +96,19 @@ where
     streamed(receive(wanted, received), deadline)
 }
 
+/// A stream that its client must read by its deadline. A client that does not read never polls the stream, so the server keeps the
+/// time. The response holds the resources of its request until then.
+pub(crate) fn streamed<S>(messages: S, deadline: Instant) -> Response<S> {
+    let mut response = Response::new(messages);
+    response.extensions_mut().insert(FinishBy(deadline + DEADLINE_SLACK));
+    response
+}
+
+/// How long the whole response to a request may take, at most `longest`.
+pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration {
+    deadline::timeout(request.metadata().as_ref(), longest)
+}
+
 /// The messages as their reader takes them.
 fn receive<T: Send + 'static, H: Send + 'static>(
     wanted: Arc<Semaphore>,
@@ -97,6 +125,100 @@ fn receive<T: Send + 'static, H: Send + 'static>(
         })
     });
     Box::pin(messages.fuse())
+}
+
+/// How long a stream may be idle: the client sends no chunk, or reads no acknowledgement.
+const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Saves the chunks of a stream.
+pub(crate) trait Chunks: Send + 'static {
+    type Request: Check + Items + Send + 'static;
+    type Response: Send + 'static;
+
+    /// Saves a chunk whose rules were checked.
+    fn save(&mut self, chunk: Self::Request) -> impl Future<Output = Result<Self::Response, Error>> + Send;
+
+    /// Whether responses may follow the last chunk.
+    fn has_more(&self) -> bool {
+        false
+    }
+
+    /// The next response after the last chunk. `None` at the end.
+    fn after_last(&mut self) -> impl Future<Output = Result<Option<Self::Response>, Error>> + Send {
+        ready(Ok(None))
+    }
+}
+
+/// Serves a stream until its timeout. `chunks` makes its state for the caller's company. Nothing is read from a client that does not read its acknowledgements.
+pub(crate) fn serve_chunks<C: Chunks>(
+    backend: &Arc<Backend>,
+    request: Request<Streaming<C::Request>>,
+    chunks: impl FnOnce(i64) -> C,
+) -> Served<BoxStream<C::Response>> {
+    let caller = caller(&request)?.clone();
+    let deadline = Instant::now() + timeout_of(&request, backend.settings.stream_timeout);
+    let open = backend.quotas.open_stream(caller.company_id)?;
+    let (chunks, requests, backend) = (chunks(caller.company_id), request.into_inner(), Arc::clone(backend));
+    Ok(respond(open, deadline, move |acknowledgements| {
+        Stream { backend, caller, deadline, acknowledgements }.run(chunks, requests)
+    }))
+}
+
+struct Stream<R> {
+    backend: Arc<Backend>,
+    caller: VerifiedToken,
+    deadline: Instant,
+    acknowledgements: Messages<R>,
+}
+
+impl<R: Send + 'static> Stream<R> {
+    async fn run<C: Chunks<Response = R>>(
+        mut self,
+        mut chunks: C,
+        mut requests: Streaming<C::Request>,
+    ) -> Result<(), Status> {
+        while let Some(request) = bound(self.deadline, STREAM_IDLE_TIMEOUT, requests.message()).await?? {
+            let work = QueueClass::of_items(request.items());
+            let save = async {
+                valid(&request)?;
+                chunks.save(request).await
+            };
+            let response = self.work(work, save).await?;
+            self.acknowledge(response).await?;
+        }
+        while chunks.has_more()
+            && let Some(response) = self.work(QueueClass::Statement, chunks.after_last()).await?
+        {
+            self.acknowledge(response).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs work with a permit. The timeout cancels the statement of unfinished work.
+    async fn work<T>(&self, work: QueueClass, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let Self { backend, caller, .. } = self;
+        let working = async {
+            let _permit = backend.quotas.enter(caller.company_id, work).await?;
+            let step = async {
+                // A stream may outlive its token.
+                if is_expired(caller) { Err(TokenError::Expired.into()) } else { step.await }
+            };
+            run_off_thread(Box::pin(step), work.is_heavy()).await
+        };
+        bound(self.deadline, backend.settings.call_timeout, working).await?
+    }
+
+    async fn acknowledge(&mut self, response: R) -> Result<(), Error> {
+        bound(self.deadline, STREAM_IDLE_TIMEOUT, self.acknowledgements.wanted()).await?;
+        self.acknowledgements.send(response, ());
+        Ok(())
+    }
+}
+
+/// Runs a step for at most this time, and not beyond the deadline.
+async fn bound<T>(deadline: Instant, time: Duration, step: impl Future<Output = T>) -> Result<T, Error> {
+    let deadline = deadline.min(Instant::now() + time);
+    deadline::until(deadline, step).await.map_err(|_| Error::deadline_exceeded())
 }
 
 #[cfg(test)]

@@ -65,13 +65,8 @@ pub(super) async fn create(
     };
     let mut ids = Vec::new();
     if !valid.is_empty() {
-        ids = backend
-            .queues
-            .created_affiliates
-            .one(company_id)
-            .await?
-            .write(&backend.pool, is_contention, insert)
-            .await?;
+        let permit = backend.queues.created_affiliates.one(company_id).await?;
+        ids = permit.write(&backend.pool, is_contention, insert).await?;
     }
     Ok(results(&inputs, ids.into_iter().map(|id| id.map(Some))))
 }

@@ -9,7 +9,7 @@ use compliance_api::{
 };
 use storage::table::{Attribute, Composite};
 
-use crate::requests;
+use crate::record_query::revisions;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
@@ -47,7 +47,7 @@ impl Input {
     pub(super) fn updated(company_id: i64, update: AffiliateUpdate) -> Self {
         let fields = update.affiliate.unwrap_or_default();
         let mask = update.update_mask.as_ref().map_or_else(|| FieldSet::given(&fields), FieldSet::of_mask);
-        let revisions = requests::revisions(&update.etag);
+        let revisions = revisions(&update.etag);
         Self { revisions, ..Self::new(company_id, update.id.unwrap_or_default(), fields, mask) }
     }
 

@@ -2,10 +2,8 @@
 //! batch with the affiliates that have their identifiers. Differences are then written as creations and updates. A batch without
 //! differences writes nothing.
 
-mod absent;
 mod item;
 mod names;
-mod result;
 mod roster;
 
 use std::sync::Arc;
@@ -21,17 +19,17 @@ use compliance_api::{
 use storage::limits::MAX_TRIES;
 use tonic::{Request, Response, Streaming, codegen::BoxStream};
 
-pub(super) use self::{absent::PAGE, item::COMPARE};
+pub(super) use self::{item::COMPARE, roster::PAGE};
 use self::{
     item::{Item, RosterUpdate, compare},
+    names::name_taken,
     roster::Roster,
 };
 use super::{create::create_identified, in_order::Applied, input::Input, update::update_known};
 use crate::{
-    access::Identity,
+    access::{Served, accept},
     backend::Backend,
-    chunks::{self, Chunks},
-    requests::{Served, accept, timeout_of},
+    streams::{Chunks, serve_chunks},
 };
 
 impl Roster {
@@ -55,16 +53,16 @@ impl Roster {
             let mut changes = Vec::new();
             for ((index, input), found) in pending.into_iter().zip(inputs).zip(found) {
                 match found.ids[..] {
-                    [] if input.new_name().is_none() => results[index] = Some(result::without_name(input)),
-                    [id] if found.changed == 0 => results[index] = Some(result::unchanged(input, id)),
-                    [_, _, ..] => results[index] = Some(result::ambiguous(input, found.ids)),
+                    [] if input.new_name().is_none() => results[index] = Some(item::without_name(input)),
+                    [id] if found.changed == 0 => results[index] = Some(item::unchanged(input, id)),
+                    [_, _, ..] => results[index] = Some(item::ambiguous(input, found.ids)),
                     _ => changes.push(RosterUpdate { index, position: self.first + index as i64, input, found }),
                 }
             }
             let taken = self.names.taken(&changes);
             for change in &changes {
                 let taken = taken.get(&change.position);
-                results[change.index] = taken.map(|taken| result::name_taken(change, *taken));
+                results[change.index] = taken.map(|taken| name_taken(change, *taken));
             }
             changes.retain(|change| results[change.index].is_none());
             if validate_only {
@@ -72,7 +70,7 @@ impl Roster {
                 self.reserve(2 * names)?;
                 self.names.remember(&changes);
                 for change in changes {
-                    results[change.index] = Some(result::saved(&change, None));
+                    results[change.index] = Some(item::saved(&change, None));
                 }
                 break;
             }
@@ -80,7 +78,7 @@ impl Roster {
         }
         self.first += items.len() as i64;
         let results = results.into_iter().zip(&items);
-        Ok(results.map(|(result, item)| result.unwrap_or_else(|| result::changed_meanwhile(&item.input))).collect())
+        Ok(results.map(|(result, item)| result.unwrap_or_else(|| item::changed_meanwhile(&item.input))).collect())
     }
 
     /// Writes differences. If an item has no result afterwards, another writer was faster, and the item is compared again.
@@ -93,11 +91,11 @@ impl Roster {
         // Updates come first, so that new affiliates can get names that others leave.
         let updates: Vec<Input> = known.iter().map(|change| change.update()).collect();
         for (change, applied) in known.iter().zip(update_known(&self.backend, self.company_id, &updates).await?) {
-            results[change.index] = matches!(applied, Applied::Saved(_)).then(|| result::saved(change, None));
+            results[change.index] = matches!(applied, Applied::Saved(_)).then(|| item::saved(change, None));
         }
         let affiliates = new.iter().map(|change| change.input.fields.clone()).collect();
         for (change, id) in new.iter().zip(create_identified(&self.backend, self.company_id, affiliates).await?) {
-            results[change.index] = Some(result::saved(change, Some(id)));
+            results[change.index] = Some(item::saved(change, Some(id)));
         }
         Ok(())
     }
@@ -107,6 +105,7 @@ impl Roster {
 const REPORTED_ABSENT: usize = 1000;
 
 /// `AffiliateSyncService` and `AffiliateRosterService`.
+#[derive(Clone)]
 pub(crate) struct Syncs(pub(crate) Arc<Backend>);
 
 #[tonic::async_trait]
@@ -145,10 +144,7 @@ impl AffiliateRosterService for Syncs {
         &self,
         request: Request<Streaming<SyncAffiliatesRequest>>,
     ) -> Served<Self::SyncAffiliatesStream> {
-        let caller = Identity::of(&request)?.clone();
-        let timeout = timeout_of(&request, self.0.settings.stream_timeout);
-        let roster = Roster::new(&self.0, caller.company_id);
-        Ok(chunks::serve(&self.0, roster, caller, request.into_inner(), timeout)?)
+        serve_chunks(&self.0, request, |company_id| Roster::new(&self.0, company_id))
     }
 }
 

@@ -1,26 +1,30 @@
 //! Reads: one case by ID (coalesced), many by ID, and pages of the list.
+//!
+//! A row has a case's columns, its affiliate's current data, and its incidents.
 
 use std::{sync::LazyLock, time::SystemTime};
 
 use admission::Memory;
 use compliance_api::{
     error::Error,
+    record::Record,
     v1::{
-        CaseSort, ComplianceCase, ListAllComplianceCasesRequest, ListAllComplianceCasesResponse,
+        CaseSort, ComplianceCase, Incident, ListAllComplianceCasesRequest, ListAllComplianceCasesResponse,
         ListComplianceCasesRequest,
     },
 };
-use sqlx::postgres::PgRow;
-
-use super::record;
-use crate::lists::{
-    Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Sort, Statements, Value, Whole, day,
-    days,
-};
+use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     database::Connections,
     reads::{ReadByKey, Reads},
-    table::read_all,
+    table::{Reader, read_all, selection},
+};
+
+use crate::{
+    lists::{
+        Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Sort, Statements, Value, day, days,
+    },
+    record_query::{Place, own_names, read_infractions},
 };
 
 pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
@@ -37,7 +41,8 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
     ],
     buckets: "compliance_case_buckets(r.id, r.created_date)",
     lock: 2,
-    record: record::query::<ComplianceCase>,
+    record: query::<ComplianceCase>,
+    long: None,
     asked,
     comparison: Some(COMPARISON),
 };
@@ -80,8 +85,6 @@ fn name_id(id: i64) -> i32 {
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
     LazyLock::new(|| Statements::of(&LIST));
 
-pub(crate) static WHOLE: LazyLock<Whole<ListComplianceCasesRequest>> = LazyLock::new(|| Whole::of(&LIST, None));
-
 /// The filters of a request for the whole list.
 pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceCasesRequest {
     ListComplianceCasesRequest {
@@ -110,15 +113,15 @@ impl RecordPage for ListAllComplianceCasesResponse {
     type Filters = ListComplianceCasesRequest;
 
     fn statement(filters: &Self::Filters, changed: bool) -> &'static str {
-        WHOLE.statement(filters, changed)
+        STATEMENTS.whole(filters, changed)
     }
 
     fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {
-        WHOLE.bind(query, filters)
+        STATEMENTS.bind_whole(query, filters)
     }
 
     fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
-        Ok(Self { cases: read_all(rows, record::read)? })
+        Ok(Self { cases: read_all(rows, read)? })
     }
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceCas
         memory: memory.clone(),
         one: STATEMENTS.by_key,
         many: STATEMENTS.by_keys,
-        decode: record::read,
+        decode: read,
         not_found: Error::case_not_found,
         long: &["incident_ids"],
     })
@@ -143,4 +146,43 @@ fn asked(request: &ListComplianceCasesRequest) -> Asked {
         days: days(request.created_after.as_deref(), request.created_before.as_deref()),
         affiliate: request.distributor_id,
     }
+}
+
+/// A query for a form of a case.
+pub(crate) fn query<R: Record>(place: &Place) -> String {
+    let upline_name = place.fill(include_str!("upline_name.sql"), &[]);
+    let aliases = [("compliance_cases", "u"), ("affiliates", "a")];
+    let columns = selection::<R>(place.company, &aliases, &[("upline_name", &upline_name)]);
+    let [own_type, own_name] = own_names(place.company);
+    let parts = [("columns", &*columns), ("own_type", &own_type), ("own_name", &own_name)];
+    place.fill(include_str!("record.sql"), &parts)
+}
+
+/// Reads a row of [`query`].
+pub(super) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<ComplianceCase, sqlx::Error> {
+    Ok(ComplianceCase { incidents: incidents(row)?, ..reader.read(row)? })
+}
+
+/// Reads the incidents of a row of [`query`].
+pub(crate) fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
+    let ids = row.try_get::<Option<Vec<i64>>, _>("incident_ids")?.unwrap_or_default();
+    let types = row.try_get::<Option<Vec<i16>>, _>("incident_types")?.unwrap_or_default();
+    let url_ids = row.try_get::<Option<Vec<Option<i64>>>, _>("incident_url_ids")?.unwrap_or_default();
+    let urls = row.try_get::<Option<Vec<Option<String>>>, _>("incident_urls")?.unwrap_or_default();
+    let references = row.try_get::<Option<Vec<Option<String>>>, _>("incident_references")?.unwrap_or_default();
+    let contents = url_ids.into_iter().zip(urls).zip(references);
+    let incidents = ids.into_iter().zip(types).zip(read_infractions(row)?).zip(contents);
+    let incidents =
+        incidents.map(|(((incident_id, kind), (infraction_type, infraction_name)), ((url_id, url), reference))| {
+            Incident {
+                incident_id,
+                incident_type: kind.into(),
+                infraction_type,
+                infraction_name,
+                url_id,
+                url,
+                reference,
+            }
+        });
+    Ok(incidents.collect())
 }

@@ -14,16 +14,15 @@ use storage::{
     table::Reader,
     template::fill,
 };
-use tonic::Response;
 
 use crate::{
+    access::Served,
     affiliates,
     backend::Backend,
     cases,
     lists::{Records, read_records},
-    quotas::QueueClass,
+    quotas::{QueueClass, with_memory},
     record_query::{Place, RecordQuery},
-    requests::with_memory,
     urls,
 };
 
@@ -31,8 +30,8 @@ use crate::{
 pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
     BTreeMap::from([
         (1, statement(affiliates::query)),
-        (2, statement(urls::record::query::<ComplianceUrl>)),
-        (4, statement(cases::record::query::<ComplianceCase>)),
+        (2, statement(urls::query::<ComplianceUrl>)),
+        (4, statement(cases::query::<ComplianceCase>)),
     ])
 });
 /// The types of their parameters.
@@ -59,30 +58,15 @@ fn statement(record: RecordQuery) -> &'static str {
     fill(concat!(include_str!("state.sql"), include_str!("as_of.sql")), &parts).leak()
 }
 
-/// Returns the current record, or, with `as_of`, the record at the end of that second.
-pub(crate) async fn get<R: Record>(
+/// Returns a record at the end of a second.
+pub(crate) async fn past<R: Record>(
     backend: &Backend,
     reads: &Reads<R>,
     company_id: i64,
     id: i64,
-    as_of: Option<String>,
-) -> Result<Response<R>, Error> {
-    let Some(as_of) = as_of.filter(|as_of| !as_of.is_empty()) else {
-        let (record, memory) = reads.get(company_id, id).await?;
-        return Ok(with_memory(record, memory));
-    };
-    let second = timestamp(&as_of).unwrap_or_default();
-    // The read can take long, because it reads all later batches. So it must not occupy the permits of pages.
-    backend.with_permit(company_id, QueueClass::Heavy, read(backend, reads, company_id, id, second)).await
-}
-
-async fn read<R: Record>(
-    backend: &Backend,
-    reads: &Reads<R>,
-    company_id: i64,
-    id: i64,
-    second: i64,
-) -> Result<Response<R>, Error> {
+    as_of: &str,
+) -> Served<R> {
+    let second = timestamp(as_of).unwrap_or_default();
     let ReadByKey { resource, decode, not_found, .. } = reads.statement;
     let statement = STATEMENTS.get(&resource).copied().ok_or_else(Error::internal)?;
     let query = || sqlx::query(statement).bind(company_id).bind(resource).bind(id).bind(second + 1);
@@ -90,11 +74,13 @@ async fn read<R: Record>(
         let is_found: Option<bool> = row.try_get("is_found")?;
         Ok((refusal(row, second)?, is_found.map(|_| decode(reader, row)).transpose()?))
     };
-    let Records { mut records, memory } = read_records(backend.source(company_id), query, read).await?;
+    // The read can take long, because it reads all later batches. So it must not occupy the permits of pages.
+    let reading = read_records(backend.source(company_id), query, read);
+    let Records { mut records, memory } = backend.with_permit(company_id, QueueClass::Heavy, reading).await?;
     match records.pop() {
-        Some((Some(error), _)) => Err(error),
+        Some((Some(error), _)) => Err(error.into()),
         Some((None, Some(record))) => Ok(with_memory(record, memory)),
-        _ => Err(not_found(id)),
+        _ => Err(not_found(id).into()),
     }
 }
 

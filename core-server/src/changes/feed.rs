@@ -20,7 +20,7 @@ use sqlx::{
 use tonic::{Request, Status};
 
 use super::positions::Positions;
-use crate::{access::Identity, lists::Source};
+use crate::{access::caller, lists::Source};
 use storage::{
     database::{self, Connections, End},
     error::from_database,
@@ -193,7 +193,7 @@ fn text(column: &str, value: Value) -> Option<String> {
 
 /// Whether the caller may see who made changes. Without the scope for audits, it may not.
 pub(super) fn sees_writers<T>(request: &Request<T>) -> Result<bool, Status> {
-    Ok(Identity::of(request)?.claims.has_scope(SCOPE_AUDIT))
+    Ok(caller(request)?.has_scope(SCOPE_AUDIT))
 }
 
 /// Removes who made a change.

@@ -21,9 +21,8 @@ use super::{
     hub::{ChangePage, Hub, LONGEST_WATCH_INTERVAL, WatchedCompany},
 };
 use crate::{
-    access::{Identity, time_left},
-    requests::{accept, timeout_of},
-    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages},
+    access::{accept, caller, time_left},
+    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
 };
 use storage::limits::COPIES;
 
@@ -38,7 +37,7 @@ pub(super) async fn watch(
     request: Request<WatchChangesRequest>,
 ) -> Result<Response<BoxStream<WatchChangesResponse>>, Status> {
     let start = Instant::now();
-    let expiry = start + time_left(&Identity::of(&request)?.claims).min(WATCH_TIME);
+    let expiry = start + time_left(caller(&request)?).min(WATCH_TIME);
     let deadline = start + timeout_of(&request, WATCH_TIME);
     let sees_writers = sees_writers(&request)?;
     let (company_id, WatchChangesRequest { after, types }) = accept(request)?;

@@ -3,7 +3,7 @@
 use super::description::{Filter, List, Part, midnight};
 
 /// The properties of a request that decide on its statement.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// The parts of the sort key.
     pub(super) parts: &'static [Part],
@@ -17,7 +17,7 @@ pub(super) struct Shape {
 }
 
 /// The records of one affiliate, or all records, with a shallow or a deep offset.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Among {
     Affiliate,
     Shallow,
@@ -25,21 +25,6 @@ pub(super) enum Among {
 }
 
 impl Shape {
-    pub(super) fn name(&self) -> String {
-        let among = match self.among {
-            Among::Affiliate => "of an affiliate",
-            Among::Shallow => "shallow",
-            Among::Deep => "deep",
-        };
-        let mut name = format!("{among} by {}", self.column().unwrap_or("id"));
-        for (is_so, words) in
-            [(self.descending, " descending"), (self.ranged, " in a range"), (self.filtered, " filtered")]
-        {
-            name += if is_so { words } else { "" };
-        }
-        name
-    }
-
     /// The column of the sort key, unless it is the ID.
     pub(super) fn column(&self) -> Option<&'static str> {
         if let [Part::Days(column), ..] = self.parts { Some(column) } else { None }

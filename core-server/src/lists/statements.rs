@@ -13,11 +13,10 @@ use sqlx::{
 };
 
 use super::{
-    comparison::Compared,
-    description::List,
-    page::Asked,
+    description::{Asked, List},
     shape::{Among, PageStatement, Shape},
     statement::types,
+    whole::{Compared, PageOfRecords, compared, whole},
 };
 use crate::record_query::{Place, RecordQuery};
 use storage::{
@@ -37,19 +36,13 @@ pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,
     pages: Vec<(Shape, &'static str)>,
     compared: Vec<Compared>,
+    whole: [(&'static str, &'static str); 4],
     /// A record by company and ID.
     pub(crate) by_key: &'static str,
     /// Records by company and ID, for many concurrent reads.
     pub(crate) by_keys: &'static str,
     /// Records of one company by ID.
     pub(crate) by_ids: &'static str,
-}
-
-pub(crate) struct Page<T> {
-    pub(crate) records: Vec<T>,
-    pub(crate) meta: PageMeta,
-    /// The memory of the records until they were sent.
-    pub(crate) memory: Reservation,
 }
 
 pub(crate) struct Records<T> {
@@ -83,7 +76,8 @@ impl<Q> Statements<Q> {
         Self {
             list,
             pages,
-            compared: Compared::all(list),
+            compared: compared(list),
+            whole: whole(list),
             by_key: by_key(list.record),
             by_keys: by_keys(list.record),
             by_ids: by_ids(list.record),
@@ -94,18 +88,20 @@ impl<Q> Statements<Q> {
     pub(crate) fn pages(&self) -> impl Iterator<Item = (String, &'static str, String)> {
         let types = types(self.list.values(false));
         let table = self.list.table;
-        self.pages.iter().map(move |(shape, sql)| (format!("{table} {}", shape.name()), *sql, types.clone()))
+        self.pages.iter().map(move |(shape, sql)| (format!("{table} {shape:?}"), *sql, types.clone()))
     }
 
     /// Every statement that compares all records, with the types of its parameters.
     pub(crate) fn compared(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.compared.iter().map(|compared| (compared.statement, compared.types))
+        let types = &*types(self.list.values(true)).leak();
+        self.compared.iter().map(move |(_, statement)| (*statement, types))
     }
 
-    /// Every statement that reads records by ID, with the types of its parameters.
+    /// Every statement that reads records by ID, or all records, with the types of its parameters.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        [(self.by_key, "bigint, bigint"), (self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")]
-            .into_iter()
+        let by_id =
+            [(self.by_key, "bigint, bigint"), (self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")];
+        by_id.into_iter().chain(self.whole)
     }
 
     /// Reads one page of the company's records. `None` if the records are too large.
@@ -114,27 +110,26 @@ impl<Q> Statements<Q> {
         source: Source,
         request: &Q,
         read: Read<T>,
-    ) -> Result<Option<Page<T>>, Error> {
+    ) -> Result<Option<(Records<T>, PageMeta)>, Error> {
         let statement = self.statement(request)?;
         let rows = source.fetch(|| self.query(statement, source.company_id, request)).await?;
         let Some((mut rows, memory)) = rows else { return Ok(None) };
         // A page without records is one row with the total.
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total")).map_err(from_database)?;
         rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
-        let Records { records, memory } = Records::read(rows, memory, read)?;
-        Ok(Some(Page { records, meta: self.meta(request, total), memory }))
+        Ok(Some((Records::read(rows, memory, read)?, self.meta(request, total))))
     }
 
-    pub(super) fn meta(&self, request: &Q, total: i64) -> PageMeta {
+    pub(crate) fn meta(&self, request: &Q, total: i64) -> PageMeta {
         (self.list.asked)(request).page.meta(total)
     }
 
     /// The statement that reads a page.
-    pub(super) fn statement(&self, request: &Q) -> Result<&'static str, Error> {
+    pub(crate) fn statement(&self, request: &Q) -> Result<&'static str, Error> {
         let asked = (self.list.asked)(request);
         if self.is_compared(request, asked) {
-            let compared = self.compared.iter().find(|compared| compared.is_of(asked));
-            return compared.map(|compared| compared.statement).ok_or_else(Error::internal);
+            let compared = self.compared.iter().find(|(order, _)| *order == (asked.sort, asked.page.descending));
+            return compared.map(|(_, statement)| *statement).ok_or_else(Error::internal);
         }
         let sorts = self.list.sorts;
         let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
@@ -153,7 +148,7 @@ impl<Q> Statements<Q> {
         self.pages.iter().find(|(of, _)| *of == shape).map(|(_, statement)| *statement).ok_or_else(Error::internal)
     }
 
-    pub(super) fn query(
+    pub(crate) fn query(
         &self,
         statement: &'static str,
         company_id: i64,
@@ -165,6 +160,20 @@ impl<Q> Statements<Q> {
         let fixed = fixed.bind(first).bind(last).bind(asked.affiliate);
         let values = self.list.values(self.is_compared(request, asked));
         values.fold(fixed, |query, value| value.bind(query, request))
+    }
+
+    /// The statement for a page of the whole list.
+    pub(crate) fn whole(&self, request: &Q, changed: bool) -> &'static str {
+        let affiliate = (self.list.asked)(request).affiliate;
+        self.whole[usize::from(affiliate.is_some()) + 2 * usize::from(changed)].0
+    }
+
+    /// Binds what follows the number of records of a page of the whole list.
+    pub(crate) fn bind_whole(&self, page: PageOfRecords, request: &Q) -> PageOfRecords {
+        let asked = (self.list.asked)(request);
+        let (first, last) = asked.days.unzip();
+        let page = page.bind(first).bind(last).bind(asked.affiliate);
+        self.list.values(true).fold(page, |page, value| value.bind(page, request))
     }
 
     /// Whether a filter or the sort key needs a comparison of all records.
@@ -188,13 +197,6 @@ impl Source {
             End::Full(full) => Err(full.into()),
         }
     }
-}
-
-/// Returns the `from` item for all records of a table, or for the IDs in the parameter `ids`.
-pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
-    let Some(ids) = ids else { return format!("{table} {alias}") };
-    let ids = format!("${ids}");
-    fill(include_str!("sql/chosen.sql"), &[("table", table), ("alias", alias), ("ids", &ids)])
 }
 
 /// A statement that reads a record by company and ID.

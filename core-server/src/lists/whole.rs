@@ -1,4 +1,4 @@
-//! All records of a list that match its filters, by ID: the statements for the pages in which they are read.
+//! Statements that read all records of a company by key: whole lists in pages by ID, and lists by filters and sort keys without counts.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,8 @@ use sqlx::{
 use storage::template::fill;
 
 use super::{
-    description::List,
+    description::{Comparison, List, Part},
     statement::{filters_or_null, types},
-    statements::chosen,
 };
 use crate::record_query::Place;
 
@@ -47,44 +46,21 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
 /// A statement for a page, with its parameters.
 pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
-pub(crate) struct Whole<Q: 'static> {
-    list: &'static List<Q>,
-    /// The statements with the types of their parameters. The first two read all records of the company or of an affiliate. The
-    /// others read only the changed records.
-    pub(crate) statements: [(&'static str, &'static str); 4],
+/// The statements for pages of a whole list, with the types of their parameters. The first two read all records of the company or of an
+/// affiliate, and the others those of them that have changed.
+pub(super) fn whole<Q>(list: &List<Q>) -> [(&'static str, &'static str); 4] {
+    let all_types = types(list.values(true));
+    // Records of one affiliate have an index of their own.
+    let (all, of_affiliate) = ("", "and u.affiliate_id = $6");
+    [(false, all), (false, of_affiliate), (true, all), (true, of_affiliate)].map(|(changed, condition)| {
+        let from = chosen(list.table, "u", changed.then_some(1 + all_types.split(", ").count()));
+        let types = format!("{all_types}{}", if changed { ", bigint[]" } else { "" });
+        (&*whole_statement(list, &from, condition).leak(), &*types.leak())
+    })
 }
 
-impl<Q> Whole<Q> {
-    /// `long` is a column with texts so long that a few records make a page.
-    pub(crate) fn of(list: &'static List<Q>, long: Option<&str>) -> Self {
-        let all_types = types(list.values(true));
-        // Records of one affiliate have an index of their own.
-        let (all, of_affiliate) = ("", "and u.affiliate_id = $6");
-        let statements = [(false, all), (false, of_affiliate), (true, all), (true, of_affiliate)];
-        let statements = statements.map(|(changed, condition)| {
-            let from = chosen(list.table, "u", changed.then_some(1 + all_types.split(", ").count()));
-            let types = format!("{all_types}{}", if changed { ", bigint[]" } else { "" });
-            (&*statement(list, long, &from, condition).leak(), &*types.leak())
-        });
-        Self { list, statements }
-    }
-
-    /// The statement for a page.
-    pub(crate) fn statement(&self, request: &Q, changed: bool) -> &'static str {
-        let affiliate = (self.list.asked)(request).affiliate;
-        self.statements[usize::from(affiliate.is_some()) + 2 * usize::from(changed)].0
-    }
-
-    /// Binds what follows the number of records.
-    pub(crate) fn bind(&self, page: PageOfRecords, request: &Q) -> PageOfRecords {
-        let asked = (self.list.asked)(request);
-        let (first, last) = asked.days.unzip();
-        let page = page.bind(first).bind(last).bind(asked.affiliate);
-        self.list.values(true).fold(page, |page, value| value.bind(page, request))
-    }
-}
-
-fn statement<Q>(list: &List<Q>, long: Option<&str>, from: &str, condition: &str) -> String {
+fn whole_statement<Q>(list: &List<Q>, from: &str, condition: &str) -> String {
+    let long = list.long;
     let (conditions, compared) = list.comparison.as_ref().map_or(("", &[][..]), |it| (it.conditions, it.columns));
     let columns: BTreeSet<&str> =
         list.filters.iter().map(|filter| filter.column).chain(compared.iter().copied()).chain(long).collect();
@@ -109,4 +85,49 @@ pub(crate) fn page(ids: &str, long: Option<&str>, record: &str) -> String {
     let file = if long.is_some() { include_str!("sql/page_of_texts.sql") } else { include_str!("sql/page.sql") };
     let most = TRANSCRIPT_BYTES.to_string();
     fill(file, &[("ids", ids), ("record", record), ("long", long.unwrap_or_default()), ("most", &most)])
+}
+
+/// Returns the `from` item for all records of a table, or for the IDs in the parameter `ids`.
+pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
+    let Some(ids) = ids else { return format!("{table} {alias}") };
+    let ids = format!("${ids}");
+    fill(include_str!("sql/chosen.sql"), &[("table", table), ("alias", alias), ("ids", &ids)])
+}
+
+/// A statement that compares all records and reads a page of the matches, with its sort key and whether it descends.
+pub(super) type Compared = ((i32, bool), &'static str);
+
+/// The statements of a list by filters and sort keys without counts: one for each sort key and direction.
+pub(super) fn compared<Q>(list: &List<Q>) -> Vec<Compared> {
+    let Some(comparison) = &list.comparison else { return Vec::new() };
+    let usual = list.sorts.iter().map(|sort| (sort.number, key(sort.parts)));
+    let usual = usual.chain(list.sorts.first().map(|sort| (0, key(sort.parts))));
+    let own = comparison.sorts.iter().map(|(number, key)| (*number, (*key).to_owned()));
+    let statement = |(sort, key): (i32, String)| {
+        let statement = |descending| &*compared_statement(list, comparison, &key, descending).leak();
+        [((sort, false), statement(false)), ((sort, true), statement(true))]
+    };
+    usual.chain(own).flat_map(statement).collect()
+}
+
+fn key(parts: &[Part]) -> String {
+    if let [Part::Days(column), ..] = parts { format!("u.{column}") } else { "null::timestamptz".to_owned() }
+}
+
+fn compared_statement<Q>(list: &List<Q>, comparison: &Comparison<Q>, key: &str, descending: bool) -> String {
+    let direction = if descending { "desc" } else { "asc" };
+    let order = |alias: &str| format!("{alias}k {direction} nulls last, {alias}id {direction}");
+    let matches = fill(
+        include_str!("sql/compared.sql"),
+        &[
+            ("table", list.table),
+            ("key", key),
+            ("date", list.date),
+            ("filters", &filters_or_null(list)),
+            ("conditions", &fill(comparison.conditions, &[])),
+            ("order", &order("")),
+        ],
+    );
+    let record = (list.record)(&Place::now("$1", "p.id"));
+    matches + &fill(include_str!("sql/records.sql"), &[("record", &record), ("order", &order("p."))])
 }

@@ -65,32 +65,28 @@ impl CompanyWriter<'_> {
         Ok(names)
     }
 
-    /// Runs a statement that writes a batch, and retries it after contention or a lost connection. Nearly every such write is idempotent.
+    /// Runs a statement that writes a batch.
     pub(super) async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        self.write_in(&self.context.backend.queues.monitoring, run).await
+        self.write_in(&self.context.backend.queues.monitoring, can_retry, run).await
     }
 
-    /// Runs a statement that is not idempotent. It is not retried after a lost connection, which may have applied it.
-    pub(super) async fn write_once<T, F: Future<Output = Result<T, sqlx::Error>>>(
-        self,
-        run: impl Fn(Connections, Arc<Layouts>) -> F,
-    ) -> Result<T, Error> {
-        let Backend { pool, queues, .. } = &*self.context.backend;
-        queues.monitoring.one(self.id).await?.write(pool, is_contention, run).await
-    }
-
-    /// Runs a statement like [`write`](Self::write), in another queue.
+    /// Runs a statement in a queue, and retries it after an error that `can_retry` accepts.
     pub(super) async fn write_in<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         queue: &CompanyQueue,
+        can_retry: fn(&sqlx::Error) -> bool,
         run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
-        let can_retry = |error: &sqlx::Error| is_contention(error) || is_disconnected(error);
         queue.one(self.id).await?.write(&self.context.backend.pool, can_retry, run).await
     }
+}
+
+/// Whether an idempotent statement can be retried, as nearly every write here is. A lost connection may have applied it.
+pub(super) fn can_retry(error: &sqlx::Error) -> bool {
+    is_contention(error) || is_disconnected(error)
 }
 
 /// Writes items, and returns a row for each.

@@ -34,7 +34,7 @@ fn urls(ids: Option<usize>) -> String {
     let ids = format!(
         "select u.id, u.transcription_text from {from} where u.company_id = $1 and u.id > $2 order by u.id limit $3"
     );
-    page(&ids, Some("transcription_text"), &urls::record::query::<UrlObservation>(&RECORD))
+    page(&ids, Some("transcription_text"), &urls::query::<UrlObservation>(&RECORD))
 }
 
 /// The place of a record with a selected ID.
@@ -56,7 +56,7 @@ impl RecordPage for ExportUrlsResponse {
 }
 
 fn observation(reader: &Reader<UrlObservation>, row: &PgRow) -> Result<UrlObservation, sqlx::Error> {
-    let infractions = urls::record::infractions(row)?.into_iter().map(|infraction| InfractionInput {
+    let infractions = urls::infractions(row)?.into_iter().map(|infraction| InfractionInput {
         infraction_type: infraction.infraction_type,
         infraction_name: infraction.infraction_name,
         created_date: infraction.created_date,
@@ -68,7 +68,7 @@ fn observation(reader: &Reader<UrlObservation>, row: &PgRow) -> Result<UrlObserv
 static CASES: LazyLock<[String; 2]> = LazyLock::new(|| [None, Some(4)].map(cases));
 
 fn cases(ids: Option<usize>) -> String {
-    let (from, record) = (chosen("compliance_cases", "u", ids), cases::record::query::<CaseInput>(&RECORD));
+    let (from, record) = (chosen("compliance_cases", "u", ids), cases::query::<CaseInput>(&RECORD));
     fill(include_str!("export_cases.sql"), &[("from", &from), ("record", &record)])
 }
 
@@ -132,7 +132,7 @@ pub(super) async fn each_case(
 }
 
 fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, sqlx::Error> {
-    let incidents = cases::record::incidents(row)?.into_iter().map(|incident| {
+    let incidents = cases::incidents(row)?.into_iter().map(|incident| {
         let is_url = incident.incident_type() == IncidentType::Url;
         IncidentInput {
             incident_type: incident.incident_type,

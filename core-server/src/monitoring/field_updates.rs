@@ -5,8 +5,10 @@ use compliance_api::{
     rules::Violations,
 };
 
-use super::names::{CompanyNames, NameIds};
+use prost_types::FieldMask;
 use storage::table::Attribute;
+
+use super::names::{CompanyNames, NameIds};
 
 /// The message for an affiliate that the company does not have.
 pub(super) const AFFILIATE_NOT_FOUND: &str = "No affiliate of the company has this identifier.";
@@ -42,6 +44,28 @@ impl<R: Record> FieldUpdates<R> {
         }
         let mut changes = Self { record, written, name_ids, cleared: Vec::new() };
         changes.set_cleared();
+        changes
+    }
+
+    /// Reads the fields of a record that `mask` names. Without a mask, reads all given fields. The `required` fields cannot be cleared.
+    pub(super) fn masked(
+        names: &CompanyNames,
+        violations: &mut Violations,
+        prefix: &str,
+        mut record: R,
+        mask: Option<&FieldMask>,
+        required: &[&str],
+    ) -> Self {
+        let written = mask.map_or_else(|| FieldSet::given(&record), FieldSet::of_mask);
+        for field in R::FIELDS.iter().filter(|field| !written.contains(field)) {
+            field.clear(&mut record);
+        }
+        let changes = Self::new(names, violations, prefix, record, written);
+        for name in required {
+            if R::field(name).is_some_and(|field| changes.cleared.contains(&field.column.name)) {
+                violations.report(format!("{prefix}{name}"), |label| format!("The {label} field cannot be cleared."));
+            }
+        }
         changes
     }
 

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::LazyLock};
 use compliance_api::{
     error::Error,
     rules::Violations,
-    v1::{AttachIncidentsRequest, DetachIncidentsRequest, IncidentInput, IncidentKey, IncidentType},
+    v1::{AttachIncidentsRequest, DetachIncidentsRequest, IncidentInput, IncidentKey, IncidentResult, IncidentType},
 };
 use storage::{
     statement,
@@ -22,88 +22,46 @@ use super::{
 /// Maximum number of incidents of a case, so that one response holds them. Concurrent requests may attach a few more.
 const MAX_INCIDENTS: i64 = 10_000;
 
-/// The type and the content, which identify an incident within its case.
+/// An incident of a request, to attach or to detach. Its type and its content identify it within its case.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Content {
-    incident_type: i16,
+pub(super) struct Incident {
+    /// Of an incident to detach, instead of its content.
+    id: Option<i64>,
+    kind: i16,
     url_id: Option<i64>,
     url_hash: Option<[u8; 32]>,
     reference: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Incident {
-    pub(super) content: Content,
     infraction: InfractionIds,
 }
 
+/// The input type of incidents to attach.
 pub(super) static INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
-    let attributes = [
+    let infraction = [
         Attribute::scalar("infraction_type_id", |incident: &Incident| incident.infraction.type_id),
         Attribute::scalar("infraction_name_id", |incident: &Incident| incident.infraction.name_id),
     ];
-    Composite::new("incident_input", Content::attributes(|incident: &Incident| &incident.content).chain(attributes))
+    Composite::new("incident_input", content().into_iter().chain(infraction))
 });
 
-impl Content {
-    /// The attributes of a type that includes the content.
-    fn attributes<T: 'static>(content: fn(&T) -> &Self) -> impl Iterator<Item = Attribute<T>> {
-        [
-            // Zero is not a type. The content is unused.
-            Attribute::scalar("incident_type", move |value| {
-                Some(content(value).incident_type).filter(|incident_type| *incident_type != 0)
-            }),
-            Attribute::scalar("url_id", move |value| content(value).url_id),
-            Attribute::borrowed("url_hash", move |value| content(value).url_hash.as_ref().map(<[u8; 32]>::as_slice)),
-            Attribute::borrowed("reference", move |value| content(value).reference.as_deref()),
-        ]
-        .into_iter()
-    }
+/// The input type of incidents to detach.
+pub(super) static KEY_INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
+    let id = [Attribute::scalar("incident_id", |incident: &Incident| incident.id)];
+    Composite::new("incident_key_input", content().into_iter().chain(id))
+});
 
-    pub(super) fn url_field(&self) -> &'static str {
-        if self.url_id.is_some() { "url_id" } else { "url" }
-    }
-
-    fn field(&self) -> &'static str {
-        if self.incident_type == IncidentType::Url as i16 { self.url_field() } else { "reference" }
-    }
-
-    /// Reads the content. The paths of its fields begin with `prefix`.
-    fn new(violations: &mut Violations, prefix: &str, key: IncidentKey) -> Self {
-        let (incident_type, url_id) = (key.incident_type(), key.url_id);
-        let (url, reference) = (key.url.filter(|url| !url.is_empty()), key.reference.filter(|text| !text.is_empty()));
-        let unexpected = |violations: &mut Violations, field: &str| {
-            let message = |label: &str| format!("The {label} field is not allowed for this type of incident.");
-            violations.report(format!("{prefix}{field}"), message);
-        };
-        let mut url_hash = None;
-        match incident_type {
-            // The rules have reported a missing type.
-            IncidentType::Unspecified => {}
-            IncidentType::Url => {
-                if reference.is_some() {
-                    unexpected(violations, "reference");
-                }
-                url_hash = read_url(violations, prefix, url_id, url.as_deref());
-            }
-            _ => {
-                if url.is_some() {
-                    unexpected(violations, "url");
-                }
-                if url_id.is_some() {
-                    unexpected(violations, "url_id");
-                }
-                if reference.is_none() {
-                    violations.required(format!("{prefix}reference"));
-                }
-            }
-        }
-        Self { incident_type: incident_type as i16, url_id, url_hash, reference }
-    }
+/// The attributes that both types have.
+fn content() -> [Attribute<Incident>; 4] {
+    [
+        // Zero is not a type. The content is unused.
+        Attribute::scalar("incident_type", |incident: &Incident| Some(incident.kind).filter(|kind| *kind != 0)),
+        Attribute::scalar("url_id", |incident: &Incident| incident.url_id),
+        Attribute::borrowed("url_hash", |incident: &Incident| incident.url_hash.as_ref().map(<[u8; 32]>::as_slice)),
+        Attribute::borrowed("reference", |incident: &Incident| incident.reference.as_deref()),
+    ]
 }
 
 impl Incident {
-    /// Reads an incident whose rules were checked. The paths of its fields begin with `prefix`.
+    /// Reads an incident to attach. Its rules were checked. The paths of its fields begin with `prefix`.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -114,14 +72,61 @@ impl Incident {
         let infraction = names.resolve_infraction(violations, prefix, kind, name);
         let IncidentInput { incident_type, url_id, url, reference, .. } = incident;
         let key = IncidentKey { incident_id: None, incident_type: Some(incident_type), url_id, url, reference };
-        Self { content: Content::new(violations, prefix, key), infraction }
+        Self { infraction, ..Self::of_content(violations, prefix, key) }
+    }
+
+    /// Reads an incident to detach.
+    fn of_key(violations: &mut Violations, key: IncidentKey) -> Self {
+        if key.incident_id.is_some() {
+            // With an ID, the content is not needed.
+            return Self { id: key.incident_id, ..Self::default() };
+        }
+        if key.incident_type() == IncidentType::Unspecified {
+            violations.required("incident_id");
+        }
+        Self::of_content(violations, "", key)
+    }
+
+    /// Reads the content. The paths of its fields begin with `prefix`.
+    fn of_content(violations: &mut Violations, prefix: &str, key: IncidentKey) -> Self {
+        let (incident_type, url_id) = (key.incident_type(), key.url_id);
+        let (url, reference) = (key.url.filter(|url| !url.is_empty()), key.reference.filter(|text| !text.is_empty()));
+        let mut unexpected = |field: &str, is_given: bool| {
+            if is_given {
+                let message = |label: &str| format!("The {label} field is not allowed for this type of incident.");
+                violations.report(format!("{prefix}{field}"), message);
+            }
+        };
+        let mut url_hash = None;
+        match incident_type {
+            // The rules have reported a missing type.
+            IncidentType::Unspecified => {}
+            IncidentType::Url => {
+                unexpected("reference", reference.is_some());
+                url_hash = read_url(violations, prefix, url_id, url.as_deref());
+            }
+            _ => {
+                unexpected("url", url.is_some());
+                unexpected("url_id", url_id.is_some());
+                if reference.is_none() {
+                    violations.required(format!("{prefix}reference"));
+                }
+            }
+        }
+        Self { kind: incident_type as i16, url_id, url_hash, reference, ..Self::default() }
+    }
+
+    pub(super) fn url_field(&self) -> &'static str {
+        if self.url_id.is_some() { "url_id" } else { "url" }
+    }
+
+    fn field(&self) -> &'static str {
+        if self.kind == IncidentType::Url as i16 { self.url_field() } else { "reference" }
     }
 }
 
 pub(super) fn are_known(names: &CompanyNames, incidents: &[IncidentInput]) -> bool {
-    incidents.iter().all(|incident| {
-        names.knows_infraction(incident.infraction_type.as_deref(), incident.infraction_name.as_deref())
-    })
+    incidents.iter().all(|it| names.knows_infraction(it.infraction_type.as_deref(), it.infraction_name.as_deref()))
 }
 
 struct Attached {
@@ -132,7 +137,10 @@ struct Attached {
     fits: bool,
 }
 
-pub(super) async fn attach(company: CompanyWriter<'_>, request: AttachIncidentsRequest) -> Result<Vec<Outcome>, Error> {
+pub(super) async fn attach(
+    company: CompanyWriter<'_>,
+    request: AttachIncidentsRequest,
+) -> Result<Vec<IncidentResult>, Error> {
     let AttachIncidentsRequest { id: case_id, incidents } = request;
     let names = company.names(|names| are_known(names, &incidents)).await?;
     let (valid, checked) = check_all(incidents, |violations, item| Incident::new(&names, violations, "", item));
@@ -163,10 +171,10 @@ pub(super) async fn attach(company: CompanyWriter<'_>, request: AttachIncidentsR
     let rows = write_all(&valid, attach).await?;
     let mut reported = HashSet::new();
     checked.join(valid.iter().zip(rows).map(|(incident, row)| match row.incident_id {
-        None if !row.url_found => Outcome::not_found(Violations::one(incident.content.url_field(), URL_NOT_FOUND)),
+        None if !row.url_found => Outcome::not_found(Violations::one(incident.url_field(), URL_NOT_FOUND)),
         None => {
             let message = format!("A case can have at most {MAX_INCIDENTS} incidents.");
-            Outcome::invalid(Violations::one(incident.content.field(), message))
+            Outcome::invalid(Violations::one(incident.field(), message))
         }
         Some(id) if !row.changed => Outcome::saved(id, false, "The incident was already attached."),
         // If two items have the same content, the first one reports the change.
@@ -175,26 +183,17 @@ pub(super) async fn attach(company: CompanyWriter<'_>, request: AttachIncidentsR
     }))
 }
 
-/// An incident to detach, by its ID or by its content.
-#[derive(Debug)]
-pub(super) struct Key {
-    incident_id: Option<i64>,
-    content: Content,
-}
-
-pub(super) static KEY_INPUT: LazyLock<Composite<Key>> = LazyLock::new(|| {
-    let id = [Attribute::scalar("incident_id", |key: &Key| key.incident_id)];
-    Composite::new("incident_key_input", Content::attributes(|key: &Key| &key.content).chain(id))
-});
-
 struct Detached {
     incident_id: Option<i64>,
     detached: bool,
 }
 
-pub(super) async fn detach(company: CompanyWriter<'_>, request: DetachIncidentsRequest) -> Result<Vec<Outcome>, Error> {
+pub(super) async fn detach(
+    company: CompanyWriter<'_>,
+    request: DetachIncidentsRequest,
+) -> Result<Vec<IncidentResult>, Error> {
     let DetachIncidentsRequest { id: case_id, incidents } = request;
-    let (valid, checked) = check_all(incidents, Key::new);
+    let (valid, checked) = check_all(incidents, Incident::of_key);
     let rows = company.write(|pool, layouts| {
         let batch = KEY_INPUT.batch(&layouts, &valid);
         let detach = sqlx::query_file_as!(
@@ -218,16 +217,4 @@ pub(super) async fn detach(company: CompanyWriter<'_>, request: DetachIncidentsR
             None => Outcome::saved(None, false, "The incident was not attached."),
         }
     }))
-}
-
-impl Key {
-    fn new(violations: &mut Violations, key: IncidentKey) -> Self {
-        let incident_id = key.incident_id;
-        if incident_id.is_none() && key.incident_type() == IncidentType::Unspecified {
-            violations.required("incident_id");
-        }
-        // With an ID, the content is not needed.
-        let content = if incident_id.is_some() { Content::default() } else { Content::new(violations, "", key) };
-        Self { incident_id, content }
-    }
 }

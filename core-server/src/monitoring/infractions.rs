@@ -8,7 +8,7 @@ use std::{
 use compliance_api::{
     error::Error,
     rules::Violations,
-    v1::{InfractionInput, UrlInfraction},
+    v1::{InfractionInput, InfractionResult, UrlInfraction},
 };
 use time::OffsetDateTime;
 
@@ -65,7 +65,7 @@ pub(super) async fn apply(
     company: CompanyWriter<'_>,
     action: Action,
     infractions: Vec<UrlInfraction>,
-) -> Result<Vec<Outcome>, Error> {
+) -> Result<Vec<InfractionResult>, Error> {
     let given = infractions.iter().filter_map(|item| item.infraction.as_ref());
     let names = company.names(|names| are_known(names, given.clone())).await?;
     let (valid, checked) = check_all(infractions, |violations, item| Infraction::new(&names, violations, item));
@@ -116,9 +116,7 @@ pub(super) async fn apply(
 }
 
 pub(super) fn are_known<'i>(names: &CompanyNames, mut infractions: impl Iterator<Item = &'i InfractionInput>) -> bool {
-    infractions.all(|infraction| {
-        names.knows_infraction(infraction.infraction_type.as_deref(), infraction.infraction_name.as_deref())
-    })
+    infractions.all(|it| names.knows_infraction(it.infraction_type.as_deref(), it.infraction_name.as_deref()))
 }
 
 /// Checks that an item refers to its URL either by ID or by text, and returns the hash of the text. The paths of the fields begin with

@@ -40,10 +40,6 @@ impl Outcome {
     }
 }
 
-pub(super) fn messages<M: From<Outcome>>(outcomes: Vec<Outcome>) -> Vec<M> {
-    outcomes.into_iter().map(M::from).collect()
-}
-
 /// Turns an outcome into a message. Messages have different names for the ID and the flag.
 macro_rules! message {
     ($($message:ident { $id:ident, $changed:ident })+) => {$(
@@ -90,9 +86,10 @@ pub(super) fn check_all<I: Check, T>(
 pub(super) struct Checked(Vec<Option<Outcome>>);
 
 impl Checked {
-    /// Fills the gaps with the outcomes of the valid items, in order.
-    pub(super) fn join(self, valid: impl IntoIterator<Item = Outcome>) -> Result<Vec<Outcome>, Error> {
+    /// Fills the gaps with the outcomes of the valid items, and returns the results of all items, in order.
+    pub(super) fn join<R: From<Outcome>>(self, valid: impl IntoIterator<Item = Outcome>) -> Result<Vec<R>, Error> {
         let mut valid = valid.into_iter();
-        self.0.into_iter().map(|invalid| invalid.or_else(|| valid.next()).ok_or_else(Error::internal)).collect()
+        let outcomes = self.0.into_iter().map(|invalid| invalid.or_else(|| valid.next()));
+        outcomes.map(|outcome| outcome.map(R::from).ok_or_else(Error::internal)).collect()
     }
 }

@@ -1,29 +1,108 @@
 //! Observations of URLs. They are checked, merged to one row per URL, and saved by one statement per chunk.
 
-mod row;
-
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap, HashSet},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use compliance_api::{
     error::Error,
+    record::{FieldSet, Record as _},
     rules::Violations,
-    v1::{StreamUrlObservationsRequest, StreamUrlObservationsResponse, UrlObservation},
+    v1::{ObservationResult, StreamUrlObservationsRequest, StreamUrlObservationsResponse, UrlObservation},
+};
+use storage::{
+    database,
+    error::from_database,
+    statement,
+    table::{Attribute, Composite},
 };
 
-pub(super) use self::row::INPUT;
-use self::row::Row;
 use super::{
-    context::{CompanyWriter, Context, write_all},
-    field_updates::AFFILIATE_NOT_FOUND,
-    infractions,
-    items::{Checked, Outcome, check_all, messages},
+    context::{CompanyWriter, Context, can_retry, write_all},
+    field_updates::{AFFILIATE_NOT_FOUND, FieldUpdates, is_affiliate},
+    infractions::{self, Infraction},
+    items::{Checked, Outcome, check_all},
     names::CompanyNames,
 };
-use crate::chunks::Chunks;
-use storage::{database, error::from_database, statement};
+use crate::{streams::Chunks, urls::identity};
+
+/// The field that identifies the URL.
+const URL: &str = "url";
+
+/// The observations of one URL.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// The hash of the normalized URL.
+    hash: [u8; 32],
+    domain: Option<String>,
+    observation: FieldUpdates<UrlObservation>,
+    infractions: Vec<Infraction>,
+    /// The indexes of the valid items that the row combines.
+    items: Vec<usize>,
+}
+
+/// The input type of rows: the columns of an observation's fields, and derived values.
+pub(super) static INPUT: LazyLock<Composite<Row>> = LazyLock::new(|| {
+    let own = [
+        Attribute::scalar("position", |row: &Row| row.items.first().map(|item| *item as i64)),
+        Attribute::scalar("has_values", |row: &Row| Some(!row.observation.written.is_empty())),
+        Attribute::borrowed("url_hash", |row: &Row| Some(&row.hash[..])),
+        Attribute::borrowed("domain", |row: &Row| row.domain.as_deref()),
+        Attribute::composites("infractions", &infractions::INPUT, |row: &Row| &row.infractions),
+    ];
+    Composite::new("url_observation_input", FieldUpdates::attributes(|row: &Row| &row.observation).chain(own))
+});
+
+impl Row {
+    /// Reads an observation. Its rules were checked.
+    fn new(names: &CompanyNames, violations: &mut Violations, observation: UrlObservation) -> Self {
+        // The rules have reported an invalid URL.
+        let (hash, domain) = observation.url.as_deref().and_then(identity).unwrap_or_default();
+        let written = written(violations, &observation);
+        let observation = FieldUpdates::new(names, violations, "", observation, written);
+        let infractions = Infraction::within(names, violations, &observation.record.infractions);
+        Self { hash, domain, observation, infractions, items: Vec::new() }
+    }
+
+    fn affiliate(&self) -> Option<(&'static str, Cow<'_, str>)> {
+        let field = self.observation.affiliate_field()?;
+        Some((field, UrlObservation::field(field)?.written(&self.observation.record)?))
+    }
+
+    /// Adds what a later row of the same URL writes.
+    fn merge(&mut self, later: Self) {
+        self.observation.merge(&later.observation);
+        self.infractions.extend(later.infractions);
+        self.items.extend(later.items);
+    }
+}
+
+/// The given fields and the cleared fields of an observation.
+fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSet<UrlObservation> {
+    if observation.incident_status.as_deref() == Some("") {
+        violations.report("incident_status", |label| format!("The {label} field cannot be cleared."));
+    }
+    let mut written = FieldSet::given(observation);
+    let given = written;
+    for name in &observation.clear {
+        // The rules have refused names that cannot be cleared.
+        let Some(field) = UrlObservation::field(name).filter(|field| field.name != URL) else { continue };
+        let both =
+            if is_affiliate(name) { given.iter().any(|field| is_affiliate(field.name)) } else { given.contains(field) };
+        if both {
+            let name = if is_affiliate(name) { "affiliate_id" } else { name };
+            violations.report(name, |label| format!("The {label} field must not be both given and cleared."));
+        }
+        written.insert(field);
+    }
+    // A URL keeps the text that it was first written as.
+    if let Some(url) = UrlObservation::field(URL) {
+        written.remove(url);
+    }
+    written
+}
 
 /// Observations that are ready to be saved.
 struct Chunk {
@@ -52,7 +131,7 @@ impl Chunk {
         };
         let are_known = |names: &CompanyNames| observations.iter().all(|observation| is_known(names, observation));
         let names = company.names(are_known).await?;
-        let (rows, checked) = check(&names, observations);
+        let (rows, checked) = read(&names, observations);
         // If the affiliate of an item is unknown, only that item fails. Items of one URL with the same affiliate fail together. With
         // different affiliates, these are looked up before the items are merged.
         let found = if has_several_affiliates(&rows) { Some(find_affiliates(company, &rows).await?) } else { None };
@@ -82,7 +161,7 @@ impl Chunk {
     }
 
     /// Saves the valid items.
-    async fn save(self, company: CompanyWriter<'_>) -> Result<Vec<Outcome>, Error> {
+    async fn save(self, company: CompanyWriter<'_>) -> Result<Vec<ObservationResult>, Error> {
         let Self { checked, mut rows, mut outcomes } = self;
         // All statements lock URLs in this order, so that they do not deadlock.
         rows.sort_unstable_by_key(|row| row.hash);
@@ -108,19 +187,19 @@ impl Chunks for Observations {
 
     async fn save(&mut self, request: Self::Request) -> Result<Self::Response, Error> {
         let company = CompanyWriter { id: self.company_id, context: &self.context };
-        Ok(StreamUrlObservationsResponse { results: messages(observe(company, request.observations).await?) })
+        Ok(StreamUrlObservationsResponse { results: observe(company, request.observations).await? })
     }
 }
 
-/// Saves observations. Returns an outcome for each item, in order.
+/// Saves observations. Returns a result for each item, in order.
 pub(super) async fn observe(
     company: CompanyWriter<'_>,
     observations: Vec<UrlObservation>,
-) -> Result<Vec<Outcome>, Error> {
+) -> Result<Vec<ObservationResult>, Error> {
     Chunk::prepare(company, observations).await?.save(company).await
 }
 
-fn check(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, Checked) {
+fn read(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, Checked) {
     check_all(observations, |violations, item| Row::new(names, violations, item))
 }
 
@@ -149,7 +228,7 @@ async fn find_affiliates(company: CompanyWriter<'_>, rows: &[Row]) -> Result<Aff
 
 /// Saves rows of different URLs.
 async fn save(company: CompanyWriter<'_>, rows: Vec<&Row>) -> Result<Vec<Option<Saved>>, Error> {
-    let saved = company.write_in(&company.context.backend.queues.urls, |pool, layouts| {
+    let saved = company.write_in(&company.context.backend.queues.urls, can_retry, |pool, layouts| {
         let batch = INPUT.batch(&layouts, &rows);
         let save = sqlx::query_file_as!(
             Saved,
@@ -194,52 +273,4 @@ fn unknown_affiliate(row: &Row) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use compliance_api::v1::ResultCode;
-
-    use super::*;
-
-    fn observation(url: &str) -> UrlObservation {
-        UrlObservation { url: Some(url.to_owned()), ..UrlObservation::default() }
-    }
-
-    #[test]
-    fn observations_of_one_url_are_merged_unless_their_affiliate_is_unknown() {
-        let with = |affiliate: Option<i64>, note: Option<&str>| UrlObservation {
-            affiliate_id: affiliate,
-            note: note.map(str::to_owned),
-            ..observation("https://example.org/a")
-        };
-        let items = vec![
-            with(None, Some("1")),
-            observation("https://example.org/b"),
-            UrlObservation { url: Some("HTTPS://EXAMPLE.org:443/a".into()), ..with(None, Some("2")) },
-            with(Some(5), None),
-            with(Some(6), Some("3")),
-            with(None, Some("4")),
-            observation("nothing"),
-        ];
-        let (rows, checked) = check(&CompanyNames::default(), items);
-        assert!(has_several_affiliates(&rows) && !has_several_affiliates(&rows[..3]));
-        let found = HashSet::from([("affiliate_id", "5".to_owned())]);
-        let chunk = Chunk::merge(rows, checked, Some(&found));
-        let merged: Vec<&[usize]> = chunk.rows.iter().map(|row| row.items.as_slice()).collect();
-        assert_eq!(merged, [&[0, 2, 3, 5][..], &[1]]);
-        let record = &chunk.rows[0].observation.record;
-        assert_eq!((record.affiliate_id, record.note.as_deref()), (Some(5), Some("4")));
-        assert_eq!(chunk.outcomes[4].code, ResultCode::NotFound);
-        let renamed = UrlObservation { client_affiliate_id: Some("C".into()), ..with(None, None) };
-        let cleared = UrlObservation { clear: vec!["affiliate_id".to_owned()], ..with(None, None) };
-        for (later, affiliate, cleared) in [(renamed, Some("C"), &[][..]), (cleared, None, &["affiliate_id"][..])] {
-            let (rows, checked) = check(&CompanyNames::default(), vec![with(Some(5), None), later]);
-            let observation = &Chunk::merge(rows, checked, None).rows[0].observation;
-            assert_eq!(observation.record.affiliate_id, None);
-            assert_eq!(
-                (observation.record.client_affiliate_id.as_deref(), &*observation.cleared),
-                (affiliate, cleared)
-            );
-        }
-        let outcomes = chunk.checked.join(vec![Outcome::default(); 6]).unwrap();
-        assert_eq!(outcomes[6].violations.iter().next().unwrap().path, "url");
-    }
-}
+mod tests;

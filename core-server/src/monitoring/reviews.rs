@@ -4,7 +4,6 @@ use std::{slice, sync::LazyLock};
 
 use compliance_api::{
     error::Error,
-    record::{FieldSet, Record as _},
     rules::Violations,
     v1::{ReviewUrlRequest, ReviewUrlResponse, UrlReview},
 };
@@ -20,11 +19,12 @@ use super::{
     infractions::{self, Infraction},
     names::CompanyNames,
 };
+use crate::access::no_violations;
 
 /// The field with the infractions, which are separate records.
 const INFRACTIONS: &str = "infractions";
-/// Columns that cannot become null, and their fields.
-const REQUIRED: [(&str, &str); 2] = [("incident_status_id", "incident_status"), ("disabled", "disabled")];
+/// The fields that cannot be cleared.
+const REQUIRED: [&str; 2] = ["incident_status", "disabled"];
 
 pub(super) struct Review {
     review: FieldUpdates<UrlReview>,
@@ -42,24 +42,15 @@ pub(super) static INPUT: LazyLock<Composite<Review>> = LazyLock::new(|| {
 
 pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest) -> Result<ReviewUrlResponse, Error> {
     let ReviewUrlRequest { id, review, update_mask } = request;
-    let mut review = review.unwrap_or_default();
+    let review = review.unwrap_or_default();
     let replaces_infractions = writes_infractions(&review, update_mask.as_ref());
     let are_known =
         |names: &CompanyNames| names.knows_record(&review) && infractions::are_known(names, review.infractions.iter());
     let names = company.names(are_known).await?;
     let mut violations = Violations::new();
     let infractions = Infraction::within(&names, &mut violations, &review.infractions);
-    let written = update_mask.as_ref().map_or_else(|| FieldSet::given(&review), FieldSet::of_mask);
-    for field in UrlReview::FIELDS.iter().filter(|field| !written.contains(field)) {
-        field.clear(&mut review);
-    }
-    let review = FieldUpdates::new(&names, &mut violations, "", review, written);
-    for (_, field) in REQUIRED.iter().filter(|(column, _)| review.cleared.contains(column)) {
-        violations.report(*field, |label| format!("The {label} field cannot be cleared."));
-    }
-    if !violations.is_empty() {
-        return Err(Error::invalid(violations));
-    }
+    let review = FieldUpdates::masked(&names, &mut violations, "", review, update_mask.as_ref(), &REQUIRED);
+    no_violations(violations)?;
     let review = Review { review, infractions };
     let found = company.write(|pool, layouts| {
         let batch = INPUT.batch(&layouts, slice::from_ref(&review));

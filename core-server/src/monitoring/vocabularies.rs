@@ -6,7 +6,7 @@ use compliance_api::{
     catalogue::{Vocabulary, default_type_of_name},
     error::Error,
     rules::Violations,
-    v1::{VocabularyEntry, VocabularyEntryInput, VocabularyNames},
+    v1::{VocabularyEntry, VocabularyEntryInput, VocabularyEntryResult, VocabularyNames},
 };
 
 use super::{
@@ -49,7 +49,10 @@ struct Added {
     type_found: bool,
 }
 
-pub(super) async fn add(company: CompanyWriter<'_>, entries: Vec<VocabularyEntryInput>) -> Result<Vec<Outcome>, Error> {
+pub(super) async fn add(
+    company: CompanyWriter<'_>,
+    entries: Vec<VocabularyEntryInput>,
+) -> Result<Vec<VocabularyEntryResult>, Error> {
     let (valid, checked) = check_all(entries, NewName::new);
     let add = async |names: Vec<&NewName>| {
         let added = company.write(|pool, layouts| {
@@ -128,8 +131,9 @@ impl NewName {
 }
 
 /// Every vocabulary, with the names that the company can use.
-pub(super) fn list(names: &CompanyNames) -> Vec<VocabularyNames> {
-    Vocabulary::all().map(|kind| entries(names, kind)).collect()
+pub(super) async fn list(company: CompanyWriter<'_>) -> Result<Vec<VocabularyNames>, Error> {
+    let names = company.read_names().await?;
+    Ok(Vocabulary::all().map(|kind| entries(&names, kind)).collect())
 }
 
 fn entries(names: &CompanyNames, kind: Vocabulary) -> VocabularyNames {

@@ -24,14 +24,14 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Status};
 
 use super::{
-    arrival::{Arrival, Called, Origin},
+    call::{Arrival, Called, Origin},
     pipeline::{Call, Pipeline, RefusedCall},
     tokens::{SignaturePermits, Tokens},
 };
 use crate::{
-    access::{AccessPolicy, Verified},
+    access::{Served, Verified},
     backend::Backend,
-    requests::{Served, streamed, timeout_of},
+    streams::{streamed, timeout_of},
 };
 use storage::{
     reads::{COALESCED_READ, FoundRecord, Key, Reads},
@@ -40,10 +40,17 @@ use storage::{
 
 #[derive(Clone)]
 pub(super) struct BatchReads {
-    pub(super) pipeline: Pipeline,
-    pub(super) backend: Arc<Backend>,
+    pipeline: Pipeline,
+    backend: Arc<Backend>,
     /// Shared by the batches with several invalid tokens.
-    pub(super) signatures: Arc<SignaturePermits>,
+    signatures: Arc<SignaturePermits>,
+}
+
+impl BatchReads {
+    pub(super) fn new(pipeline: &Pipeline, backend: &Arc<Backend>) -> Self {
+        let signatures = Arc::new(SignaturePermits::new());
+        Self { pipeline: pipeline.clone(), backend: Arc::clone(backend), signatures }
+    }
 }
 
 /// A batch of reads in progress.
@@ -93,7 +100,7 @@ impl ReadService for BatchReads {
             // Anybody can send this batch. It is delayed like a refused call, and is no longer in flight during the delay.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
-                pipeline.delay(None).await;
+                pipeline.quotas().refusals.delay(None).await;
                 responses
             };
             return Ok(streamed(delayed.flatten_stream().boxed(), deadline));
@@ -110,7 +117,7 @@ type SplitReads = (Vec<(u32, Read, Verified)>, Vec<(u32, Read)>);
 
 impl Batch {
     /// Separates reads whose token was verified from the others.
-    fn split(&self, tokens: &Tokens<Arc<AccessPolicy>>, reads: impl IntoIterator<Item = (u32, Read)>) -> SplitReads {
+    fn split(&self, tokens: &Tokens, reads: impl IntoIterator<Item = (u32, Read)>) -> SplitReads {
         let (mut known, mut others) = (Vec::new(), Vec::new());
         for (index, read) in reads {
             let verified = match self.authorizations.get(read.authorization as usize) {
@@ -127,7 +134,7 @@ impl Batch {
 
     async fn verify_and_respond(
         self,
-        mut tokens: Tokens<Arc<AccessPolicy>>,
+        mut tokens: Tokens,
         reads: Vec<(u32, Read)>,
     ) -> BoxStream<'static, BatchReadResponse> {
         let _ = timeout_at(self.deadline, tokens.verify_rest(&self.service.signatures)).await;
@@ -172,15 +179,15 @@ impl Batch {
             }
             let called = Called::Operation(operation);
             let arrival = Arrival { called, headers: &headers, origin: Origin::Batch, verified: Some(token) };
-            match pipeline.check(arrival).map(|call| (call.company_id, call)) {
+            match pipeline.check(arrival).map(|call| (call.record.company_id(), call)) {
                 Ok((Some(company_id), call)) => {
                     let span = call.record.span.statement(COALESCED_READ);
                     let request = statement::RequestContext::new(call.record.request_id.clone(), span);
                     accepted.push(Accepted { index, request, key: (company_id, id), call });
                 }
                 Ok((None, _)) => refused.push(refusal(index, Error::internal())),
-                Err(RefusedCall { error, rate_limit, .. }) => {
-                    refused.push(response(index, rate_limit, Err(error.into())));
+                Err(RefusedCall { error, mut record }) => {
+                    refused.push(response(index, record.caller.rate_limit.take(), Err(error.into())));
                 }
             }
         }
@@ -214,7 +221,7 @@ async fn responses<T: Record>(
         {
             tracing::warn!(request_id = read.request.id(), "a read failed: {}", status.message());
         }
-        response(read.index, read.call.rate_limit, result)
+        response(read.index, read.call.record.caller.rate_limit.take(), result)
     };
     let (mut ready, mut large) = (Vec::with_capacity(accepted.len()), Vec::new());
     for (read, found) in accepted.into_iter().zip(found) {

@@ -15,7 +15,7 @@ use tonic_health::{
 };
 use tower::{BoxError, Service, ServiceExt as _, service_fn};
 
-use super::arrival::HEALTH_CHECK;
+use super::call::HEALTH_CHECK;
 
 /// Reports the health of every service, and of the process (the empty name), until the task is dropped.
 pub(super) async fn watch(connections: Connections, reporter: HealthReporter, task: Arc<Task>) {

@@ -2,25 +2,27 @@
 
 use std::{
     convert::Infallible,
-    task::{Context, Poll},
+    net::IpAddr,
+    pin::Pin,
+    task::{Context, Poll, ready},
 };
 
-use admission::{Count, HoldingBody, Reservation, ResponseMemory, is_long};
+use admission::{Count, Full, HoldingBody, Reservation, ResponseMemory, is_long};
 use bytes::Bytes;
 use compliance_api::error::{Error, Reason};
 use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, Request, Response};
+use http_body::Frame;
 use tonic::{Code, Status, body::Body, codegen::StdError};
 use tower::Service;
 
 use super::{
-    arrival::{Arrival, Called, Origin},
-    call_record::CallRecord,
+    call::{Arrival, CallRecord, Called, Origin},
     pipeline::{CallResponse, MeasuredMessage, Pipeline},
-    protocol,
+    protocol::{code, complete_refusal, describe},
     receive::receive,
 };
-use crate::quotas::QueueClass;
+use crate::quotas::{OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QueueClass, Quotas};
 
 /// A request with one item is a long batch if it takes more bytes than this, encoded and decoded.
 const HEAVY_BYTES: usize = 1 << 20;
@@ -74,19 +76,19 @@ where
     let called = Called::at(request.uri().path());
     pipeline.learn_key(called, request.headers()).await;
     let (headers, origin) = (request.headers(), Origin::Network(request.method()));
-    let mut call = match pipeline.check(Arrival { called, headers, origin, verified: None }) {
+    let call = match pipeline.check(Arrival { called, headers, origin, verified: None }) {
         Ok(call) => call,
         Err(refused) => {
-            pipeline.delay(refused.company_id).await;
+            pipeline.quotas().refusals.delay(refused.record.company_id()).await;
             let reason = refused.error.reason;
             let mut response = refused.respond();
-            protocol::complete_refusal(reason, &mut response);
+            complete_refusal(reason, &mut response);
             return response;
         }
     };
     call.identify(request.extensions_mut());
     let (head, body) = request.into_parts();
-    let company_id = call.company_id;
+    let company_id = call.record.company_id();
     let message = message(&pipeline, called, body, company_id);
     let service = async |(body, resources, is_long)| {
         let Ok(response) = services.call(Request::from_parts(head, body)).await;
@@ -95,7 +97,7 @@ where
     let response = pipeline.serve(call, message, service).await;
     if is_repeatable(called, company_id, response.headers()) {
         // The call is no longer in flight during the delay.
-        pipeline.delay(company_id).await;
+        pipeline.quotas().refusals.delay(company_id).await;
     }
     response
 }
@@ -105,7 +107,7 @@ fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) 
     if matches!(called, Called::Standard(_)) {
         return called.is_open_to_all();
     }
-    match protocol::code(response) {
+    match code(response) {
         None | Some(Code::Ok) => false,
         Some(code) => company_id.is_none() || matches!(code, Code::ResourceExhausted | Code::Unauthenticated),
     }
@@ -132,7 +134,7 @@ where
         // Health and reflection need no token.
         Called::Standard(_) => {
             let quotas = pipeline.quotas();
-            let stream = called.is_open_to_all().then(|| quotas.open_to_all(http_server::peer())).transpose()?;
+            let stream = called.is_open_to_all().then(|| open_to_all(quotas)).transpose()?;
             let content = (Body::new(body), Resources { memory: quotas.memory.reservation(None), stream }, false);
             return Ok(MeasuredMessage { content, written: 0, work: QueueClass::Coalesced, is_long: false });
         }
@@ -147,6 +149,23 @@ where
     let is_long = work.is_heavy() || is_long(memory.bytes());
     let resources = Resources { memory, stream: None };
     Ok(MeasuredMessage { content: (body, resources, is_long), written: called.written(measure.items), work, is_long })
+}
+
+/// Counts a stream that needs no token as open until the count is dropped.
+fn open_to_all(quotas: &Quotas) -> Result<Count, Error> {
+    let network = match http_server::peer().map(|peer| http_server::network(peer.ip())) {
+        Some(IpAddr::V4(address)) => i64::from(address.to_bits()),
+        Some(IpAddr::V6(address)) => (address.to_bits() >> 64) as i64,
+        None => 0,
+    };
+    quotas.open_to_all.add(network).map_err(|full| {
+        let (whose, most) = match full {
+            Full::Company => ("This address", OPEN_STREAMS_OF_A_PEER),
+            Full::Process => ("This instance of the service", OPEN_STREAMS),
+        };
+        let message = format!("{whose} has reached its limit for open health and reflection streams: {most}.");
+        Error { message, ..Full::Company.into() }
+    })
 }
 
 /// A response that holds its request's resources and its own memory until it was sent. Large messages are encoded off-thread.
@@ -168,7 +187,47 @@ impl CallResponse for Response<Body> {
         self.headers_mut()
     }
 
-    fn record(self, record: CallRecord) -> Self {
-        record.until_end(self)
+    /// Records the call until the end of its response. The code is in the head or in the trailers.
+    fn record(mut self, mut record: CallRecord) -> Self {
+        describe(record.called, self.headers_mut());
+        match code(self.headers()) {
+            Some(code) => record.code = code,
+            // A watch lasts up to a day.
+            None if record.called.is_watch() => record.code = Code::Ok,
+            None => return self.map(|body| Body::new(Recorded { body, record })),
+        }
+        self
+    }
+}
+
+struct Recorded {
+    body: Body,
+    record: CallRecord,
+}
+
+impl http_body::Body for Recorded {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let mut frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(Ok(frame)) = &mut frame
+            && let Some(trailers) = frame.trailers_mut()
+        {
+            describe(self.record.called, trailers);
+        }
+        let code = match &frame {
+            Some(Ok(frame)) => frame.trailers_ref().and_then(code),
+            Some(Err(status)) => Some(status.code()),
+            None => None,
+        };
+        if let Some(code) = code {
+            self.record.code = code;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
     }
 }

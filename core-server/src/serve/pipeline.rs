@@ -10,8 +10,8 @@
 //! 7. *message*: received and measured, only for admitted callers. Its size decides the queue.
 //! 8. *work*: the permit of the company's work. Last, so that work with a permit never waits for a client.
 //!
-//! [`CHECKS`] are the steps 2 to 5, and [`Pipeline::serve`] makes the rest. A read of a batch passes the steps up to 5: its
-//! batch has a deadline and a message, and coalesced reads need no permit.
+//! [`Pipeline::check`] makes the steps 1 to 5, and [`Pipeline::serve`] the rest. A read of a batch passes the steps up to 5: its batch has a
+//! deadline and a message, and coalesced reads need no permit.
 
 use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -20,7 +20,6 @@ use compliance_api::{
     client::Middleware,
     error::Error,
     token::VerifiedToken,
-    v1::RateLimitHeaders,
     wire::{Authorization, Items},
 };
 use futures::FutureExt as _;
@@ -34,13 +33,12 @@ use tonic::{Code, Request, Response, Status};
 use tracing::{Instrument as _, Span};
 
 use super::{
-    arrival::{Arrival, Called, Origin},
-    call_record::{CallRecord, log_span},
+    call::{Arrival, CallRecord, Called, Origin, log_span},
     protocol,
 };
 use crate::{
     CoreSettings,
-    access::{AccessPolicy, Identity, Verify as _},
+    access::AccessPolicy,
     quotas::{QueueClass, Quotas},
 };
 use storage::{deadline, statement::milliseconds};
@@ -67,24 +65,18 @@ struct SharedPipeline {
 /// A call that has passed the checks. It is in flight until it is dropped.
 pub(super) struct Call {
     pub(super) record: CallRecord,
-    pub(super) rate_limit: Option<RateLimitHeaders>,
-    pub(super) company_id: Option<i64>,
-    caller: Option<Identity>,
     timeout: Duration,
     log_span: Span,
-    /// `None` for a health check.
-    permit: Option<OwnedSemaphorePermit>,
-    /// Counts towards the company's calls in flight.
-    count: Option<Count>,
+    permits: Permits,
 }
+
+/// The permit of a call in flight, except of a health check, and the count of its company's calls in flight.
+type Permits = (Option<OwnedSemaphorePermit>, Option<Count>);
 
 /// A call that has not passed the checks.
 pub(super) struct RefusedCall {
     pub(super) error: Error,
-    /// Known once the token is verified, like the rate limit.
-    pub(super) company_id: Option<i64>,
-    pub(super) rate_limit: Option<RateLimitHeaders>,
-    record: CallRecord,
+    pub(super) record: CallRecord,
 }
 
 pub(super) struct MeasuredMessage<M> {
@@ -94,46 +86,6 @@ pub(super) struct MeasuredMessage<M> {
     pub(super) work: QueueClass,
     /// Whether a step of receiving or serving it can occupy a processor for long.
     pub(super) is_long: bool,
-}
-
-/// A check of a call.
-type Check = fn(&SharedPipeline, &mut Arrival<'_>, &mut Call) -> Result<(), Error>;
-
-/// The checks of a call, in their order.
-const CHECKS: [Check; 4] = [head, permit, access, quota];
-
-fn head(_: &SharedPipeline, arrival: &mut Arrival<'_>, _: &mut Call) -> Result<(), Error> {
-    match arrival.origin {
-        Origin::Network(method) => protocol::check_head(method, arrival.headers),
-        Origin::Batch | Origin::Gateway => Ok(()),
-    }
-}
-
-/// Calls do not queue, so callers turn to another instance instead of waiting. An overloaded service still reports its health.
-fn permit(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
-    if !arrival.called.is_health_check() {
-        let permit = Arc::clone(&shared.in_flight).try_acquire_owned();
-        call.permit = Some(permit.map_err(|_| Error::overloaded())?);
-    }
-    Ok(())
-}
-
-fn access(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
-    let authorization = arrival.called.authorization();
-    let (token, rate_limit, caller) = shared.access.check(authorization, arrival.headers, arrival.verified.take());
-    (call.company_id, call.rate_limit) = (token.as_ref().map(|token| token.company_id), rate_limit);
-    call.record.token = token;
-    call.caller = caller?;
-    Ok(())
-}
-
-fn quota(shared: &SharedPipeline, arrival: &mut Arrival<'_>, call: &mut Call) -> Result<(), Error> {
-    call.count = match call.company_id {
-        Some(company_id) if arrival.called.is_watch() => Some(shared.quotas.open_watch(company_id)?),
-        Some(company_id) => Some(shared.quotas.call(company_id)?),
-        None => None,
-    };
-    Ok(())
 }
 
 impl Pipeline {
@@ -156,11 +108,6 @@ impl Pipeline {
         self.0.message
     }
 
-    /// Delays the response to a refused call if its company had many recently.
-    pub(super) async fn delay(&self, company_id: Option<i64>) {
-        self.0.quotas.refusals.delay(company_id).await;
-    }
-
     /// Waits for the key of a call's token, if the key is unknown. The wait is long and has its own bound, so it comes before the call is
     /// in flight. An overloaded process does not wait, because it would verify signatures.
     pub(super) async fn learn_key(&self, called: Called, headers: &HeaderMap) {
@@ -175,25 +122,36 @@ impl Pipeline {
 
     /// Makes the steps up to *quota*.
     pub(super) fn check(&self, mut arrival: Arrival<'_>) -> Result<Call, RefusedCall> {
-        let mut call = Call {
-            record: CallRecord::new(&arrival, &self.0.quotas.usage),
-            rate_limit: None,
-            company_id: None,
-            caller: None,
-            timeout: deadline::timeout(arrival.headers, self.0.call_timeout),
-            log_span: Span::none(),
-            permit: None,
-            count: None,
-        };
-        for check in CHECKS {
-            if let Err(error) = check(&self.0, &mut arrival, &mut call) {
-                call.record.refuse(&error);
-                let Call { company_id, rate_limit, record, .. } = call;
-                return Err(RefusedCall { error, company_id, rate_limit, record });
+        let mut record = CallRecord::new(&arrival, &self.0.quotas.usage);
+        match self.admit(&mut arrival, &mut record) {
+            Ok(permits) => {
+                let timeout = deadline::timeout(arrival.headers, self.0.call_timeout);
+                Ok(Call { record, timeout, log_span: log_span(&arrival), permits })
+            }
+            Err(error) => {
+                record.refuse(&error);
+                Err(RefusedCall { error, record })
             }
         }
-        call.log_span = log_span(&arrival);
-        Ok(call)
+    }
+
+    /// Makes the checks in their order: *head*, *permit*, *access*, *quota*.
+    fn admit(&self, arrival: &mut Arrival<'_>, record: &mut CallRecord) -> Result<Permits, Error> {
+        let SharedPipeline { access, in_flight, quotas, .. } = &*self.0;
+        let called = arrival.called;
+        if let Origin::Network(method) = arrival.origin {
+            protocol::check_head(method, arrival.headers)?;
+        }
+        // Calls do not queue, so callers turn to another instance instead of waiting. An overloaded service still reports its health.
+        let permit = (!called.is_health_check()).then(|| Arc::clone(in_flight).try_acquire_owned());
+        let permit = permit.transpose().map_err(|_| Error::overloaded())?;
+        access.check(called.authorization(), arrival.headers, arrival.verified.take(), &mut record.caller)?;
+        let count = match record.company_id() {
+            Some(company_id) if called.is_watch() => Some(quotas.open_watch(company_id)?),
+            Some(company_id) => Some(quotas.call(company_id)?),
+            None => None,
+        };
+        Ok((permit, count))
     }
 
     /// Makes the other steps: receives the message, waits for a permit, and runs the service.
@@ -203,8 +161,8 @@ impl Pipeline {
         message: impl Future<Output = Result<MeasuredMessage<M>, Status>>,
         service: impl FnOnce(M) -> F,
     ) -> R {
-        let Call { mut record, rate_limit, company_id, timeout, log_span, permit, count, .. } = call;
-        let quotas = &self.0.quotas;
+        let Call { mut record, timeout, log_span, permits } = call;
+        let (company_id, quotas) = (record.company_id(), &self.0.quotas);
         let mut items = 0;
         let serving = async {
             let MeasuredMessage { content, written, work, is_long } = message.await?;
@@ -238,8 +196,8 @@ impl Pipeline {
             }
         };
         record.written = items;
-        drop((permit, count));
-        response.finish(rate_limit, record)
+        drop(permits);
+        response.finish(record)
     }
 }
 
@@ -260,7 +218,7 @@ impl Middleware for Pipeline {
         // The gateway has verified the token already.
         let verified = request.extensions_mut().remove::<VerifiedToken>().map(Ok);
         let headers = request.metadata().as_ref();
-        let mut call = match self.check(Arrival { called, headers, origin: Origin::Gateway, verified }) {
+        let call = match self.check(Arrival { called, headers, origin: Origin::Gateway, verified }) {
             Ok(call) => call,
             Err(refused) => return refused.respond(),
         };
@@ -273,16 +231,17 @@ impl Middleware for Pipeline {
 }
 
 impl Call {
-    pub(super) fn identify(&mut self, extensions: &mut Extensions) {
-        if let Some(caller) = self.caller.take() {
-            extensions.insert(caller);
+    /// Passes the token to the service.
+    pub(super) fn identify(&self, extensions: &mut Extensions) {
+        if let Some(token) = &self.record.caller.token {
+            extensions.insert(token.clone());
         }
     }
 }
 
 impl RefusedCall {
     pub(super) fn respond<R: CallResponse>(self) -> R {
-        R::refusal(self.error.into()).finish(self.rate_limit, self.record)
+        R::refusal(self.error.into()).finish(self.record)
     }
 }
 
@@ -297,8 +256,8 @@ pub(super) trait CallResponse: Sized {
         drop(permit);
     }
 
-    fn finish(mut self, rate_limit: Option<RateLimitHeaders>, record: CallRecord) -> Self {
-        if let Some(rate_limit) = rate_limit {
+    fn finish(mut self, record: CallRecord) -> Self {
+        if let Some(rate_limit) = &record.caller.rate_limit {
             rate_limit.write(self.headers_mut());
         }
         self.record(record)
@@ -328,7 +287,7 @@ impl<R> CallResponse for Result<Response<R>, Status> {
     fn keep(&mut self, permit: WorkPermit, quotas: &Quotas) {
         let Ok(extensions) = self.as_mut().map(Response::extensions_mut) else { return };
         let is_stream = extensions.get::<FinishBy>().is_some();
-        if extensions.get::<ResponseMemory>().is_some() && !is_stream && quotas.are_several_calling() {
+        if extensions.get::<ResponseMemory>().is_some() && !is_stream && quotas.callers.are_several() {
             extensions.insert(Arc::new(permit));
         }
     }

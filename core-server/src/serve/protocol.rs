@@ -11,7 +11,7 @@ use http::{
 };
 use tonic::{Code, Status, body::Body};
 
-use super::arrival::Called;
+use super::call::Called;
 
 const ENCODING: &str = "grpc-encoding";
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";

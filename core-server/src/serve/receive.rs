@@ -17,13 +17,13 @@ use super::{
     pipeline::{MessageLimits, Pipeline},
     protocol::malformed,
 };
-use crate::access::Verify as _;
 
 /// Maximum sizes of a batch of reads.
 const BATCH_READ: MessageLimits = MessageLimits { encoded: 4 << 20, decoded: 8 << 20 };
 
 /// Size of a message's flag and length, in bytes.
 const HEADER: usize = 5;
+
 /// Receives a request of an operation: its body, its measure, and its memory until the response was sent.
 ///
 /// A single message is read whole. The messages of a stream are measured one by one as the service reads them.
@@ -166,8 +166,8 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         let access = self.pipeline.access();
         let tokens = authorizations(arrived.get(HEADER..).unwrap_or_default()).take(MAX_READS).enumerate();
         let verified = move |(index, token): (usize, &str)| match index {
-            0 => Some(access.verify(token.as_bytes())),
-            _ => access.verify_cached(token.as_bytes()),
+            0 => Some(access.verify(token)),
+            _ => access.verify_cached(token),
         };
         tokens.filter_map(verified).filter_map(|token| Some(token.ok()?.company_id))
     }

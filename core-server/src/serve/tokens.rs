@@ -5,12 +5,12 @@
 //! before never wait. Every token has a result of its own, because a gateway that knows other keys than the core sends valid tokens
 //! next to invalid ones.
 
-use std::{collections::HashMap, ops::Deref, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use admission::{compute, off_thread};
 use tokio::{sync::Semaphore, time::sleep};
 
-use crate::access::{Verified, Verify};
+use crate::access::{AccessPolicy, Verified};
 
 /// Tokens of a batch that can be invalid before its other tokens wait for a permit.
 const FAILURES: usize = 1;
@@ -34,8 +34,8 @@ impl SignaturePermits {
 }
 
 /// The tokens of a batch. Each is verified once.
-pub(super) struct Tokens<V> {
-    verifier: V,
+pub(super) struct Tokens {
+    policy: Arc<AccessPolicy>,
     known: HashMap<String, Verified>,
     /// Tokens without a result, in reverse order.
     left: Vec<String>,
@@ -44,12 +44,12 @@ pub(super) struct Tokens<V> {
     has_learned: bool,
 }
 
-impl<V: Deref<Target: Verify>> Tokens<V> {
+impl Tokens {
     /// Verifies tokens up to the first invalid ones.
-    pub(super) fn verify(verifier: V, authorizations: Vec<String>) -> Self {
+    pub(super) fn verify(policy: Arc<AccessPolicy>, authorizations: Vec<String>) -> Self {
         let bytes = authorizations.iter().map(String::len).sum();
         // Looking for tokens that were verified before takes a hash of each.
-        let mut tokens = compute(bytes, || Self::cached(verifier, authorizations));
+        let mut tokens = compute(bytes, || Self::cached(policy, authorizations));
         if tokens.left.len() > FEW_SIGNATURES {
             off_thread(|| tokens.verify_until(FAILURES));
         } else {
@@ -58,11 +58,11 @@ impl<V: Deref<Target: Verify>> Tokens<V> {
         tokens
     }
 
-    fn cached(verifier: V, authorizations: Vec<String>) -> Self {
+    fn cached(policy: Arc<AccessPolicy>, authorizations: Vec<String>) -> Self {
         let known = HashMap::with_capacity(authorizations.len());
-        let mut tokens = Self { verifier, known, left: Vec::new(), with_unknown_keys: Vec::new(), has_learned: false };
+        let mut tokens = Self { policy, known, left: Vec::new(), with_unknown_keys: Vec::new(), has_learned: false };
         for token in authorizations {
-            match tokens.verifier.verify_cached(token.as_bytes()) {
+            match tokens.policy.verify_cached(&token) {
                 Some(known) => {
                     tokens.known.insert(token, known);
                 }
@@ -88,7 +88,7 @@ impl<V: Deref<Target: Verify>> Tokens<V> {
     pub(super) async fn learn_keys(&mut self, permits: &SignaturePermits) {
         if let Some(first) = self.with_unknown_keys.first() {
             // One load fetches the keys of all tokens.
-            self.verifier.learn_key(first.as_bytes()).await;
+            self.policy.learn_key(first.as_bytes()).await;
             self.has_learned = true;
             self.left.append(&mut self.with_unknown_keys);
             self.verify_rest(permits).await;
@@ -114,9 +114,9 @@ impl<V: Deref<Target: Verify>> Tokens<V> {
         while failed < failures
             && let Some(token) = self.left.pop()
         {
-            let verified = self.verifier.verify(token.as_bytes());
+            let verified = self.policy.verify(&token);
             failed += usize::from(verified.is_err());
-            if verified.is_err() && !self.has_learned && self.verifier.has_unknown_key(token.as_bytes()) {
+            if verified.is_err() && !self.has_learned && self.policy.has_unknown_key(&token) {
                 self.with_unknown_keys.push(token);
             } else {
                 self.known.insert(token, verified);
@@ -127,84 +127,62 @@ impl<V: Deref<Target: Verify>> Tokens<V> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicUsize, Ordering::Relaxed},
-        time::Duration,
-    };
+    use std::time::SystemTime;
 
-    use compliance_api::token::{Claims, KeySource, Secret, TokenError, Verifier, issue};
+    use compliance_api::token::{Claims, KeySource, Secret, Verifier, issue};
     use futures::future::join_all;
     use tokio::time::{Instant, timeout};
 
-    use super::{SignaturePermits, Tokens};
-    use crate::access::{Verified, Verify};
+    use super::*;
+    use crate::access::{Limiters, RateLimit};
 
-    /// Accepts the tokens that begin with `valid`; counts signatures.
-    struct Counting<'c> {
-        valid: Verified,
-        cached: &'c str,
-        signatures: &'c AtomicUsize,
+    fn secret() -> Secret {
+        Secret::new([1; 32]).unwrap()
     }
 
-    impl Verify for Counting<'_> {
-        fn verify_cached(&self, authorization: &[u8]) -> Option<Verified> {
-            (authorization == self.cached.as_bytes()).then(|| self.valid.clone())
-        }
-
-        fn verify(&self, authorization: &[u8]) -> Verified {
-            self.signatures.fetch_add(1, Relaxed);
-            if authorization.starts_with(b"valid") { self.valid.clone() } else { Err(TokenError::Invalid) }
-        }
-
-        fn has_unknown_key(&self, _: &[u8]) -> bool {
-            false
-        }
-
-        async fn learn_key(&self, _: &[u8]) {}
-    }
-
-    async fn valid() -> Verified {
-        let secret = || Secret::new([1; 32]).unwrap();
+    async fn policy() -> Arc<AccessPolicy> {
         let source = KeySource { secret: Some(secret()), ..KeySource::default() };
-        let token = issue(&secret(), &Claims::new(7, 1000, 60)).unwrap();
-        Verifier::new(source, None).await.unwrap().verify(&token, 1000)
+        let verifier = Arc::new(Verifier::new(source, None).await.unwrap());
+        Arc::new(AccessPolicy::new(verifier, Arc::new(Limiters::new(RateLimit::Off, HashMap::new()))))
+    }
+
+    fn valid(company: i64) -> String {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64;
+        format!("Bearer {}", issue(&secret(), &Claims::new(company, now, 3600)).unwrap())
     }
 
     fn invalid(count: usize) -> impl Iterator<Item = String> {
-        (0..count).map(|number| format!("invalid {number}"))
+        (0..count).map(|number| format!("Bearer invalid-{number}"))
     }
 
     #[tokio::test(start_paused = true)]
     async fn messages_of_invalid_tokens_verify_few_signatures() {
-        let signatures = AtomicUsize::new(0);
-        let verifier = &Counting { valid: valid().await, cached: "", signatures: &signatures };
-        let permits = SignaturePermits::new();
-        let message = async || {
-            let mut tokens = Tokens::verify(verifier, invalid(1000).collect());
-            assert!(tokens.has_left() && !tokens.has_valid());
-            tokens.verify_rest(&permits).await;
-        };
-        drop(Tokens::verify(verifier, invalid(1000).collect()));
-        assert_eq!(signatures.swap(0, Relaxed), 1, "a message whose caller leaves");
+        let (policy, permits) = (policy().await, SignaturePermits::new());
+        let message = || Tokens::verify(Arc::clone(&policy), invalid(1000).collect());
+        assert_eq!(message().known.len(), 1, "a message whose caller leaves");
         // Four callers at the same time, for a second.
-        let _ = timeout(Duration::from_secs(1), join_all((0..4).map(|_| message()))).await;
-        assert!((700..=850).contains(&signatures.load(Relaxed)), "{} signatures", signatures.load(Relaxed));
+        let mut messages = [(); 4].map(|()| message());
+        assert!(messages.iter().all(|tokens| tokens.has_left() && !tokens.has_valid()));
+        let verifying = join_all(messages.iter_mut().map(|tokens| tokens.verify_rest(&permits)));
+        let _ = timeout(Duration::from_secs(1), verifying).await;
+        let signatures: usize = messages.iter().map(|tokens| tokens.known.len()).sum();
+        assert!((700..=850).contains(&signatures), "{signatures} signatures");
     }
 
     #[tokio::test(start_paused = true)]
     async fn each_token_has_its_own_result_and_is_verified_once() {
-        let signatures = AtomicUsize::new(0);
-        let verifier = &Counting { valid: valid().await, cached: "cached", signatures: &signatures };
-        let valid = (0..50).map(|number| format!("valid {number}"));
-        let all: Vec<String> = invalid(50).chain(valid).chain(["cached".to_owned()]).collect();
-        let mut tokens = Tokens::verify(verifier, [all.clone(), all.clone()].concat());
-        assert!(tokens.get("cached").is_some_and(Result::is_ok), "it waits for nothing");
+        let policy = policy().await;
+        let cached = valid(100);
+        assert!(policy.verify(&cached).is_ok());
+        let all: Vec<String> = invalid(50).chain((1..=50).map(valid)).chain([cached.clone()]).collect();
+        let mut tokens = Tokens::cached(Arc::clone(&policy), [all.clone(), all.clone()].concat());
+        assert_eq!((tokens.known.len(), tokens.left.len()), (1, 100), "each is verified once");
+        assert!(tokens.get(&cached).is_some_and(Result::is_ok), "it waits for nothing");
         let started = Instant::now();
         tokens.verify_rest(&SignaturePermits::new()).await;
         for token in &all {
-            assert_eq!(tokens.get(token).unwrap().is_ok(), !token.starts_with("invalid"), "{token}");
+            assert_eq!(tokens.get(token).unwrap().is_ok(), !token.starts_with("Bearer invalid"), "{token}");
         }
-        assert_eq!(signatures.load(Relaxed), 100);
         assert!(started.elapsed() < Duration::from_millis(200), "{:?}", started.elapsed());
     }
 }

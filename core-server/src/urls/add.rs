@@ -35,7 +35,10 @@ pub(super) struct NewUrl {
     domain: Option<String>,
 }
 
-pub(super) const KNOWN: &str = include_str!("known.sql");
+/// The statement that finds URLs by their hashes, with the types of its parameters.
+pub(crate) const KNOWN: (&str, &str) = (include_str!("known.sql"), "bigint, bytea[]");
+/// The statement that adds URLs, with the types of its parameters.
+pub(crate) const ADD: (&str, &str) = (include_str!("add.sql"), "bigint[], text[], bytea[], text[], text[]");
 
 /// Adds URLs that were checked. Returns a result for each, in order.
 pub(super) async fn add(
@@ -68,7 +71,7 @@ pub(super) async fn validate(
     let urls = new(urls)?;
     let hashes: Vec<&[u8]> = urls.iter().map(|new| &new.hash[..]).collect();
     let read =
-        async |pool: Connections| sqlx::query_scalar(KNOWN).bind(company_id).bind(&hashes).fetch_all(&pool).await;
+        async |pool: Connections| sqlx::query_scalar(KNOWN.0).bind(company_id).bind(&hashes).fetch_all(&pool).await;
     let known: Vec<Vec<u8>> = database::read(pool, read).await.map_err(from_database)?;
     let mut known: HashSet<&[u8]> = known.iter().map(Vec::as_slice).collect();
     Ok(hashes.into_iter().map(|hash| result(known.insert(hash), None)).collect())

@@ -1,30 +1,32 @@
 //! Reads: one URL by ID (coalesced), many by ID, pages of the list, and a search.
+//!
+//! A row has a URL's columns, its affiliate's names, and its infractions.
 
 use std::sync::LazyLock;
 
 use admission::Memory;
 use compliance_api::{
     error::Error,
+    record::Record,
     v1::{
-        ComplianceUrl, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse, ListComplianceUrlsRequest,
-        SearchComplianceUrlsRequest, UrlSort,
+        ComplianceUrl, Infraction, ListAllComplianceUrlsRequest, ListAllComplianceUrlsResponse,
+        ListComplianceUrlsRequest, SearchComplianceUrlsRequest, UrlSort,
     },
 };
-use sqlx::postgres::PgRow;
+use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     database::Connections,
     reads::{ReadByKey, Reads},
-    table::read_all,
+    table::{Reader, Shown, read_all, selection, timestamp},
     template::fill,
 };
 
-use super::record;
 use crate::{
     lists::{
         Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source, Statements,
-        Value, Whole, day, days, read_records,
+        Value, day, days, read_records,
     },
-    record_query::Place,
+    record_query::{Place, own_names, read_infractions},
     search,
 };
 
@@ -52,7 +54,8 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
     buckets: "compliance_url_buckets(
         r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
     lock: 1,
-    record: record::query::<ComplianceUrl>,
+    record: query::<ComplianceUrl>,
+    long: Some("transcription_text"),
     asked,
     comparison: Some(COMPARISON),
 };
@@ -69,9 +72,6 @@ const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
 };
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
-
-pub(crate) static WHOLE: LazyLock<Whole<ListComplianceUrlsRequest>> =
-    LazyLock::new(|| Whole::of(&LIST, Some("transcription_text")));
 
 /// The filters of a request for the whole list.
 pub(super) fn filters(request: ListAllComplianceUrlsRequest) -> ListComplianceUrlsRequest {
@@ -94,15 +94,15 @@ impl RecordPage for ListAllComplianceUrlsResponse {
     type Filters = ListComplianceUrlsRequest;
 
     fn statement(filters: &Self::Filters, changed: bool) -> &'static str {
-        WHOLE.statement(filters, changed)
+        STATEMENTS.whole(filters, changed)
     }
 
     fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {
-        WHOLE.bind(query, filters)
+        STATEMENTS.bind_whole(query, filters)
     }
 
     fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
-        Ok(Self { urls: read_all(rows, record::read)? })
+        Ok(Self { urls: read_all(rows, read)? })
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<ComplianceUrl
         memory: memory.clone(),
         one: STATEMENTS.by_key,
         many: STATEMENTS.by_keys,
-        decode: record::read,
+        decode: read,
         not_found: Error::url_not_found,
         long: &["transcription_text", "infraction_types"],
     })
@@ -130,7 +130,7 @@ fn asked(request: &ListComplianceUrlsRequest) -> Asked {
 }
 
 static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
-    let record = record::query::<ComplianceUrl>(&Place::now("$1", "p.id"));
+    let record = query::<ComplianceUrl>(&Place::now("$1", "p.id"));
     fill(include_str!("search.sql"), &[("record", &record)]).leak()
 });
 
@@ -146,5 +146,30 @@ pub(super) async fn search(
 ) -> Result<Records<ComplianceUrl>, Error> {
     let SearchComplianceUrlsRequest { q, limit } = request;
     let company_id = source.company_id;
-    read_records(source, || search::query(*SEARCH, company_id, q, *limit), record::read).await
+    read_records(source, || search::query(*SEARCH, company_id, q, *limit), read).await
+}
+
+/// A query for a form of a URL.
+pub(crate) fn query<R: Record>(place: &Place) -> String {
+    let columns = selection::<R>(place.company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
+    let [own_type, own_name] = own_names(place.company);
+    let parts = [("columns", &*columns), ("own_type", &own_type), ("own_name", &own_name)];
+    place.fill(include_str!("record.sql"), &parts)
+}
+
+/// Reads a row of [`query`].
+pub(super) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<ComplianceUrl, sqlx::Error> {
+    Ok(ComplianceUrl { infractions: infractions(row)?, ..reader.read(row)? })
+}
+
+/// Reads the infractions of a row of [`query`].
+pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
+    let dates = row.try_get::<Option<Vec<Shown>>, _>("infraction_dates")?.unwrap_or_default();
+    let infractions = read_infractions(row)?.zip(dates);
+    let infractions = infractions.map(|((infraction_type, infraction_name), date)| Infraction {
+        infraction_type,
+        infraction_name,
+        created_date: date.0.map(timestamp),
+    });
+    Ok(infractions.collect())
 }

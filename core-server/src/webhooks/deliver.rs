@@ -120,10 +120,9 @@ impl Delivery {
     }
 
     async fn claim(&self) -> Result<Option<Endpoint>, Error> {
-        let message_id = new_id().map_err(|_| Error::internal())?;
         let claim = query_as(*CLAIM).bind(self.company_id).bind(self.id).bind(WEBHOOK_LEASE.as_secs_f64());
         let claim =
-            claim.bind(message_id).bind(WEBHOOK_LONGEST_WAIT.as_secs_f64()).bind(WEBHOOK_LONGEST_LEASE.as_secs_f64());
+            claim.bind(new_id()).bind(WEBHOOK_LONGEST_WAIT.as_secs_f64()).bind(WEBHOOK_LONGEST_LEASE.as_secs_f64());
         claim.fetch_optional(&self.backend.pool).await.map_err(from_database)
     }
 
@@ -173,7 +172,7 @@ impl Delivery {
         let wait = match attempt.retry_after {
             _ if is_delivered => Duration::ZERO,
             retry_after if is_cut => retry_after.unwrap_or_default().min(WEBHOOK_LONGEST_BACKOFF),
-            retry_after => wait(endpoint.attempts, retry_after)?,
+            retry_after => wait(endpoint.attempts, retry_after),
         };
         let finish = self
             .leased(FINISH, endpoint, position)
@@ -226,15 +225,12 @@ fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now
 ///
 /// It is random up to a limit that doubles each time, so that endpoints that were down together are tried at different times. It is at
 /// least what the endpoint requests.
-fn wait(attempts: i64, retry_after: Option<Duration>) -> Result<Duration, Error> {
-    let mut bytes = [0; 4];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| Error::internal())?;
-    let part = f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX);
+fn wait(attempts: i64, retry_after: Option<Duration>) -> Duration {
     let doublings = u32::try_from(attempts).unwrap_or(u32::MAX);
     let limit =
         2_u32.checked_pow(doublings).map_or(WEBHOOK_LONGEST_BACKOFF, |factor| WEBHOOK_BACKOFF.saturating_mul(factor));
-    let wait = limit.min(WEBHOOK_LONGEST_BACKOFF).mul_f64(part);
-    Ok(wait.max(retry_after.unwrap_or_default().min(WEBHOOK_LONGEST_BACKOFF)))
+    let wait = limit.min(WEBHOOK_LONGEST_BACKOFF).mul_f64(rand::random());
+    wait.max(retry_after.unwrap_or_default().min(WEBHOOK_LONGEST_BACKOFF))
 }
 
 #[cfg(test)]
@@ -246,13 +242,13 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_a_limit_and_are_as_long_as_the_endpoint_says() {
-        let longest = |attempts| (0..200).map(|_| wait(attempts, None).unwrap()).max().unwrap();
+        let longest = |attempts| (0..200).map(|_| wait(attempts, None)).max().unwrap();
         for (attempts, limit) in [(0, WEBHOOK_BACKOFF), (3, WEBHOOK_BACKOFF * 8), (60, WEBHOOK_LONGEST_BACKOFF)] {
             let longest = longest(attempts);
             assert!(longest <= limit && longest > limit / 2, "{attempts}: {longest:?}");
         }
         let said = Duration::from_mins(10);
-        assert_eq!(wait(0, Some(said)).unwrap(), said);
-        assert_eq!(wait(0, Some(Duration::MAX)).unwrap(), WEBHOOK_LONGEST_BACKOFF);
+        assert_eq!(wait(0, Some(said)), said);
+        assert_eq!(wait(0, Some(Duration::MAX)), WEBHOOK_LONGEST_BACKOFF);
     }
 }

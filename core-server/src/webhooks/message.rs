@@ -1,6 +1,6 @@
 //! Messages of [Standard Webhooks](https://www.standardwebhooks.com): bodies, IDs, secrets and signatures.
 
-use aws_lc_rs::{error::Unspecified, hmac, rand};
+use aws_lc_rs::{error::Unspecified, hmac};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use compliance_api::v1::Change;
 use serde::Serialize;
@@ -82,16 +82,14 @@ pub(super) fn fitting(changes: &[Change], limit: usize) -> usize {
 }
 
 /// A new message ID.
-pub(super) fn new_id() -> Result<String, Unspecified> {
-    let mut bytes = [0; 8];
-    rand::fill(&mut bytes)?;
-    Ok(format!("msg_{}", u64::from_le_bytes(bytes)))
+pub(super) fn new_id() -> String {
+    format!("msg_{}", rand::random::<u64>())
 }
 
 /// A new secret.
 pub(super) fn new_secret() -> Result<String, Unspecified> {
     let mut bytes = [0; SECRET];
-    rand::fill(&mut bytes)?;
+    aws_lc_rs::rand::fill(&mut bytes)?;
     Ok(format!("{SECRET_PREFIX}{}", STANDARD.encode(bytes)))
 }
 

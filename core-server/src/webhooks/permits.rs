@@ -5,8 +5,8 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use admission::{Count, Counts, Full};
 use tokio::{
-    sync::Notify,
-    time::{Instant, timeout, timeout_at},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
 };
 
 use super::send::Attempt;
@@ -28,38 +28,32 @@ const NO_SLOW_PERMIT: &str = "no response within 0.5 s, and too many other endpo
 
 /// The permits of this core.
 pub(super) struct Permits {
-    fast: Counts,
+    fast: Arc<Semaphore>,
+    /// The fast permits of each company.
+    fast_of_company: Counts,
     slow: Counts,
-    /// Notified when a fast permit is released.
-    freed: Notify,
 }
 
 impl Permits {
     pub(super) fn new() -> Self {
         Self {
-            fast: Counts::new(FAST_PERMITS, COMPANY_FAST_PERMITS),
+            fast: Arc::new(Semaphore::new(FAST_PERMITS)),
+            fast_of_company: Counts::new(usize::MAX, COMPANY_FAST_PERMITS),
             slow: Counts::new(SLOW_PERMITS, COMPANY_SLOW_PERMITS),
-            freed: Notify::new(),
         }
     }
 
     /// Waits for a fast permit. Each is released soon.
     pub(super) async fn fast(self: &Arc<Self>, company_id: i64) -> Result<Permit, Full> {
-        let deadline = Instant::now() + WEBHOOK_SLOW * 2;
-        loop {
-            match self.fast.add(company_id) {
-                Ok(count) => {
-                    return Ok(Permit { permits: Arc::clone(self), company_id, count: Some(count), is_fast: true });
-                }
-                Err(Full::Process) if timeout_at(deadline, self.freed.notified()).await.is_ok() => {}
-                Err(full) => return Err(full),
-            }
-        }
+        let count = self.fast_of_company.add(company_id)?;
+        let fast = timeout(WEBHOOK_SLOW * 2, Arc::clone(&self.fast).acquire_owned()).await;
+        let fast = fast.ok().and_then(Result::ok).ok_or(Full::Process)?;
+        Ok(Permit { permits: Arc::clone(self), company_id, fast: Some(fast), _count: count })
     }
 
     pub(super) fn slow(self: &Arc<Self>, company_id: i64) -> Result<Permit, Full> {
-        let count = Some(self.slow.add(company_id)?);
-        Ok(Permit { permits: Arc::clone(self), company_id, count, is_fast: false })
+        let count = self.slow.add(company_id)?;
+        Ok(Permit { permits: Arc::clone(self), company_id, fast: None, _count: count })
     }
 }
 
@@ -67,16 +61,16 @@ impl Permits {
 pub(super) struct Permit {
     permits: Arc<Permits>,
     company_id: i64,
-    /// `None` only while it is dropped.
-    count: Option<Count>,
-    is_fast: bool,
+    /// `None` for a slow permit.
+    fast: Option<OwnedSemaphorePermit>,
+    _count: Count,
 }
 
 impl Permit {
     /// Runs an attempt. A slow attempt continues with a slow permit, or ends without one.
     pub(super) async fn wait_for(&mut self, attempt: impl Future<Output = Attempt>) -> Attempt {
         let mut attempt = pin!(attempt);
-        if self.is_fast {
+        if self.fast.is_some() {
             if let Ok(attempt) = timeout(WEBHOOK_SLOW, &mut attempt).await {
                 return attempt;
             }
@@ -86,15 +80,6 @@ impl Permit {
             }
         }
         attempt.await
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.count = None;
-        if self.is_fast {
-            self.permits.freed.notify_one();
-        }
     }
 }
 
@@ -119,7 +104,8 @@ mod tests {
         assert_eq!(permits.fast(100).await.err(), None, "none is free within the time of an attempt");
         // Attempts without a slow permit have ended.
         tokio::time::sleep(WEBHOOK_SLOW).await;
-        assert_eq!((permits.fast.open(), permits.slow.open() % COMPANY_SLOW_PERMITS), (0, 0));
+        let fast = (permits.fast.available_permits(), permits.fast_of_company.open());
+        assert_eq!((fast, permits.slow.open() % COMPANY_SLOW_PERMITS), ((FAST_PERMITS, 0), 0));
         let mut ended = 0;
         for attempt in hanging {
             if let Ok(attempt) = timeout(Duration::from_millis(1), attempt).await {
@@ -136,6 +122,7 @@ mod tests {
         let permits = Arc::new(Permits::new());
         let mut permit = permits.fast(1).await.unwrap();
         let attempt = permit.wait_for(async { Attempt::failed("no".to_owned(), Duration::ZERO) }).await;
-        assert_eq!((attempt.error.as_deref(), permits.fast.open(), permits.slow.open()), (Some("no"), 1, 0));
+        let fast = permits.fast.available_permits();
+        assert_eq!((attempt.error.as_deref(), fast, permits.slow.open()), (Some("no"), FAST_PERMITS - 1, 0));
     }
 }

@@ -1,12 +1,12 @@
-//! The items of a roster, and the comparison with the affiliates that have their identifiers.
+//! The items of a roster, the comparison with the affiliates that have their identifiers, and the results.
 
 use std::sync::LazyLock;
 
 use compliance_api::{
-    error::Error,
+    error::{Error, ResultCode},
     record::{FieldSet, Record as _, RecordField},
     rules::{Violations, check},
-    v1::{AffiliateInput, AffiliateSync},
+    v1::{AffiliateInput, AffiliateSync, AffiliateSyncResult, FieldViolation, SyncOutcome},
 };
 use storage::{
     database::{self, Connections},
@@ -115,4 +115,69 @@ pub(super) async fn compare(pool: &Connections, company_id: i64, inputs: &[&Inpu
         query.fetch_all(&pool).await
     };
     database::read(pool, read).await.map_err(from_database)
+}
+
+fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg: &str) -> AffiliateSyncResult {
+    AffiliateSyncResult {
+        code: ResultCode::Saved.into(),
+        outcome: outcome.into(),
+        affiliate_id,
+        client_affiliate_id: input.fields.client_affiliate_id.clone(),
+        msg: msg.to_owned(),
+        ..AffiliateSyncResult::default()
+    }
+}
+
+/// The result of a saved item. `id` is the ID of a new affiliate.
+pub(super) fn saved(change: &RosterUpdate<'_>, id: Option<i64>) -> AffiliateSyncResult {
+    if change.id().is_none() {
+        return saved_as(change.input, SyncOutcome::Created, id, "Affiliate created.");
+    }
+    let changed_fields = change.fields().iter().map(|field| field.name.to_owned()).collect();
+    let updated = saved_as(change.input, SyncOutcome::Updated, change.id(), "Affiliate updated.");
+    AffiliateSyncResult { changed_fields, ..updated }
+}
+
+pub(super) fn unchanged(input: &Input, id: i64) -> AffiliateSyncResult {
+    saved_as(input, SyncOutcome::Unchanged, Some(id), "The affiliate is up to date.")
+}
+
+pub(super) fn refused(input: &Input, code: ResultCode, msg: &str) -> AffiliateSyncResult {
+    AffiliateSyncResult { code: code.into(), ..saved_as(input, SyncOutcome::Refused, None, msg) }
+}
+
+pub(super) fn invalid(input: &Input, violations: Violations) -> AffiliateSyncResult {
+    let refused = refused(input, ResultCode::UpdateFailed, &violations.summary());
+    let violations = violations.into_iter();
+    let violations = violations.map(|each| FieldViolation { field: each.path, description: each.message }).collect();
+    AffiliateSyncResult { violations, ..refused }
+}
+
+/// A new affiliate needs a name.
+pub(super) fn without_name(input: &Input) -> AffiliateSyncResult {
+    let mut violations = Violations::new();
+    violations.required(NAME);
+    invalid(input, violations)
+}
+
+/// Several affiliates have the identifier.
+pub(super) fn ambiguous(input: &Input, ids: Vec<i64>) -> AffiliateSyncResult {
+    let msg = format!("Several affiliates have this identifier: {}.", listed(&ids));
+    AffiliateSyncResult { conflicting_ids: ids, ..refused(input, ResultCode::UpdateFailed, &msg) }
+}
+
+/// Several items have the identifier.
+pub(super) fn repeated(input: &Input, positions: Vec<i64>) -> AffiliateSyncResult {
+    let msg = format!("Several items have this identifier, at positions {}.", listed(&positions));
+    AffiliateSyncResult { conflicting_positions: positions, ..refused(input, ResultCode::UpdateFailed, &msg) }
+}
+
+fn listed(numbers: &[i64]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Other writers have changed the affiliate at every attempt.
+pub(super) fn changed_meanwhile(input: &Input) -> AffiliateSyncResult {
+    let msg = "Other requests changed the affiliate during the sync. Send the item again.";
+    refused(input, ResultCode::UpdateFailed, msg)
 }

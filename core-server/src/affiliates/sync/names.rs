@@ -5,7 +5,12 @@ use std::{
     hash::BuildHasher as _,
 };
 
-use super::item::RosterUpdate;
+use compliance_api::{
+    error::{NAME_EXISTS, ResultCode},
+    v1::AffiliateSyncResult,
+};
+
+use super::item::{RosterUpdate, refused};
 
 /// The digest of a text. The texts of a million items would take much more memory.
 pub(super) type Digest = [u64; 2];
@@ -84,6 +89,19 @@ impl Names {
             self.got.extend(got);
         }
     }
+}
+
+/// The result of an item that does not get its name.
+pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>, taken: Taken) -> AffiliateSyncResult {
+    let (conflicting_ids, conflicting_positions, msg) = match taken {
+        Taken::ByAffiliate(id) => (vec![id], Vec::new(), format!("{NAME_EXISTS} Its ID is {id}.")),
+        Taken::ByItem(first) => {
+            let msg = format!("The items at positions {first} and {position} have the same affiliate name.");
+            (Vec::new(), vec![first, *position], msg)
+        }
+    };
+    let refused = refused(input, ResultCode::Duplicate, &msg);
+    AffiliateSyncResult { conflicting_ids, conflicting_positions, ..refused }
 }
 
 #[cfg(test)]

@@ -1,19 +1,51 @@
-//! The state of a roster while its items are synced.
+//! The state of a roster while its items are synced, and the affiliates that are absent from it.
 
 use std::{collections::HashMap, sync::Arc};
 
 use admission::{Full, Reservation};
-use compliance_api::v1::{AffiliateSyncResult, SyncAffiliatesRequest};
+use compliance_api::{
+    error::Error,
+    record::FieldSet,
+    v1::{AbsentAffiliate, AffiliateInput, AffiliateSyncResult, SyncAffiliatesRequest},
+};
+use storage::{
+    database::{self, Connections},
+    error::from_database,
+};
 
 use super::{
-    item::{IDENTIFIER, Item},
+    item::{self, IDENTIFIER, Item},
     names::{Digest, Names},
-    result,
 };
-use crate::backend::Backend;
+use crate::{
+    affiliates::{in_order::Applied, input::Input, update::update_known},
+    backend::Backend,
+};
 
 /// Memory of an identifier or a name until the roster is synced, in bytes.
 const ROSTER_IDENTIFIER: usize = 56;
+
+/// Affiliates that one statement reads to find absent ones.
+const ABSENT_PAGE: i64 = 1000;
+/// Affiliates that one statement reads to count absent ones.
+const ABSENT_COUNTED: i64 = 10_000;
+/// Unless the caller sets a limit, a tenth of the affiliates may be absent and get a status.
+const MIN_PRESENT_PER_ABSENT: i64 = 10;
+/// This many may be absent in any case, because a tenth of a few affiliates is less than one.
+const MIN_ABSENT: i64 = 10;
+
+/// Affiliates of the company $1 with IDs above $2, at most $3.
+pub(in crate::affiliates) const PAGE: &str = "
+    select a.id as affiliate_id, a.client_affiliate_id, a.status, a.revision from affiliates a
+    where a.company_id = $1 and a.id > $2 order by a.id limit $3";
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    affiliate_id: i64,
+    client_affiliate_id: String,
+    status: Option<String>,
+    revision: i64,
+}
 
 pub(super) struct Roster {
     pub(super) backend: Arc<Backend>,
@@ -30,9 +62,9 @@ pub(super) struct Roster {
     /// The position of the first item of the current batch.
     pub(super) first: i64,
     /// Absent affiliates up to this ID were reported.
-    pub(super) after: i64,
+    after: i64,
     /// Whether the number of absent affiliates was checked.
-    pub(super) is_absent_checked: bool,
+    is_absent_checked: bool,
     /// Whether the first batch is the whole roster. Then nothing is written if too many affiliates are absent.
     pub(super) is_one_batch: bool,
     /// The memory of identifiers and names.
@@ -68,12 +100,12 @@ impl Roster {
 
     /// The status that absent affiliates get. `None` if there are no items, or if an item lacks a valid identifier: it may be one of these
     /// affiliates.
-    pub(super) fn absent_status(&self) -> Option<&str> {
+    fn absent_status(&self) -> Option<&str> {
         let is_known = self.is_identified && !self.identifiers.is_empty();
         Some(self.options.absent_status()).filter(|status| is_known && !status.is_empty())
     }
 
-    pub(super) fn has(&self, identifier: &str) -> bool {
+    fn has(&self, identifier: &str) -> bool {
         self.identifiers.contains_key(&self.names.digest(identifier))
     }
 
@@ -97,10 +129,79 @@ impl Roster {
         }
         let result = |(position, item): (i64, &Item)| {
             if !item.violations.is_empty() {
-                return Some(result::invalid(&item.input, item.violations.clone()));
+                return Some(item::invalid(&item.input, item.violations.clone()));
             }
-            repeated.remove(&position).map(|positions| result::repeated(&item.input, positions))
+            repeated.remove(&position).map(|positions| item::repeated(&item.input, positions))
         };
         Ok((self.first..).zip(items).map(result).collect())
+    }
+
+    /// Refuses the roster if too many affiliates would get the requested status. A truncated roster lacks most of them.
+    pub(super) async fn check_absent(&mut self) -> Result<(), Error> {
+        let Some(status) = self.absent_status().map(str::to_owned).filter(|_| !self.is_absent_checked) else {
+            return Ok(());
+        };
+        let (mut others, mut absent, mut after) = (0, 0, 0);
+        loop {
+            let rows = self.page(after, ABSENT_COUNTED).await?;
+            let Some(last) = rows.last() else { break };
+            after = last.affiliate_id;
+            for row in rows.iter().filter(|row| row.status.as_deref() != Some(&*status)) {
+                others += 1;
+                absent += i64::from(!self.has(&row.client_affiliate_id));
+            }
+        }
+        let max_absent = self.options.max_absent.unwrap_or_else(|| MIN_ABSENT.max(others / MIN_PRESENT_PER_ABSENT));
+        if absent > max_absent {
+            return Err(Error::too_many_absent(absent, max_absent, &status));
+        }
+        self.is_absent_checked = true;
+        Ok(())
+    }
+
+    async fn page(&self, after: i64, limit: i64) -> Result<Vec<Row>, Error> {
+        let company_id = self.company_id;
+        let read = async |pool: Connections| {
+            sqlx::query_as(PAGE).bind(company_id).bind(after).bind(limit).fetch_all(&pool).await
+        };
+        database::read(&self.backend.pool, read).await.map_err(from_database)
+    }
+
+    /// Returns the next absent affiliates, after they got the requested status. Empty at the end.
+    pub(super) async fn next_absent(&mut self) -> Result<Vec<AbsentAffiliate>, Error> {
+        self.check_absent().await?;
+        loop {
+            let mut rows = self.page(self.after, ABSENT_PAGE).await?;
+            let Some(last) = rows.last() else { return Ok(Vec::new()) };
+            self.after = last.affiliate_id;
+            rows.retain(|row| !self.has(&row.client_affiliate_id));
+            if !rows.is_empty() {
+                return self.with_status(rows).await;
+            }
+        }
+    }
+
+    async fn with_status(&self, rows: Vec<Row>) -> Result<Vec<AbsentAffiliate>, Error> {
+        let status = self.absent_status();
+        let differs = |row: &Row| status.is_some() && row.status.as_deref() != status;
+        let fields = AffiliateInput { status: status.map(str::to_owned), ..AffiliateInput::default() };
+        // An affiliate that has changed since may have an identifier of the roster now.
+        let update = |row: &Row| Input {
+            revisions: Some(vec![row.revision]),
+            ..Input::new(self.company_id, row.affiliate_id, fields.clone(), FieldSet::given(&fields))
+        };
+        let updates: Vec<Input> = rows.iter().filter(|row| differs(row)).map(update).collect();
+        let applied = if self.options.validate_only {
+            vec![Applied::Saved(None); updates.len()]
+        } else {
+            update_known(&self.backend, self.company_id, &updates).await?
+        };
+        let mut applied = applied.into_iter();
+        let absent = rows.into_iter().map(|row| {
+            let changed = differs(&row) && matches!(applied.next(), Some(Applied::Saved(_)));
+            let Row { affiliate_id, client_affiliate_id, status, .. } = row;
+            AbsentAffiliate { affiliate_id, client_affiliate_id, status, changed }
+        });
+        Ok(absent.collect())
     }
 }

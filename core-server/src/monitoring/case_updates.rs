@@ -8,7 +8,7 @@ use std::{
 use compliance_api::{
     catalogue::Vocabulary,
     error::{Error, Reason},
-    record::{Access, FieldSet, Record as _},
+    record::{Access, Record as _},
     rules::Violations,
     v1::{
         CaseInput, CloseCaseRequest, CloseCaseResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest,
@@ -18,20 +18,19 @@ use compliance_api::{
 use prost_types::FieldMask;
 use storage::{
     database::Connections,
+    error::is_contention,
     statement,
     table::{Attribute, Composite, Layouts},
 };
 
-use super::opened_with::OpenedWith;
-use crate::{
-    monitoring::{
-        context::CompanyWriter,
-        field_updates::{AFFILIATE_NOT_FOUND, FieldUpdates},
-        incidents::{self, Incident},
-        names::CompanyNames,
-    },
-    requests,
+use super::{
+    case_digests::OpenedWith,
+    context::{CompanyWriter, can_retry},
+    field_updates::{AFFILIATE_NOT_FOUND, FieldUpdates},
+    incidents::{self, Incident},
+    names::CompanyNames,
 };
+use crate::{access::no_violations, record_query::revisions};
 
 // The statements contain these IDs as numbers.
 
@@ -40,12 +39,11 @@ const RESOLVED: i32 = 5;
 /// The case statuses Closed, Rejected, Invalid and Duplicate.
 const CLOSED: RangeInclusive<i32> = 6..=9;
 
-/// The columns of a case that cannot become null, and their fields.
-const REQUIRED: [(&str, &str); 3] =
-    [("case_status_id", "case_status"), ("created_date", "created_date"), ("affiliate_id", "affiliate_id")];
+/// The fields of a case that cannot be cleared.
+const REQUIRED: [&str; 3] = ["case_status", "created_date", "affiliate_id"];
 
 #[derive(Clone, Debug, Default)]
-pub(in crate::monitoring) struct CaseUpdate {
+pub(super) struct CaseUpdate {
     /// The `request_id` of the request that opens the case. `None` for an update.
     pub(super) request_id: Option<String>,
     pub(super) case: FieldUpdates<CaseInput>,
@@ -58,7 +56,7 @@ pub(in crate::monitoring) struct CaseUpdate {
 }
 
 /// The input type of changes: the columns of a case's fields, and what is derived from them.
-pub(in crate::monitoring) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
+pub(super) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
     let own = [
         Attribute::borrowed("request_id", |change: &CaseUpdate| change.request_id.as_deref()),
         Attribute::borrowed("opened_with", |change: &CaseUpdate| {
@@ -77,17 +75,10 @@ impl CaseUpdate {
         names: &CompanyNames,
         violations: &mut Violations,
         prefix: &str,
-        mut case: CaseInput,
+        case: CaseInput,
         mask: Option<&FieldMask>,
     ) -> Self {
-        let written = mask.map_or_else(|| FieldSet::given(&case), FieldSet::of_mask);
-        for field in CaseInput::FIELDS.iter().filter(|field| !written.contains(field)) {
-            field.clear(&mut case);
-        }
-        let case = FieldUpdates::new(names, violations, prefix, case, written);
-        for (_, field) in REQUIRED.iter().filter(|(column, _)| case.cleared.contains(column)) {
-            violations.report(format!("{prefix}{field}"), |label| format!("The {label} field cannot be cleared."));
-        }
+        let case = FieldUpdates::masked(names, violations, prefix, case, mask, &REQUIRED);
         Self { case, ..Self::default() }
     }
 
@@ -120,7 +111,7 @@ struct Applied {
     etag: String,
 }
 
-pub(in crate::monitoring) async fn update(
+pub(super) async fn update(
     company: CompanyWriter<'_>,
     request: UpdateCaseRequest,
 ) -> Result<UpdateCaseResponse, Error> {
@@ -128,9 +119,7 @@ pub(in crate::monitoring) async fn update(
     let names = company.names(|names| names.knows_record(&case)).await?;
     let mut violations = Violations::new();
     let change = CaseUpdate::new(&names, &mut violations, "", case, request.update_mask.as_ref());
-    if !violations.is_empty() {
-        return Err(Error::invalid(violations));
-    }
+    no_violations(violations)?;
     let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, None).await?;
     Ok(UpdateCaseResponse { case_id: request.id, changed, etag })
 }
@@ -144,7 +133,7 @@ async fn apply(
     only: Option<&[i32]>,
     not: Option<&[i32]>,
 ) -> Result<Applied, Error> {
-    let (changes, revisions) = ([&change], requests::revisions(etag));
+    let (changes, revisions) = ([&change], revisions(etag));
     let run = |pool: Connections, layouts: Arc<Layouts>| {
         let batch = INPUT.batch(&layouts, &changes);
         let update = sqlx::query_file_as!(
@@ -161,7 +150,8 @@ async fn apply(
         async move { update.fetch_one(&pool).await }
     };
     // A retry after a lost connection could find its own new revision.
-    let updated = if revisions.is_some() { company.write_once(run).await? } else { company.write(run).await? };
+    let can_retry = if revisions.is_some() { is_contention } else { can_retry };
+    let updated = company.write_in(&company.context.backend.queues.monitoring, can_retry, run).await?;
     let Some(revision) = updated.revision else { return Err(Error::case_not_found(case_id)) };
     let etag = revision.to_string();
     if !updated.as_expected {
@@ -173,7 +163,7 @@ async fn apply(
     Ok(Applied { changed: updated.changed, etag })
 }
 
-pub(in crate::monitoring) async fn resolve(
+pub(super) async fn resolve(
     company: CompanyWriter<'_>,
     request: ResolveCaseRequest,
 ) -> Result<ResolveCaseResponse, Error> {
@@ -184,10 +174,7 @@ pub(in crate::monitoring) async fn resolve(
 }
 
 /// Closes a case, or gives a closed case another status that closes it.
-pub(in crate::monitoring) async fn close(
-    company: CompanyWriter<'_>,
-    request: CloseCaseRequest,
-) -> Result<CloseCaseResponse, Error> {
+pub(super) async fn close(company: CompanyWriter<'_>, request: CloseCaseRequest) -> Result<CloseCaseResponse, Error> {
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
     let status = name.and_then(|name| Vocabulary::CaseStatus.default_id(name));
     let mut change = CaseUpdate::status(status.unwrap_or(*CLOSED.start()));
@@ -198,7 +185,7 @@ pub(in crate::monitoring) async fn close(
 }
 
 /// Reopens a case that is resolved or closed.
-pub(in crate::monitoring) async fn reopen(
+pub(super) async fn reopen(
     company: CompanyWriter<'_>,
     request: ReopenCaseRequest,
 ) -> Result<ReopenCaseResponse, Error> {
@@ -211,9 +198,7 @@ pub(in crate::monitoring) async fn reopen(
     if status.is_some_and(|status| ended.contains(&status)) {
         violations.report("case_status", |label| format!("The selected {label} does not reopen a case."));
     }
-    if !violations.is_empty() {
-        return Err(Error::invalid(violations));
-    }
+    no_violations(violations)?;
     let change = CaseUpdate::status(status.unwrap_or(OPEN));
     let ended: Vec<i32> = ended.collect();
     let Applied { changed, etag } = apply(company, request.id, change, &request.etag, Some(&ended), None).await?;

@@ -9,10 +9,8 @@ use compliance_api::{
 };
 
 use super::{
-    opened_with::OpenedWith,
-    update::{CaseUpdate, INPUT},
-};
-use crate::monitoring::{
+    case_digests::OpenedWith,
+    case_updates::{CaseUpdate, INPUT},
     context::{CompanyWriter, write_all},
     export,
     field_updates::AFFILIATE_NOT_FOUND,
@@ -38,12 +36,9 @@ struct CaseRow {
     missing_urls: Option<Vec<i64>>,
 }
 
-pub(in crate::monitoring) async fn open_one(
-    company: CompanyWriter<'_>,
-    request: OpenCaseRequest,
-) -> Result<OpenCaseResponse, Error> {
-    let Outcome { code, id, changed: created, violations, msg } =
-        open(company, vec![request]).await?.pop().unwrap_or_default();
+pub(super) async fn open_one(company: CompanyWriter<'_>, request: OpenCaseRequest) -> Result<OpenCaseResponse, Error> {
+    let opened: Option<Outcome> = open(company, vec![request]).await?.pop();
+    let Outcome { code, id, changed: created, violations, msg } = opened.unwrap_or_default();
     match (code, id) {
         (ResultCode::Saved, Some(case_id)) => Ok(OpenCaseResponse { case_id, created }),
         (ResultCode::Duplicate, Some(case_id)) => {
@@ -60,10 +55,10 @@ pub(in crate::monitoring) async fn open_one(
     }
 }
 
-pub(in crate::monitoring) async fn open(
+pub(super) async fn open<R: From<Outcome>>(
     company: CompanyWriter<'_>,
     requests: Vec<OpenCaseRequest>,
-) -> Result<Vec<Outcome>, Error> {
+) -> Result<Vec<R>, Error> {
     let is_known = |names: &CompanyNames, request: &OpenCaseRequest| {
         request.case.iter().all(|case| names.knows_record(case)) && incidents::are_known(names, &request.incidents)
     };
@@ -172,7 +167,7 @@ fn not_found(change: &CaseUpdate, opened: &CaseRow) -> Outcome {
     }
     for position in opened.missing_urls.iter().flatten() {
         let index = usize::try_from(position - 1).unwrap_or_default();
-        let field = change.incidents.get(index).map_or("url", |incident| incident.content.url_field());
+        let field = change.incidents.get(index).map_or("url", |incident| incident.url_field());
         violations.report(format!("incidents.{index}.{field}"), |_| URL_NOT_FOUND.to_owned());
     }
     Outcome::not_found(violations)

@@ -1,4 +1,4 @@
-//! A page of any size as a stream: the rows of one statement, and so of one snapshot.
+//! A page of URLs of any size as a stream: the rows of one statement, and so of one snapshot.
 //!
 //! Rows are read ahead as far as there is memory, so most pages release their connection before the reader has taken them. A page
 //! that cannot continue ends with an error, because the rest of it would be of another snapshot.
@@ -13,7 +13,10 @@ use std::{
 };
 
 use admission::{Reservation, ResponseMemory, WorkPermit, compute};
-use compliance_api::{error::Error, record::Record, v1::PageMeta};
+use compliance_api::{
+    error::Error,
+    v1::{ComplianceUrl, ListComplianceUrlsRequest, StreamComplianceUrlsResponse},
+};
 use futures::FutureExt as _;
 use sqlx::{Row as _, postgres::PgRow};
 use tokio::{
@@ -22,14 +25,18 @@ use tokio::{
 };
 use tonic::{Response, codegen::BoxStream};
 
-use super::statements::{PART, Statements};
-use crate::{backend::Backend, streams};
+use super::list::{STATEMENTS, read};
+use crate::{
+    backend::Backend,
+    lists::PART,
+    streams::{self, Messages},
+};
 use storage::{
     database::{self, Connections, size},
     error::from_database,
     limits::COPIES,
     statement::Watch,
-    table::{Read, Reader},
+    table::Reader,
 };
 
 /// Maximum read-ahead, in KiB.
@@ -41,75 +48,61 @@ const PAGE_STALLED: Duration = Duration::from_secs(30);
 const STALLS: Duration = Duration::from_secs(10);
 const STALL: Duration = Duration::from_secs(1);
 
-pub(crate) struct LargePage<T: Record, Q: 'static> {
-    pub(crate) statements: &'static Statements<Q>,
-    pub(crate) backend: Arc<Backend>,
-    pub(crate) company_id: i64,
-    pub(crate) request: Q,
-    pub(crate) read: Read<T>,
-    pub(crate) deadline: Instant,
+pub(super) struct LargePage {
+    pub(super) backend: Arc<Backend>,
+    pub(super) company_id: i64,
+    pub(super) request: ListComplianceUrlsRequest,
 }
 
-/// A record, or only the total for a page without records.
-pub(crate) struct PagePart<T> {
-    pub(crate) record: Option<T>,
-    /// Only in the first part.
-    pub(crate) meta: Option<PageMeta>,
-}
+/// Sends a record in each message, or the total alone of a page without records. A message holds its memory, and its part of the
+/// read-ahead.
+type Sender = Messages<StreamComplianceUrlsResponse, (Reservation, OwnedSemaphorePermit)>;
 
-/// The resources of a message.
-type Resources = (Reservation, OwnedSemaphorePermit);
-
-impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
-    /// Responds with the page, a part in each message. Refuses a company with too many open streams, or without memory for a part.
-    pub(crate) fn stream<M: Send + 'static>(
-        self,
-        message: impl Fn(PagePart<T>) -> M + Send + Sync + 'static,
-    ) -> Result<Response<BoxStream<M>>, Error> {
+impl LargePage {
+    /// Responds with the page. Refuses a company with too many open streams, or without memory for a record.
+    pub(super) fn stream(self, deadline: Instant) -> Result<Response<BoxStream<StreamComplianceUrlsResponse>>, Error> {
         let open = self.backend.quotas.open_stream(self.company_id)?;
         // The part of a record that has arrived before the record's size is known.
         let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
-        let mut response = streams::respond(open, self.deadline, async move |messages| {
-            self.send(&|part, resources| messages.send(message(part), resources)).await
-        });
+        let mut response = streams::respond(open, deadline, async move |sender| self.send(&sender).await);
         response.extensions_mut().insert(ResponseMemory::new(arriving));
         Ok(response)
     }
 
-    /// Reads the page, and passes each part to `send`. If nothing was sent yet, the page may be read again.
-    async fn send(&self, send: &(impl Fn(PagePart<T>, Resources) + Sync)) -> Result<(), Error> {
-        let statement = self.statements.statement(&self.request)?;
+    /// Reads the page, and sends its records. If nothing was sent yet, the page may be read again.
+    async fn send(&self, sender: &Sender) -> Result<(), Error> {
+        let statement = STATEMENTS.statement(&self.request)?;
         let permit = &self.backend.quotas.large_pages.enter(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
         // Only the first row is a wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
         let read = async |pool: Connections| {
-            let (sender, rows) = mpsc::channel(1);
-            let query = self.statements.query(statement, self.company_id, &self.request);
+            let (row_sender, rows) = mpsc::channel(1);
+            let query = STATEMENTS.query(statement, self.company_id, &self.request);
             let fetching = async {
                 // Dropped at the end, which ends `rows`.
-                let sender = sender;
+                let row_sender = row_sender;
                 let pass_on = |row| {
                     drop(watch.lock().unwrap_or_else(PoisonError::into_inner).take());
-                    sender.send(row).map(|result| result.is_ok())
+                    row_sender.send(row).map(|result| result.is_ok())
                 };
                 pool.fetch_while(query, pass_on).await
             };
-            let (read, parts) = tokio::join!(fetching, self.send_parts(rows, send, &has_sent, permit));
+            let (read, sent) = tokio::join!(fetching, self.send_rows(rows, sender, &has_sent, permit));
             match read {
                 Err(error) if !has_sent.load(Ordering::Relaxed) => Err(error),
-                read => Ok(parts.and_then(|()| read.map_err(from_database))),
+                read => Ok(sent.and_then(|()| read.map_err(from_database))),
             }
         };
         database::retried(&self.backend.reads, read).await.map_err(from_database)?
     }
 
-    /// Sends each row as a part, once there is memory for it.
-    async fn send_parts(
+    /// Sends each row, once there is memory for it.
+    async fn send_rows(
         &self,
         mut rows: mpsc::Receiver<PgRow>,
-        send: &(impl Fn(PagePart<T>, Resources) + Sync),
+        sender: &Sender,
         has_sent: &AtomicBool,
         permit: &WorkPermit,
     ) -> Result<(), Error> {
@@ -121,26 +114,30 @@ impl<T: Record + Send, Q: Send + Sync> LargePage<T, Q> {
             let ahead = wait(ahead, permit, &mut stalls).await?.map_err(|_| Error::internal())?;
             let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
             wait(memory.wait_to_grow(bytes * COPIES, PAGE_STALLED), permit, &mut stalls).await??;
-            let part = compute(bytes, || self.part(&row, &mut reader)).map_err(from_database)?;
+            let message = compute(bytes, || self.message(&row, &mut reader)).map_err(from_database)?;
             drop(row);
             memory.shrink_to(bytes * (COPIES - 1));
             has_sent.store(true, Ordering::Relaxed);
-            send(part, (memory, ahead));
+            sender.send(message, (memory, ahead));
         }
         Ok(())
     }
 
-    /// Decodes a row. `reader` is made of the first row.
-    fn part(&self, row: &PgRow, reader: &mut Option<Reader<T>>) -> Result<PagePart<T>, sqlx::Error> {
+    /// Decodes a row. `reader` is made of the first row, whose message has the total.
+    fn message(
+        &self,
+        row: &PgRow,
+        reader: &mut Option<Reader<ComplianceUrl>>,
+    ) -> Result<StreamComplianceUrlsResponse, sqlx::Error> {
         let total = if reader.is_none() { Some(row.try_get("total")?) } else { None };
-        let meta = total.map(|total| self.statements.meta(&self.request, total));
+        let meta = total.map(|total| STATEMENTS.meta(&self.request, total));
         let reader = match reader {
             Some(reader) => reader,
             None => reader.insert(Reader::new(row)?),
         };
         let found: Option<i64> = row.try_get("found")?;
-        let record = found.map(|_| (self.read)(reader, row)).transpose()?;
-        Ok(PagePart { record, meta })
+        let urls = found.map(|_| read(reader, row)).transpose()?.into_iter().collect();
+        Ok(StreamComplianceUrlsResponse { urls, meta })
     }
 }
 

@@ -1,0 +1,41 @@
+use super::*;
+
+#[test]
+fn long_batches_are_heavy() {
+    let work = |items| Called::Operation(&Operation::ADD_COMPLIANCE_URLS).work(items);
+    assert_eq!([0, 1].map(work), [QueueClass::Coalesced; 2]);
+    assert_eq!([2, 100, 101].map(|items| work(items).is_heavy()), [false, false, true]);
+}
+
+#[test]
+fn calls_that_change_something_write() {
+    let written = |operation, items| Called::Operation(operation).written(items);
+    assert_eq!([0, 1, 7].map(|items| written(&Operation::ADD_COMPLIANCE_URLS, items)), [1, 1, 7]);
+    assert_eq!([&Operation::CHECK_ACCESS, &Operation::BATCH_GET_AFFILIATES].map(|read| written(read, 7)), [0, 0]);
+    assert_eq!(written(&Operation::STREAM_URL_OBSERVATIONS, 7), 0);
+    assert_eq!(Called::at(HEALTH_CHECK).written(7), 0);
+}
+
+#[test]
+fn pages_are_statements_and_single_reads_are_coalesced() {
+    let work = |operation, items| Called::Operation(operation).work(items);
+    assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), QueueClass::Statement);
+    assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), QueueClass::Statement);
+    assert_eq!(work(&Operation::GET_AFFILIATE, 0), QueueClass::Coalesced);
+}
+
+#[test]
+fn unknown_operations_need_a_token_and_standard_ones_need_none() {
+    let authorization = |path| Called::at(path).authorization();
+    assert_eq!(authorization("/compliance.v1.Unknown/Call"), Authorization::Token);
+    assert_eq!(authorization(HEALTH_CHECK), Authorization::Open);
+    assert_eq!(authorization(Operation::GET_AFFILIATE.path), Authorization::Token);
+}
+
+#[test]
+fn unknown_paths_have_one_name() {
+    let name = |path| Called::at(path).name();
+    assert_eq!(name(Operation::GET_AFFILIATE.path), "compliance.v1.AffiliateService/GetAffiliate");
+    assert_eq!(name(HEALTH_CHECK), "grpc.health.v1.Health/Check");
+    assert_eq!(name("/compliance.v1.AffiliateService/Get"), "unknown");
+}
