@@ -15,10 +15,13 @@ use prost::Message;
 pub(crate) use super::batch::Input;
 use super::{
     batch::{Document, one},
-    draft::Draft,
     object::report,
+    request::Draft,
 };
-use crate::{ignored::Location, path::PathId, tags::IfMatch};
+use crate::{
+    head::{IfMatch, PathId},
+    route::Location,
+};
 
 /// Maximum body size of a webhook, in bytes.
 const MAX_WEBHOOK_BODY: usize = 64 << 10;
