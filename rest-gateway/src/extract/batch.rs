@@ -54,7 +54,7 @@ fn not_an_object() -> Error {
 /// A body with the fields of a record `M`, or with a list of records, which become a batch request `R`.
 pub(super) struct Document<'de, M, R> {
     /// The fields of the body itself.
-    pub(super) top: Object<'de>,
+    top: Object<'de>,
     list: Option<Vec<M>>,
     /// Elements that the messages of the list may use memory for.
     max_items: usize,
@@ -101,13 +101,14 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
     }
 
     /// Returns the request about the body itself, or all violations.
-    pub(super) fn into_one<O: Check>(mut self, request: impl FnOnce(M) -> O) -> Result<O, Error> {
+    pub(super) fn into_one<O: Check>(mut self, request: impl FnOnce(M, &mut Violations) -> O) -> Result<O, Error> {
         if let Some(field) = R::MESSAGE.field("validate_only").filter(|field| self.options.is_true(field.name)) {
             report(&mut self.violations, Location::Top, field.name, field.number, "is for a batch");
         }
         self.options.message::<R>(Location::Top, &mut self.violations)?;
         let one = self.top.message(Location::Top, &mut self.violations)?;
-        accept(self.violations, request(one))
+        let request = request(one, &mut self.violations);
+        accept(self.violations, request)
     }
 
     /// Returns the batch request, or all violations. `fill` adds the list. The fields of the body itself are ignored.

@@ -135,14 +135,6 @@ impl<'de> Object<'de> {
         self.entries().any(|(field, value)| field.name == name && *value == Value::Scalar(Scalar::Flag(true)))
     }
 
-    /// The ID in the body, if it is an integer.
-    pub(super) fn id(&self) -> Option<i64> {
-        self.beside_record.iter().find_map(|(field, value)| match value {
-            Value::Scalar(Scalar::Integer(id)) if field.name == "id" => Some(*id),
-            _ => None,
-        })
-    }
-
     /// Decodes the message. Reports values of the wrong type, which are absent.
     pub(super) fn message<M: Message + Default>(
         &self,
