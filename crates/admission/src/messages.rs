@@ -1,4 +1,4 @@
-//! What large messages cost: memory, in a part for each company, and long computations, away from the threads that serve everybody.
+//! The cost of large messages: their memory, which companies share, and long computations, which run on separate threads.
 //!
 //! A company may have a part of what the others leave free. With a half, one company alone may hold a half of all memory, and each of two
 //! companies a third. So a further company always finds some, however much the others want. Requests without a verified company have a

@@ -153,7 +153,7 @@ impl SharedQueue {
         if self.callers.are_several() { running_per_company.div_ceil(running_with_others) as u32 } else { 1 }
     }
 
-    /// Counts waiting work, unless too much waits. A company with too much learns that first.
+    /// Counts waiting work, unless too much waits. The limit of a company comes before the limit of the process.
     fn wait(&self, company: i64) -> Result<Count, Full> {
         let of_company = self.waiting.open_of(company);
         if of_company >= self.limits.waiting_per_company { Err(Full::Company) } else { self.waiting.add(company) }

@@ -102,7 +102,7 @@ pub(crate) type MaybeTls = Either<Watched, Box<TlsStream<Watched>>>;
 /// Returns the whole response, head and body, with this status.
 pub type Refuse = fn(StatusCode) -> Vec<u8>;
 
-/// A stream that changes what HTTP writes to it. What exactly depends on the port.
+/// A stream that changes what HTTP writes to it, by the kind of port.
 pub(crate) struct Outgoing<T> {
     stream: T,
     change: Change,

@@ -56,7 +56,7 @@ pub(super) struct Document<'de, M, R> {
     /// The fields of the body itself.
     top: Object<'de>,
     list: Option<Vec<M>>,
-    /// Elements that the messages of the list may use memory for.
+    /// Maximum number of messages in the body's memory.
     max_items: usize,
     /// The likely number of elements: messages are wide, and a growing list is copied again and again.
     expected_items: usize,
