@@ -1,13 +1,10 @@
 //! The response format that a client accepts: the header `Accept`.
 
-use std::convert::Infallible;
-
-use axum::{extract::FromRequestParts, response::Response};
+use axum::response::Response;
 use compliance_api::csv_cell::Escape;
 use http::{
     HeaderMap, HeaderValue,
     header::{ACCEPT, VARY},
-    request::Parts,
 };
 
 /// A format of lists.
@@ -23,7 +20,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         preferred(headers, |media_type, parameters| {
             let is = |known: &str| known.eq_ignore_ascii_case(media_type);
             let is_plain = || parameters.iter().any(|parameter| parameter.eq_ignore_ascii_case("escape=none"));
@@ -52,24 +49,16 @@ pub(crate) fn prefers_events(headers: &HeaderMap) -> bool {
 /// Returns the client's preferred format, or the default. `format` maps a media type and its parameters.
 fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&str]) -> Option<T>) -> T {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut best = (0, T::default());
-    for range in values.flat_map(|value| value.split(',')) {
+    let ranges = values.flat_map(|value| value.split(',')).filter_map(|range| {
         let mut parts = range.split(';').map(str::trim);
         let media_type = parts.next().unwrap_or_default();
         let parameters: Vec<&str> = parts.collect();
-        let format = format(media_type, &parameters);
-        let quality = parameters
-            .iter()
-            .find_map(|part| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?));
-        // The first of equal formats wins.
-        let quality = quality.unwrap_or(1000);
-        if let Some(format) = format
-            && quality > best.0
-        {
-            best = (quality, format);
-        }
-    }
-    best.1
+        let weight = |part: &&str| thousandths(part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="))?);
+        let quality = parameters.iter().find_map(weight).unwrap_or(1000);
+        Some((quality, format(media_type, &parameters)?)).filter(|_| quality > 0)
+    });
+    // The first of equal formats wins.
+    ranges.rev().max_by_key(|(quality, _)| *quality).map_or_else(T::default, |(_, format)| format)
 }
 
 /// Tells caches that the response depends on `Accept`.
@@ -82,14 +71,6 @@ pub(crate) fn varied(mut response: Response) -> Response {
 fn thousandths(weight: &str) -> Option<u32> {
     let weight: f32 = weight.parse().ok().filter(|weight| (0.0..=1.0).contains(weight))?;
     Some((weight * 1000.0).round() as u32)
-}
-
-impl<S: Sync> FromRequestParts<S> for Format {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of(&parts.headers))
-    }
 }
 
 #[cfg(test)]

@@ -15,33 +15,34 @@ use axum::{
 use compliance_api::{
     client::{BoxStream, Clients},
     error::Error,
+    rules::Violations,
     token::{TokenError, VerifiedToken},
     v1::CheckAccessRequest,
 };
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
-use http::{Extensions, HeaderMap, HeaderValue, StatusCode, header::AUTHORIZATION, request::Parts};
+use http::{
+    Extensions, HeaderMap, HeaderValue, StatusCode,
+    header::{AUTHORIZATION, IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE},
+    request::Parts,
+};
 use serde::Serialize;
 use telemetry::trace;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
 use crate::{
-    envelope::{Envelope, RateLimit, respond},
-    error::Refusal,
+    envelope::{Envelope, Refusal, respond},
     gateway::Gateway,
     limits::CORE_DEADLINE_SLACK,
-    request_record::{REQUEST_ID, RequestRecord},
-    route::Route,
-    tags,
+    observe::{REQUEST_ID, RequestRecord},
 };
 
 /// The bearer of a token that the gateway has accepted.
 pub(crate) struct Caller {
     pub(crate) gateway: Arc<Gateway>,
+    pub(crate) record: Arc<RequestRecord>,
     authorization: HeaderValue,
     token: VerifiedToken,
-    route: Option<&'static Route>,
-    request_id: Option<HeaderValue>,
     /// Longest duration of a call to the core.
     timeout: Duration,
 }
@@ -49,7 +50,6 @@ pub(crate) struct Caller {
 /// The core's response to a call.
 pub(crate) struct CoreResponse<R> {
     pub(crate) message: R,
-    pub(crate) rate_limit: RateLimit,
     pub(crate) resources: Resources,
 }
 
@@ -61,8 +61,30 @@ impl<R> CoreResponse<R> {
         msg: &str,
         data: fn(&R) -> &T,
     ) -> Result<HttpResponse, Refusal> {
-        let found = Envelope::found(msg, data(&self.message), None);
-        caller.respond_found(self.resources, 0, || respond(StatusCode::OK, self.rate_limit, &found))
+        self.respond(caller, 0, |message| respond(StatusCode::OK, &Envelope::found(msg, data(message), None)))
+    }
+
+    /// Makes a response with records of at least `bytes` bytes.
+    ///
+    /// A large response is written on a separate thread. It holds memory until it is sent, because a slow client keeps it.
+    pub(crate) fn respond(
+        self,
+        caller: &Caller,
+        bytes: usize,
+        make: impl FnOnce(&R) -> HttpResponse,
+    ) -> Result<HttpResponse, Refusal> {
+        let Self { message, resources: Resources { memory, permit } } = self;
+        let of_core = memory.as_ref().map_or(0, |memory| memory.bytes());
+        let response = compute(of_core.max(bytes), || make(&message));
+        // The company's next work may begin in the core.
+        drop(permit);
+        let size = response.body().size_hint().lower() as usize;
+        if of_core.max(bytes).max(size) <= SMALL {
+            return Ok(response);
+        }
+        let mut own = caller.memory();
+        own.grow(size.saturating_sub(of_core)).map_err(Error::from)?;
+        Ok(response.map(|body| Body::new(HoldingBody::new(body, false, (memory, own)))))
     }
 }
 
@@ -78,7 +100,6 @@ pub(crate) struct Resources {
 pub(crate) struct Opened<R> {
     pub(crate) first: Vec<R>,
     pub(crate) rest: BoxStream<R>,
-    pub(crate) rate_limit: RateLimit,
     pub(crate) resources: Resources,
 }
 
@@ -93,12 +114,12 @@ fn report_refused(gateway: &Gateway, headers: &HeaderMap) {
 
 impl Caller {
     /// Checks the token, before anything else in the request.
-    pub(crate) async fn of(gateway: &Arc<Gateway>, parts: &Parts) -> Result<Self, TokenError> {
+    pub(crate) async fn of(gateway: &Arc<Gateway>, parts: &Parts) -> Result<Self, Error> {
         let headers = &parts.headers;
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let first = values.next();
         if values.next().is_some() {
-            return Err(TokenError::Invalid);
+            return Err(TokenError::Invalid.into());
         }
         let header = first.map(HeaderValue::as_bytes);
         let token = match gateway.verifier.authorize(header, unix_now()) {
@@ -109,18 +130,12 @@ impl Caller {
         };
         let token = token.inspect_err(|_| report_refused(gateway, headers))?;
         gateway.callers.called(token.company_id);
-        let record = parts.extensions.get::<Arc<RequestRecord>>();
-        if let Some(record) = record {
-            let _ = record.token.set(token.clone());
-        }
-        Ok(Self {
-            gateway: Arc::clone(gateway),
-            token,
-            route: record.and_then(|record| record.route),
-            authorization: first.cloned().ok_or(TokenError::Missing)?,
-            request_id: headers.get(REQUEST_ID).cloned(),
-            timeout: gateway.settings.request_timeout,
-        })
+        // The layer around every request has added it.
+        let record = parts.extensions.get::<Arc<RequestRecord>>().cloned().ok_or_else(Error::internal)?;
+        let _ = record.token.set(token.clone());
+        let authorization = first.cloned().ok_or(TokenError::Missing)?;
+        let timeout = gateway.settings.request_timeout;
+        Ok(Self { gateway: Arc::clone(gateway), record, authorization, token, timeout })
     }
 
     pub(crate) fn company_id(&self) -> i64 {
@@ -149,34 +164,15 @@ impl Caller {
     where
         F: Future<Output = Result<Response<R>, Status>>,
     {
-        let response = operation(&self.gateway.clients, self.request(message));
-        let (metadata, message, mut extensions) = self.wait(response).await?.into_parts();
+        let called = self.wait(operation(&self.gateway.clients, self.request(message))).await;
+        self.record.set_rate_limit(match &called {
+            Ok(Ok(response)) => Some(response.metadata()),
+            Ok(Err(status)) => Some(status.metadata()),
+            Err(_) => None,
+        });
+        let (_, message, mut extensions) = called??.into_parts();
         let resources = Resources { memory: extensions.remove(), permit: extensions.remove() };
-        Ok(CoreResponse { message, rate_limit: metadata.into(), resources })
-    }
-
-    /// Makes a response with records of at least `bytes` bytes.
-    ///
-    /// A large response is written on a separate thread. It holds memory until it is sent, because a slow client keeps it.
-    pub(crate) fn respond_found(
-        &self,
-        Resources { memory, permit }: Resources,
-        bytes: usize,
-        make: impl FnOnce() -> HttpResponse,
-    ) -> Result<HttpResponse, Refusal> {
-        let of_core = memory.as_ref().map_or(0, |memory| memory.bytes());
-        let response = compute(of_core.max(bytes), make);
-        // The company's next work may begin in the core.
-        drop(permit);
-        let size = response.body().size_hint().lower() as usize;
-        if of_core.max(bytes).max(size) <= SMALL {
-            return Ok(response);
-        }
-        let mut own = self.memory();
-        match own.grow(size.saturating_sub(of_core)) {
-            Ok(()) => Ok(response.map(|body| Body::new(HoldingBody::new(body, false, (memory, own))))),
-            Err(full) => Err(Refusal { error: full.into(), rate_limit: response.headers().into() }),
-        }
+        Ok(CoreResponse { message, resources })
     }
 
     /// Reads the first messages of a stream, so that an error before them gets its own status.
@@ -193,14 +189,11 @@ impl Caller {
     {
         let mut is_again = false;
         loop {
-            let CoreResponse { message: mut rest, rate_limit, resources } =
-                self.call(message.clone(), &operation).await?;
-            let first = rest.by_ref().take(messages).try_collect::<Vec<_>>();
-            match self.wait(async { Ok(first.await) }).await {
-                Ok(Ok(first)) => return Ok(Opened { first, rest, rate_limit, resources }),
-                Ok(Err(status)) if status.source().is_some() && !is_again => is_again = true,
-                Ok(Err(status)) => return Err(Refusal { rate_limit, ..status.into() }),
-                Err(refusal) => return Err(Refusal { rate_limit, ..refusal }),
+            let CoreResponse { message: mut rest, resources } = self.call(message.clone(), &operation).await?;
+            match self.wait(rest.by_ref().take(messages).try_collect()).await? {
+                Ok(first) => return Ok(Opened { first, rest, resources }),
+                Err(status) if status.source().is_some() && !is_again => is_again = true,
+                Err(status) => return Err(status.into()),
             }
         }
     }
@@ -210,28 +203,22 @@ impl Caller {
         self.gateway.memory.reservation(Some(self.company_id()))
     }
 
-    /// Waits for a message of the core, at most as long as an ordinary call may take.
-    pub(crate) fn wait<T, F: Future<Output = Result<T, Status>>>(
-        &self,
-        response: F,
-    ) -> impl Future<Output = Result<T, Refusal>> + use<T, F> {
+    /// Waits for the core, at most as long as an ordinary call may take.
+    fn wait<F: Future>(&self, response: F) -> impl Future<Output = Result<F::Output, Error>> + use<F> {
         let longest = self.gateway.settings.request_timeout + CORE_DEADLINE_SLACK;
-        tokio::time::timeout(longest, response).map(|result| match result {
-            Ok(result) => Ok(result?),
-            Err(_) => Err(Error::deadline_exceeded().into()),
-        })
+        timeout(longest, response).map(|result| result.map_err(|_| Error::deadline_exceeded()))
     }
 
     /// Checks the scope of the token, and that the operation supports the request's conditions.
     pub(crate) fn permits(&self, parts: &Parts) -> Result<(), Error> {
         match self.missing_scope() {
             Some(scope) => Err(Error::scope_missing(scope)),
-            None => tags::refuse_unsupported(parts, self.route.is_some_and(|route| route.supports_if_match)),
+            None => refuse_unsupported(parts, self.record.route.is_some_and(|route| route.supports_if_match)),
         }
     }
 
     fn missing_scope(&self) -> Option<&'static str> {
-        self.route?.scope.filter(|scope| !self.token.has_scope(scope))
+        self.record.route?.scope.filter(|scope| !self.token.has_scope(scope))
     }
 
     /// Returns what the gateway has read of a request. If that failed, asks the core whether it accepts the call.
@@ -241,9 +228,8 @@ impl Caller {
         match read {
             Ok(read) => Ok(read),
             Err(error) => {
-                let check = self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request));
-                let rate_limit = check.await?.rate_limit;
-                Err(Refusal { error: self.missing_scope().map_or(error, Error::scope_missing), rate_limit })
+                self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request)).await?;
+                Err(self.missing_scope().map_or(error, Error::scope_missing).into())
             }
         }
     }
@@ -251,9 +237,7 @@ impl Caller {
     fn request<M>(&self, message: M) -> Request<M> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(AUTHORIZATION, self.authorization.clone());
-        if let Some(id) = &self.request_id {
-            headers.insert(REQUEST_ID, id.clone());
-        }
+        headers.insert(REQUEST_ID, self.record.request_id.clone());
         trace::inject(&mut headers);
         let mut extensions = Extensions::new();
         // For a core in this process.
@@ -264,6 +248,22 @@ impl Caller {
     }
 }
 
+/// Refuses conditions of a change that the operation does not support: a client that sends one relies on it.
+fn refuse_unsupported(parts: &Parts, supports_if_match: bool) -> Result<(), Error> {
+    if parts.method.is_safe() {
+        return Ok(());
+    }
+    let mut violations = Violations::new();
+    for (header, name) in
+        [(IF_MATCH, "If-Match"), (IF_NONE_MATCH, "If-None-Match"), (IF_UNMODIFIED_SINCE, "If-Unmodified-Since")]
+    {
+        if parts.headers.contains_key(&header) && !(supports_if_match && header == IF_MATCH) {
+            violations.report(name, |label| format!("The {label} header is not supported by this operation."));
+        }
+    }
+    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
+}
+
 fn unix_now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
@@ -272,7 +272,7 @@ impl FromRequestParts<Arc<Gateway>> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
-        let caller = Self::of(gateway, parts).await.map_err(Error::from)?;
+        let caller = Self::of(gateway, parts).await?;
         caller.accept(caller.permits(parts)).await?;
         Ok(caller)
     }

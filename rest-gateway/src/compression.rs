@@ -1,16 +1,14 @@
-//! Compressed responses, and the encodings of requests.
+//! Compressed responses.
 
 use std::{convert::Infallible, future::ready};
 
 use admission::{HoldingBody, Memory};
 use axum::{
     body::{Body, HttpBody as _},
-    extract::Request,
     response::Response,
 };
-use compliance_api::error::Error;
 use http::{
-    HeaderMap, HeaderValue, Method,
+    HeaderValue,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG},
 };
 use tower::{Layer as _, ServiceExt as _, service_fn};
@@ -20,26 +18,18 @@ use tower_http::{
 };
 
 use crate::{
+    head,
     limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED},
-    stream::Endless,
-    tags,
 };
 
-/// Returns the encodings that the client accepts, unless the response has no body.
-pub(crate) fn accepted_encodings(request: &Request) -> Option<HeaderValue> {
-    request.headers().get(ACCEPT_ENCODING).filter(|_| request.method() != Method::HEAD).cloned()
-}
+/// A response with this extension has no end. It is recorded when it begins, and not compressed, because that would delay it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endless;
 
 /// Compresses the response to a company with an accepted encoding: zstd, Brotli or gzip.
 ///
 /// Public responses are short or compressed already. Otherwise, callers without a token could use up the memory for compression.
-pub(crate) async fn compress(
-    memory: &Memory,
-    company: Option<i64>,
-    accepted: Option<HeaderValue>,
-    response: Response,
-) -> Response {
-    let (Some(company), Some(accepted)) = (company, accepted) else { return response };
+pub(crate) async fn compress(memory: &Memory, company: i64, accepted: HeaderValue, response: Response) -> Response {
     if response.extensions().get::<Endless>().is_some() {
         return response;
     }
@@ -56,7 +46,7 @@ pub(crate) async fn compress(
     // The layer returns 406 if the client accepts no encoding, even after a write.
     *response.status_mut() = status;
     if let Some(coding) = response.headers().get(CONTENT_ENCODING) {
-        let tag = response.headers().get(ETAG).and_then(|tag| tags::of_coded(tag, coding));
+        let tag = response.headers().get(ETAG).and_then(|tag| head::of_coded(tag, coding));
         if let Some(tag) = tag {
             response.headers_mut().insert(ETAG, tag);
         }
@@ -78,15 +68,5 @@ async fn encode(accepted: HeaderValue, response: Response) -> Response {
     match layer.layer(service).oneshot(request).await {
         Ok(response) => response.map(Body::new),
         Err(never) => match never {},
-    }
-}
-
-/// Returns whether a request body is in gzip, or an error for any other encoding.
-pub(crate) fn body_is_gzip(request: &HeaderMap) -> Result<bool, Error> {
-    let mut encodings = request.get_all(CONTENT_ENCODING).iter();
-    match (encodings.next().map(|encoding| encoding.to_str().unwrap_or("?")), encodings.next()) {
-        (None | Some("" | "identity"), None) => Ok(false),
-        (Some(encoding), None) if ["gzip", "x-gzip"].iter().any(|gzip| gzip.eq_ignore_ascii_case(encoding)) => Ok(true),
-        _ => Err(Error::encoding_unsupported()),
     }
 }

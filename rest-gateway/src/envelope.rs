@@ -1,27 +1,32 @@
-//! The documented bodies: the envelope, and the body of a validation failure.
+//! The documented responses: the envelope, the body of a validation failure, and errors. The contract's error table maps reasons to statuses.
 
 use std::{
-    collections::HashMap,
     fmt::Write as _,
     hash::{DefaultHasher, Hasher as _},
 };
 
 use admission::compute;
-use axum::{body::Body, response::Response};
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
 use compliance_api::{
-    batch_read::RATE_LIMIT,
-    error::{ResultCode, SERVER_ERROR},
+    error::{Error, RESTORED_POSITION, Reason, ResultCode, SERVER_ERROR, meaning},
     rules::{Violation, Violations},
     v1,
 };
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{CONTENT_TYPE, ETAG, LOCATION},
+    HeaderValue, StatusCode,
+    header::{CONTENT_TYPE, ETAG, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
+use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
-use tonic::metadata::MetadataMap;
+use tonic::Status;
 
-use crate::tags::{self, IfNoneMatch};
+use crate::{
+    head::{self, IfNoneMatch},
+    limits::RETRY_WAIT,
+};
 
 /// The common envelope. Absent fields are left out.
 #[derive(Serialize)]
@@ -89,73 +94,51 @@ fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Er
 }
 
 /// The response to a validation failure.
-pub(crate) fn respond_invalid(
-    status: StatusCode,
-    rate_limit: RateLimit,
-    message: &str,
-    violations: Violations,
-) -> Response {
+fn respond_invalid(status: StatusCode, message: &str, violations: Violations) -> Response {
     /// Typical size of a violation as JSON, in bytes.
     const VIOLATION: usize = 128;
-    compute(violations.len() * VIOLATION, || respond(status, rate_limit, &InvalidFields::new(message, violations)))
+    compute(violations.len() * VIOLATION, || respond(status, &InvalidFields::new(message, violations)))
 }
 
 /// The body of a validation failure: the summary, and the messages of each path. Paths are in the order of their first violation.
 #[derive(Serialize)]
 struct InvalidFields<'a> {
     message: &'a str,
-    #[serde(serialize_with = "map")]
-    errors: Vec<(String, Vec<String>)>,
+    errors: IndexMap<String, Vec<String>>,
 }
 
 impl<'a> InvalidFields<'a> {
     fn new(message: &'a str, violations: Violations) -> Self {
-        let (mut index_of, mut errors) = (HashMap::new(), Vec::<(String, Vec<String>)>::new());
+        let mut errors = IndexMap::<_, Vec<String>>::new();
         for Violation { path, message, .. } in violations {
-            let index = *index_of.entry(path).or_insert_with_key(|path| {
-                errors.push((path.clone(), Vec::new()));
-                errors.len() - 1
-            });
-            errors[index].1.push(message);
+            errors.entry(path).or_default().push(message);
         }
         Self { message, errors }
     }
 }
 
-fn map<S: Serializer>(errors: &[(String, Vec<String>)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(errors.iter().map(|(path, messages)| (path, messages)))
-}
-
 /// The response with a body.
-pub(crate) fn respond(status: StatusCode, rate_limit: RateLimit, body: &impl Serialize) -> Response {
-    match to_json(body) {
-        Some(json) => respond_with(status, rate_limit, Body::from(json)),
-        None => internal_error(),
-    }
+pub(crate) fn respond(status: StatusCode, body: &impl Serialize) -> Response {
+    to_json(body).map_or_else(internal_error, |json| respond_with(status, json))
 }
 
 /// The response to a write.
-pub(crate) fn respond_saved(status: StatusCode, rate_limit: RateLimit, detail: Detail<'_>) -> Response {
-    respond(status, rate_limit, &Envelope::result(ResultCode::Saved, detail))
+pub(crate) fn respond_saved(status: StatusCode, detail: Detail<'_>) -> Response {
+    respond(status, &Envelope::result(ResultCode::Saved, detail))
 }
 
 /// The response to a batch: `success` if every item succeeded, otherwise 207. Each item has its code and its detail.
-pub(crate) fn respond_to_items<'a>(
-    success: StatusCode,
-    rate_limit: RateLimit,
-    items: impl Iterator<Item = (i32, Detail<'a>)>,
-) -> Response {
+pub(crate) fn respond_to_items<'a>(success: StatusCode, items: impl Iterator<Item = (i32, Detail<'a>)>) -> Response {
     let results: Vec<Envelope<'_>> = items.map(|(code, detail)| Envelope::result(code, detail)).collect();
     let saved = i32::from(ResultCode::Saved);
     let is_success = results.iter().all(|result| result.code == saved);
-    respond(if is_success { success } else { StatusCode::MULTI_STATUS }, rate_limit, &results)
+    respond(if is_success { success } else { StatusCode::MULTI_STATUS }, &results)
 }
 
 /// The response to a read of a record with this etag: 304 if the client has the tag.
 ///
 /// A record with a part of another record has the content's digest in its tag. An earlier version of the core has no etags.
 pub(crate) fn respond_tagged(
-    rate_limit: RateLimit,
     body: &impl Serialize,
     mut etag: String,
     has_other_records: bool,
@@ -163,7 +146,7 @@ pub(crate) fn respond_tagged(
 ) -> Response {
     let Some(json) = to_json(body) else { return internal_error() };
     if etag.is_empty() {
-        return respond_with(StatusCode::OK, rate_limit, Body::from(json));
+        return respond_with(StatusCode::OK, json);
     }
     if has_other_records {
         let mut hasher = DefaultHasher::new();
@@ -171,19 +154,15 @@ pub(crate) fn respond_tagged(
         // Writing to a string does not fail.
         let _ = write!(etag, ".{:016x}", hasher.finish());
     }
-    let Some(known) = if_none_match.known(&etag) else {
-        return with_etag(respond_with(StatusCode::OK, rate_limit, Body::from(json)), &etag);
-    };
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NOT_MODIFIED;
-    response.headers_mut().insert(ETAG, known);
-    rate_limit.write(response.headers_mut());
-    response
+    match if_none_match.known(&etag) {
+        Some(known) => (StatusCode::NOT_MODIFIED, [(ETAG, known)], Body::empty()).into_response(),
+        None => with_etag(respond_with(StatusCode::OK, json), &etag),
+    }
 }
 
 /// Adds the tag of an etag. An earlier version of the core has no etags.
 pub(crate) fn with_etag(mut response: Response, etag: &str) -> Response {
-    response.headers_mut().extend(tags::header(etag).filter(|_| !etag.is_empty()).map(|tag| (ETAG, tag)));
+    response.headers_mut().extend(head::etag_header(etag).filter(|_| !etag.is_empty()).map(|tag| (ETAG, tag)));
     response
 }
 
@@ -209,103 +188,86 @@ fn to_json(body: &impl Serialize) -> Option<Vec<u8>> {
 fn internal_error() -> Response {
     let detail = Detail { msg: SERVER_ERROR, ..Detail::default() };
     let json = to_json(&Envelope::result(ResultCode::ServerError, detail)).unwrap_or_default();
-    respond_with(StatusCode::INTERNAL_SERVER_ERROR, RateLimit::default(), Body::from(json))
+    respond_with(StatusCode::INTERNAL_SERVER_ERROR, json)
 }
 
 /// The response with a JSON body.
-pub(crate) fn respond_with(status: StatusCode, rate_limit: RateLimit, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    rate_limit.write(response.headers_mut());
-    response
+pub(crate) fn respond_with(status: StatusCode, json: impl Into<Body>) -> Response {
+    (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json.into()).into_response()
 }
 
-/// The rate-limit headers of a core response, which the gateway forwards unchanged.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RateLimit([Option<HeaderValue>; 3]);
+/// A refused request.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal(pub(crate) Error);
 
-impl From<MetadataMap> for RateLimit {
-    fn from(metadata: MetadataMap) -> Self {
-        let mut headers = metadata.into_headers();
-        Self(RATE_LIMIT.map(|name| headers.remove(name)))
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self(error)
     }
 }
 
-impl From<&HeaderMap> for RateLimit {
-    fn from(headers: &HeaderMap) -> Self {
-        Self(RATE_LIMIT.map(|name| headers.get(name).cloned()))
+impl From<Status> for Refusal {
+    fn from(status: Status) -> Self {
+        let error = Error::from(&status);
+        if meaning(error.reason).http.is_server_error() {
+            // The caller gets a fixed message. The log has the cause.
+            tracing::warn!(code = ?status.code(), error = status.message(), "the core rejected a call");
+        }
+        Self(error)
     }
 }
 
-impl RateLimit {
-    /// Adds the headers that are present to a response.
-    pub(crate) fn write(self, headers: &mut HeaderMap) {
-        let present = RATE_LIMIT.into_iter().zip(self.0).filter_map(|(name, value)| Some((name, value?)));
-        headers.extend(present);
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let Self(error) = self;
+        let meaning = meaning(error.reason);
+        if error.reason == Reason::InvalidFields {
+            return respond_invalid(meaning.http, &error.message, error.violations);
+        }
+        // The documented metadata of an error's body.
+        let value =
+            |name: &str| error.metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        let of = |reason, name| value(name).filter(|_| error.reason == reason);
+        let fields = of(Reason::RequestIdReused, "fields").or_else(|| of(Reason::ReferenceNotFound, "field"));
+        let fields: Option<Vec<&str>> = fields.map(|fields| fields.split(',').collect());
+        let detail = Detail {
+            client_affiliate_id: of(Reason::AffiliateNameExists, "client_affiliate_id"),
+            case_id: of(Reason::RequestIdReused, "case_id").and_then(|id| id.parse().ok()),
+            fields: fields.as_deref(),
+            restored_position: value(RESTORED_POSITION).and_then(|position| position.parse().ok()),
+            msg: &error.message,
+            ..Detail::default()
+        };
+        let mut response = respond(meaning.http, &Envelope::result(meaning.result, detail));
+        if let Some(challenge) = challenge(error.reason) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        if let Some(seconds) = retry_after_seconds(&error) {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
+}
+
+/// RFC 6750, section 3.
+fn challenge(reason: Reason) -> Option<&'static str> {
+    match reason {
+        Reason::TokenMissing => Some("Bearer"),
+        Reason::TokenInvalid | Reason::TokenExpired => Some("Bearer error=\"invalid_token\""),
+        Reason::ScopeMissing => Some("Bearer error=\"insufficient_scope\""),
+        _ => None,
+    }
+}
+
+/// Returns whole seconds, at least one, for temporary errors.
+fn retry_after_seconds(error: &Error) -> Option<u64> {
+    let is_temporary = matches!(
+        error.reason,
+        Reason::RateLimited | Reason::DatabaseUnavailable | Reason::Overloaded | Reason::CoreUnavailable
+    );
+    let wait = error.retry_after.or(is_temporary.then_some(RETRY_WAIT))?;
+    Some((wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1))
 }
 
 #[cfg(test)]
-mod tests {
-    use compliance_api::{
-        error::ResultCode,
-        rules::{MAX_VIOLATIONS, Violations},
-        v1::PageMeta,
-    };
-
-    use super::{Detail, Envelope, InvalidFields};
-
-    fn json(body: &impl serde::Serialize) -> String {
-        serde_json::to_string(body).unwrap()
-    }
-
-    #[test]
-    fn keys_have_a_fixed_order_and_absent_ones_are_left_out() {
-        let detail = Detail {
-            affiliate_id: Some(7),
-            client_affiliate_id: Some("A"),
-            url_id: Some(9),
-            case_id: Some(3),
-            incident_id: Some(4),
-            fields: Some(&["case.tags"]),
-            restored_position: Some(5),
-            msg: "Hi",
-        };
-        assert_eq!(
-            json(&Envelope::result(ResultCode::Saved, detail)),
-            r#"{"code":"1020","status":"ok","detail":{"affiliate_id":7,"client_affiliate_id":"A","url_id":9,"case_id":3,"incident_id":4,"fields":["case.tags"],"restored_position":5,"msg":"Hi"}}"#
-        );
-        let meta = PageMeta { total: 1, per_page: 100, current_page: 2, last_page: 1 };
-        assert_eq!(
-            json(&Envelope::found("URLs found", &[0; 0], Some(meta))),
-            r#"{"code":"1026","status":"ok","detail":{"msg":"URLs found"},"data":[],"meta":{"total":1,"per_page":100,"current_page":2,"last_page":1}}"#
-        );
-        assert_eq!(
-            json(&Envelope::result(ResultCode::Duplicate, Detail { msg: "No", ..Detail::default() })),
-            r#"{"code":"1023","status":"error","detail":{"msg":"No"}}"#
-        );
-    }
-
-    #[test]
-    fn violations_are_grouped_by_path_in_order_of_first_occurrence() {
-        let mut violations = Violations::new();
-        for (path, message) in [("b", "1"), ("a", "2"), ("b", "3")] {
-            violations.push((0, 0), || (path.into(), message.into()));
-        }
-        let body = json(&InvalidFields::new(&violations.summary(), violations));
-        assert_eq!(body, r#"{"message":"1 (and 2 more errors)","errors":{"b":["1","3"],"a":["2"]}}"#);
-    }
-
-    #[test]
-    fn thousands_of_violations_are_written() {
-        let mut violations = Violations::new();
-        for item in 0..MAX_VIOLATIONS as u32 {
-            violations.push((item + 1, 1), || (format!("urls.{item}.url"), "It is \"wrong\".".into()));
-        }
-        let body = json(&InvalidFields::new(&violations.summary(), violations));
-        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
-        assert_eq!(body["errors"].as_object().unwrap().len(), MAX_VIOLATIONS);
-        assert_eq!(body["errors"]["urls.9999.url"][0], "It is \"wrong\".");
-    }
-}
+mod tests;

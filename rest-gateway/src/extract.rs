@@ -4,11 +4,10 @@ mod batch;
 pub(crate) mod bodies;
 pub(crate) mod body;
 mod collect;
-pub(crate) mod draft;
 mod inflate;
 mod json;
 mod object;
-pub(crate) mod query;
+pub(crate) mod request;
 
 #[cfg(test)]
 mod tests;

@@ -1,21 +1,18 @@
 //! The axum facade: the documented JSON interface in front of the gRPC service.
 //!
-//! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream` → `caller` → `envelope`, `error`
-//! → `tags`, `accept`, `route` → the contract.
+//! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream` → `caller` → `envelope`
+//! → `head`, `accept`, `route` → the contract.
 
 mod accept;
 mod caller;
 mod compression;
 mod envelope;
-mod error;
 mod extract;
 mod gateway;
-mod ignored;
+mod head;
 pub mod limits;
 mod observe;
-mod path;
 mod remote;
-mod request_record;
 mod route;
 mod router;
 mod routes;
@@ -23,7 +20,6 @@ mod serve;
 mod settings;
 mod sign_in;
 mod stream;
-mod tags;
 
 pub use remote::{CoreChannel, RemoteError, connect, remote};
 pub use route::Route;

@@ -1,40 +1,63 @@
 //! The layer around every request: request ID, record, checks of the head, compression, and a response if a handler panics.
+//!
+//! The record of a request is its line in the access log, its duration and its span.
 
 use std::{
     convert::Infallible,
     hash::{BuildHasher as _, RandomState},
+    net::SocketAddr,
     panic::AssertUnwindSafe,
     sync::{
-        Arc, LazyLock,
-        atomic::{AtomicU64, Ordering},
+        Arc, LazyLock, OnceLock,
+        atomic::{AtomicU16, AtomicU64, Ordering},
     },
+    time::Instant,
 };
 
 use admission::{HoldingBody, Memory, Refusals};
 use axum::{
     Router,
     body::{Body, HttpBody as _},
-    extract::Request,
+    extract::{MatchedPath, Request},
     response::{IntoResponse as _, Response},
     routing::future::RouteFuture,
 };
-use compliance_api::error::{Error, Reason};
+use compliance_api::{
+    batch_read::RATE_LIMIT,
+    error::{Error, Reason},
+    token::VerifiedToken,
+};
 use futures::FutureExt as _;
 use http::{
-    HeaderValue, StatusCode, Version,
-    header::{CONNECTION, EXPECT, HOST, TRANSFER_ENCODING},
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
+    header::{ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, TRANSFER_ENCODING},
 };
-use telemetry::MAX_REQUEST_ID;
+use metrics::Label;
+use parking_lot::Mutex;
+use telemetry::{MAX_REQUEST_ID, metrics::Durations, trace::Span};
+use tonic::metadata::MetadataMap;
 use tower::{Service as _, layer::layer_fn, service_fn};
 
 use crate::{
-    compression::{accepted_encodings, compress},
-    error::Refusal,
-    ignored::{IGNORED_FIELDS, IGNORED_PARAMETERS},
-    request_record::{REQUEST_ID, RequestRecord},
-    route::Route,
-    stream::Endless,
+    compression::{Endless, compress},
+    envelope::Refusal,
+    route::{IGNORED_FIELDS, IGNORED_PARAMETERS, Route, ignored_parameters},
 };
+
+/// The request ID, in requests, in responses, and in the logs of both layers.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The path of requests without a route.
+const UNKNOWN_PATH: &str = "(unknown path)";
+/// The status of a request whose client left before the response, as web servers log it.
+const CLIENT_CLOSED_REQUEST: u16 = 499;
+
+static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyLock::new(|| {
+    let text = "Duration of REST requests in the gateway, from the request head to the end of the response.";
+    Durations::new("compliance_rest_request_duration_seconds", text, |(method, route, status)| {
+        vec![Label::new("method", *method), Label::new("route", *route), Label::new("status", status.to_string())]
+    })
+});
 
 struct State {
     memory: Memory,
@@ -54,7 +77,7 @@ pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
             let id = identify(&mut request);
             let record = RequestRecord::begin(&request, declared, id);
             request.extensions_mut().insert(Arc::clone(&record));
-            let accepted = accepted_encodings(&request);
+            let accepted = request.headers().get(ACCEPT_ENCODING).filter(|_| request.method() != Method::HEAD).cloned();
             let response = check_head(&request).map(|()| route.call(request));
             respond(Arc::clone(&state), record, accepted, response)
         })
@@ -112,7 +135,10 @@ async fn respond(
         match response {
             Ok(response) => {
                 let Ok(response) = response.await;
-                compress(&state.memory, record.company(), accepted, response).await
+                match (record.company(), accepted) {
+                    (Some(company), Some(accepted)) => compress(&state.memory, company, accepted, response).await,
+                    _ => response,
+                }
             }
             Err(error) => refuse(error),
         }
@@ -121,12 +147,14 @@ async fn respond(
     // The panic's message is in the log already. Callers do not get it.
     let mut response = respond.await.unwrap_or_else(|_| Refusal::from(Error::internal()).into_response());
 
-    response.headers_mut().insert(REQUEST_ID, record.request_id.clone());
-    let ignored =
-        [(IGNORED_PARAMETERS, record.ignored_parameters.as_ref()), (IGNORED_FIELDS, record.ignored_fields.get())];
-    for (name, value) in ignored {
-        response.headers_mut().extend(value.map(|value| (name, value.clone())));
-    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, record.request_id.clone());
+    let ignored = [
+        (IGNORED_PARAMETERS, record.ignored_parameters.clone()),
+        (IGNORED_FIELDS, record.ignored_fields.get().cloned()),
+    ];
+    let rate_limit = RATE_LIMIT.into_iter().zip(std::mem::take(&mut *record.rate_limit.lock()));
+    headers.extend(ignored.into_iter().chain(rate_limit).filter_map(|(name, value)| Some((name, value?))));
     record.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
         state.refusals.delay(record.company()).await;
@@ -150,32 +178,116 @@ fn refuse(error: Error) -> Response {
     response
 }
 
-#[cfg(test)]
-mod tests {
-    use admission::Memory;
-    use axum::{Router, body::Body, routing::get};
-    use http::{HeaderValue, Request};
-    use tower::ServiceExt as _;
+/// A request, from its head to the end of its response. It is recorded when the last reference is dropped.
+pub(crate) struct RequestRecord {
+    started: Instant,
+    method: &'static str,
+    path: &'static str,
+    /// `None` if the path or the method is unknown.
+    pub(crate) route: Option<&'static Route>,
+    /// Lists the query parameters without an effect.
+    ignored_parameters: Option<HeaderValue>,
+    /// Lists the body fields without an effect, once the body is read.
+    pub(crate) ignored_fields: OnceLock<HeaderValue>,
+    pub(crate) request_id: HeaderValue,
+    /// The company's limit, as the core reported it with its last response: the values of [`RATE_LIMIT`].
+    rate_limit: Mutex<[Option<HeaderValue>; 3]>,
+    /// The token, once it is verified.
+    pub(crate) token: OnceLock<VerifiedToken>,
+    peer: Option<SocketAddr>,
+    status: AtomicU16,
+    span: Span,
+}
 
-    use super::{REQUEST_ID, observe};
-
-    async fn returned_id(sent: Option<&[u8]>) -> HeaderValue {
-        let router = observe(Router::new().route("/", get(|| async {})), &[], Memory::new(0, 1));
-        let mut request = Request::get("/").header("host", "a").body(Body::empty()).unwrap();
-        if let Some(sent) = sent {
-            request.headers_mut().insert(REQUEST_ID, HeaderValue::from_bytes(sent).unwrap());
-        }
-        router.oneshot(request).await.unwrap().headers()[REQUEST_ID].clone()
+impl RequestRecord {
+    /// Metrics have the path of a route as a label, never a path that a client sends.
+    fn begin(request: &Request, routes: &'static [Route], request_id: HeaderValue) -> Arc<Self> {
+        let (method, uri) = (known(request.method()), request.uri());
+        let matched = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+        let mut of_path = routes.iter().filter(|route| matched == Some(route.path)).peekable();
+        let path = of_path.peek().map_or(UNKNOWN_PATH, |route| route.path);
+        // HEAD gets the response to GET without its body.
+        let of_method = if method == "HEAD" { "get" } else { method };
+        let route = of_path.find(|route| route.method.eq_ignore_ascii_case(of_method));
+        // Health checks are frequent and alike.
+        let span = if is_health_check(path) {
+            Span::default()
+        } else {
+            Span::server(request.headers(), || format!("{method} {path}"))
+        };
+        span.set("http.request.method", method);
+        span.set("http.route", path);
+        Arc::new(Self {
+            started: Instant::now(),
+            method,
+            path,
+            route,
+            ignored_parameters: uri.query().and_then(|query| ignored_parameters(route, uri.path(), query)),
+            ignored_fields: OnceLock::new(),
+            request_id,
+            rate_limit: Mutex::default(),
+            token: OnceLock::new(),
+            peer: http_server::peer(),
+            status: AtomicU16::new(CLIENT_CLOSED_REQUEST),
+            span,
+        })
     }
 
-    #[tokio::test]
-    async fn only_a_short_id_of_visible_ascii_is_accepted() {
-        for accepted in [&b"abc-1"[..], &[b'x'; 128]] {
-            assert_eq!(returned_id(Some(accepted)).await, accepted);
-        }
-        for refused in [&b""[..], b"a b", "é".as_bytes(), &[b'x'; 129]] {
-            assert_ne!(returned_id(Some(refused)).await, refused, "{refused:?}");
-        }
-        assert_ne!(returned_id(None).await, returned_id(None).await);
+    /// The response gets these headers of the core's response to a call. `None` if the call has no response.
+    pub(crate) fn set_rate_limit(&self, metadata: Option<&MetadataMap>) {
+        let headers: Option<&HeaderMap> = metadata.map(MetadataMap::as_ref);
+        *self.rate_limit.lock() = RATE_LIMIT.map(|name| headers?.get(name).cloned());
+    }
+
+    fn company(&self) -> Option<i64> {
+        self.token.get().map(|token| token.company_id)
     }
 }
+
+impl Drop for RequestRecord {
+    fn drop(&mut self) {
+        let Self { method, path, ref span, .. } = *self;
+        let (status, duration) = (*self.status.get_mut(), self.started.elapsed());
+        DURATIONS.record((method, path, status), duration);
+        let company = self.company();
+        if let Some(company) = company {
+            span.set("compliance.company_id", company);
+        }
+        span.set("http.response.status_code", i64::from(status));
+        if status >= 500 {
+            span.fail("the request failed");
+        }
+        let request_id = self.request_id.to_str().ok();
+        let subject = self.token.get().and_then(VerifiedToken::shown_subject);
+        let peer = self.peer.map(tracing::field::display);
+        let (duration_ms, trace_id) = (duration.as_micros() as f64 / 1e3, span.trace_id());
+        macro_rules! line {
+            ($level:ident, $message:literal) => {
+                tracing::$level!(target: "access", operation = format_args!("{method} {path}"), status, duration_ms, company,
+                                 subject, peer, request_id, trace_id, $message)
+            };
+        }
+        match status {
+            _ if is_health_check(path) => line!(debug, "health check"),
+            500 => line!(error, "request failed"),
+            501..=599 => line!(warn, "request failed"),
+            _ => line!(info, "request"),
+        }
+    }
+}
+
+/// Whether a path is for health checks.
+pub(crate) fn is_health_check(path: &str) -> bool {
+    matches!(path, "/livez" | "/readyz")
+}
+
+/// Returns the method as a label: a method of HTTP, or `other`.
+fn known(method: &Method) -> &'static str {
+    ["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH"]
+        .into_iter()
+        .find(|known| method == *known)
+        .unwrap_or("other")
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,7 @@
 mod address;
 mod channel;
 mod cores;
-mod discovery;
 mod reads;
-mod unreachable;
 
 pub use address::RemoteError;
 pub use channel::{CoreChannel, connect};

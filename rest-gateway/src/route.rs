@@ -1,4 +1,6 @@
-//! A route as data: for its documentation, its metrics and its checks.
+//! A route as data: for its documentation, its metrics and its checks. And the names in a request that have no effect.
+
+use std::fmt::{self, Display, Write as _};
 
 use compliance_api::{
     description::{Field, Kind, Message},
@@ -6,13 +8,18 @@ use compliance_api::{
     v1::ListChangesRequest,
     wire::{Authorization, Operation},
 };
-use http::{HeaderValue, Uri};
-use url::form_urlencoded;
+use http::{HeaderName, HeaderValue};
+use url::form_urlencoded::{self, byte_serialize};
 
-use crate::ignored::{Ignored, Location};
+use crate::limits::{MAX_IGNORED_CHARS, MAX_IGNORED_NAMES};
 
 /// The position of the last event, from event clients that cannot set headers.
 pub(crate) const LAST_EVENT_PARAMETER: &str = "lastEventId";
+
+/// Lists the query parameters that were ignored.
+pub(crate) const IGNORED_PARAMETERS: HeaderName = HeaderName::from_static("x-ignored-parameters");
+/// Lists the body fields that were ignored.
+pub(crate) const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-ignored-fields");
 
 /// A route of the router.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +72,11 @@ pub(crate) fn is_parameter(field: &Field) -> bool {
     field.name != "after_id" && (field.may_be_absent || !matches!(field.kind, Kind::Integer(_)))
 }
 
-/// Returns the header that lists unknown query parameters. Without a route, all parameters are unknown.
-pub(crate) fn ignored_parameters(route: Option<&Route>, uri: &Uri) -> Option<HeaderValue> {
-    let query = uri.query().filter(|_| uri.path().starts_with("/api/"))?;
+/// Returns the header that lists unknown parameters of a query. Without a route, all parameters are unknown.
+pub(crate) fn ignored_parameters(route: Option<&Route>, path: &str, query: &str) -> Option<HeaderValue> {
+    if !path.starts_with("/api/") {
+        return None;
+    }
     let mut ignored = Ignored::default();
     for (name, _) in form_urlencoded::parse(query.as_bytes()) {
         if !route.is_some_and(|route| route.has_parameter(&name)) {
@@ -77,12 +86,87 @@ pub(crate) fn ignored_parameters(route: Option<&Route>, uri: &Uri) -> Option<Hea
     ignored.header()
 }
 
+/// The object that holds a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// The body or the query.
+    Top,
+    /// The object in this field of the body.
+    Within(&'static str),
+    /// The element with this index in this list of the body.
+    Element(&'static str, usize),
+}
+
+impl Location {
+    fn field(self) -> Option<&'static str> {
+        match self {
+            Self::Top => None,
+            Self::Within(field) | Self::Element(field, _) => Some(field),
+        }
+    }
+}
+
+/// The path of a field begins with this.
+impl Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Top => Ok(()),
+            Self::Within(field) => write!(f, "{field}."),
+            Self::Element(list, index) => write!(f, "{list}.{index}."),
+        }
+    }
+}
+
+/// The first few ignored names. Each name of a list's elements is there once, with the first element that has it.
+#[derive(Default)]
+pub(crate) struct Ignored(Vec<(Location, String)>);
+
+impl Ignored {
+    pub(crate) fn add(&mut self, location: Location, name: &str) {
+        if self.0.len() == MAX_IGNORED_NAMES {
+            return;
+        }
+        let end = name.char_indices().nth(MAX_IGNORED_CHARS).map_or(name.len(), |(end, _)| end);
+        let name = &name[..end];
+        if !self.0.iter().any(|(other, known)| known == name && other.field() == location.field()) {
+            self.0.push((location, name.to_owned()));
+        }
+    }
+
+    /// Puts the names of the body itself first.
+    pub(crate) fn sort(&mut self) {
+        self.0.sort_by_key(|(location, _)| *location != Location::Top);
+    }
+
+    /// Returns the header value: percent-encoded names, separated by commas.
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
+        let mut value = String::new();
+        for (location, name) in &self.0 {
+            let separator = if value.is_empty() { "" } else { ", " };
+            // Writing to a string does not fail.
+            let _ = write!(value, "{separator}{location}");
+            let longest = value.len() + MAX_IGNORED_CHARS;
+            for char in name.chars() {
+                let before = value.len();
+                value.extend(byte_serialize(char.encode_utf8(&mut [0; 4]).as_bytes()));
+                if value.len() > longest {
+                    value.truncate(before);
+                    break;
+                }
+            }
+        }
+        HeaderValue::try_from(value).ok().filter(|value| !value.is_empty())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use http::Uri;
-
+    use super::{
+        Ignored,
+        Location::{Element, Top, Within},
+    };
     use crate::{ROUTES, Route};
 
     fn route(method: &str, path: &str) -> &'static Route {
@@ -90,8 +174,8 @@ mod tests {
     }
 
     fn ignored(route: &Route, query: &str) -> Option<String> {
-        let uri: Uri = format!("{}?{query}", route.path.replace("{id}", "7")).parse().unwrap();
-        super::ignored_parameters(Some(route), &uri).map(|value| value.to_str().unwrap().to_owned())
+        let path = route.path.replace("{id}", "7");
+        super::ignored_parameters(Some(route), &path, query).map(|value| value.to_str().unwrap().to_owned())
     }
 
     #[test]
@@ -102,8 +186,8 @@ mod tests {
         for none in ["", "after=1"] {
             assert_eq!(ignored(route("get", "/api/changes"), none), None, "{none}");
         }
-        assert_eq!(super::ignored_parameters(None, &"/docs?x=1".parse().unwrap()), None);
-        assert_eq!(super::ignored_parameters(None, &"/api/x?x=1".parse().unwrap()).unwrap(), "x");
+        assert_eq!(super::ignored_parameters(None, "/docs", "x=1"), None);
+        assert_eq!(super::ignored_parameters(None, "/api/x", "x=1").unwrap(), "x");
     }
 
     /// The documented parameters of each operation are exactly those with an effect.
@@ -133,5 +217,21 @@ mod tests {
         let many: Vec<String> = (0..50).map(|number| format!("{number}{}", "x".repeat(100))).collect();
         let listed = ignored(route("get", "/api/cases"), &many.join("&")).unwrap();
         assert_eq!((listed.split(", ").count(), listed.len()), (10, 10 * 64 + 9 * 2));
+    }
+
+    #[test]
+    fn each_name_of_an_object_is_listed_once_and_shortened() {
+        let mut ignored = Ignored::default();
+        assert_eq!(ignored.header(), None);
+        for index in [3, 4] {
+            ignored.add(Element("affiliates", index), "city2");
+            ignored.add(Top, "city2");
+            ignored.add(Within("case"), "city2");
+            ignored.add(Top, "\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}");
+        }
+        let five = "%F0%9F%98%80".repeat(5);
+        assert_eq!(ignored.header().unwrap(), format!("affiliates.3.city2, city2, case.city2, {five}").as_str());
+        ignored.sort();
+        assert_eq!(ignored.header().unwrap(), format!("city2, {five}, affiliates.3.city2, case.city2").as_str());
     }
 }

@@ -32,16 +32,14 @@ use http::{
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::{
-    error::Refusal,
+    envelope::Refusal,
     gateway::Gateway,
-    ignored::{IGNORED_FIELDS, IGNORED_PARAMETERS},
     limits::PREFLIGHT_MAX_AGE,
-    observe::observe,
-    request_record::REQUEST_ID,
-    route::Route,
+    observe::{REQUEST_ID, observe},
+    route::{IGNORED_FIELDS, IGNORED_PARAMETERS, Route},
     routes::{
-        about, affiliates, cases, changes, changes::LAST_EVENT_ID, health, overview, pages, unknown_path, urls,
-        vocabularies, webhooks, wrong_method,
+        affiliates, cases, changes, changes::LAST_EVENT_ID, overview, service, unknown_path, urls, vocabularies,
+        webhooks, wrong_method,
     },
     settings::Settings,
 };
@@ -63,8 +61,8 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
 pub fn unready() -> Router {
     let unavailable = || async { Refusal::from(Error::core_unavailable()).into_response() };
     Router::new()
-        .route("/livez", get(health::live))
-        .route("/readyz", get(health::unavailable))
+        .route("/livez", get(service::live))
+        .route("/readyz", get(service::unavailable))
         .fallback(unavailable)
         .method_not_allowed_fallback(unavailable)
 }
@@ -156,13 +154,13 @@ routes! {
     post "/api/webhooks/{id}/test" => webhooks::test, scope(TEST_WEBHOOK);
     get "/api/webhooks/{id}/deliveries" => webhooks::deliveries, [ListWebhookDeliveriesRequest], scope(LIST_WEBHOOK_DELIVERIES);
     get "/api/audit" => changes::audit, [SearchChangesRequest], scope(SEARCH_CHANGES);
-    get "/livez" => health::live;
-    get "/readyz" => health::ready;
-    get "/" => about::get;
-    get "/openapi.json" => pages::openapi;
-    get "/docs" => pages::docs;
-    get "/docs/{file}" => pages::docs_file;
-    get "/console" => pages::console;
-    get "/console/sign-in.json" => pages::console_sign_in;
-    get "/console/{file}" => pages::console_file;
+    get "/livez" => service::live;
+    get "/readyz" => service::ready;
+    get "/" => service::about;
+    get "/openapi.json" => service::openapi;
+    get "/docs" => service::docs;
+    get "/docs/{file}" => service::docs_file;
+    get "/console" => service::console;
+    get "/console/sign-in.json" => service::console_sign_in;
+    get "/console/{file}" => service::console_file;
 }

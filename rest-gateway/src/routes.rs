@@ -1,12 +1,10 @@
 //! The handlers, one file for each resource.
 
-pub(crate) mod about;
 pub(crate) mod affiliates;
 pub(crate) mod cases;
 pub(crate) mod changes;
-pub(crate) mod health;
 pub(crate) mod overview;
-pub(crate) mod pages;
+pub(crate) mod service;
 pub(crate) mod urls;
 pub(crate) mod vocabularies;
 pub(crate) mod webhooks;
@@ -14,7 +12,7 @@ pub(crate) mod webhooks;
 use compliance_api::error::{Error, Reason};
 use http::Method;
 
-use crate::error::Refusal;
+use crate::envelope::Refusal;
 
 /// The response for an unknown path.
 pub(crate) async fn unknown_path() -> Refusal {

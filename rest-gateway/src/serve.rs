@@ -11,11 +11,9 @@ use tokio_util::sync::CancellationToken;
 use tower::util::MapRequest;
 
 use crate::{
-    envelope::{Detail, Envelope},
-    error::Refusal,
-    observe::new_id,
-    path::canonical,
-    request_record::is_health_check,
+    envelope::{Detail, Envelope, Refusal},
+    head::canonical,
+    observe::{is_health_check, new_id},
     settings::Settings,
 };
 

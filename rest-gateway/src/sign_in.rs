@@ -5,7 +5,7 @@ use serde::Serialize;
 use url::{Host, Url};
 
 /// The OpenID Connect provider whose accounts sign in to the console.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Serialize)]
 pub struct ConsoleSignIn {
     /// Issuer of the OpenID Connect provider whose accounts sign in to the console, such as `https://login.example/realms/main`.
     /// Without it, the console takes tokens only.
@@ -40,6 +40,7 @@ pub struct ConsoleSignIn {
     /// by commas.
     #[arg(id = "console-oidc-origin", long, env = "COMPLIANCE_CONSOLE_OIDC_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
           value_parser = origin)]
+    #[serde(skip)]
     pub origins: Vec<String>,
 }
 
@@ -57,28 +58,18 @@ pub enum SentToken {
 #[derive(Serialize)]
 struct Shown<'a> {
     company_claim: &'a str,
-    openid_connect: Option<Provider<'a>>,
-}
-
-#[derive(Serialize)]
-struct Provider<'a> {
-    issuer: &'a str,
-    client_id: &'a str,
-    scope: &'a str,
-    token: SentToken,
+    openid_connect: Option<&'a ConsoleSignIn>,
 }
 
 impl ConsoleSignIn {
     /// Returns the console with these settings. `company_claim` is the claim of the company in tokens.
     pub(crate) fn console(&self, company_claim: &str) -> pages::Page {
-        let given = self.issuer.as_deref().zip(self.client_id.as_deref());
-        let provider =
-            given.map(|(issuer, client_id)| Provider { issuer, client_id, scope: &self.scope, token: self.token });
-        let own = given.and_then(|(issuer, _)| Some(Url::parse(issuer).ok()?.origin().ascii_serialization()));
-        let others = self.origins.iter().filter(|_| given.is_some()).cloned();
+        let issuer = self.issuer.as_deref().filter(|_| self.client_id.is_some());
+        let own = issuer.and_then(|issuer| Some(Url::parse(issuer).ok()?.origin().ascii_serialization()));
+        let others = self.origins.iter().filter(|_| issuer.is_some()).cloned();
         let origins: Vec<String> = own.into_iter().chain(others).collect();
-        let shown =
-            serde_json::to_vec(&Shown { company_claim, openid_connect: provider }).unwrap_or_else(|_| b"{}".to_vec());
+        let shown = Shown { company_claim, openid_connect: issuer.map(|_| self) };
+        let shown = serde_json::to_vec(&shown).unwrap_or_else(|_| b"{}".to_vec());
         pages::console(shown, &origins)
     }
 }

@@ -1,7 +1,8 @@
-//! A list or a page of any size as one document, written while its records arrive.
+//! Responses that are written while their records arrive: a list or a page of any size as one document, and server-sent events.
 
-mod events;
 mod list_format;
+
+use std::{convert::Infallible, future::ready};
 
 use admission::compute;
 use axum::{
@@ -9,21 +10,28 @@ use axum::{
     body::{Body, Bytes},
     response::Response,
 };
-use compliance_api::client::BoxStream as Messages;
+use compliance_api::{
+    client::BoxStream as Messages,
+    json::lines,
+    v1::{ListChangesResponse, WatchChangesResponse},
+};
 use futures::{Stream, StreamExt as _, stream};
-use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
 use http_server::FinishBy;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::{
-    events::{Endless, respond_events},
-    list_format::ListFormat,
-};
+pub(crate) use self::list_format::ListFormat;
 use crate::{
+    accept::EVENT_STREAM,
     caller::Opened,
-    envelope::{RateLimit, respond_with},
-    limits::RECORD_SIZE,
+    compression::Endless,
+    envelope::respond_with,
+    limits::{RECORD_SIZE, RETRY_WAIT},
 };
 
 /// The response with all records of `messages`. It holds `resources` until its end.
@@ -31,7 +39,6 @@ pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
     messages: Messages<M>,
     records: fn(&M) -> &[R],
-    rate_limit: RateLimit,
     resources: impl Send + 'static,
     deadline: Instant,
 ) -> Response {
@@ -40,7 +47,7 @@ pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
         let _ = &resources;
         chunk
     });
-    let mut response = respond_with(StatusCode::OK, rate_limit, Body::from_stream(chunks));
+    let mut response = respond_with(StatusCode::OK, Body::from_stream(chunks));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     // The body cannot end in time itself: a client that does not read never polls it.
     response.extensions_mut().insert(FinishBy(deadline));
@@ -50,12 +57,12 @@ pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
 /// The response with all records of an opened stream.
 pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
-    Opened { first, rest, rate_limit, resources }: Opened<M>,
+    Opened { first, rest, resources }: Opened<M>,
     records: fn(&M) -> &[R],
     deadline: Instant,
 ) -> Response {
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
-    respond_list(document, messages, records, rate_limit, resources.memory, deadline)
+    respond_list(document, messages, records, resources.memory, deadline)
 }
 
 /// Makes each chunk when the connection asks for it, so at most one message is in memory.
@@ -108,4 +115,33 @@ async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option
         Ok(None) => Ok(None),
         Err(_) => too_late(),
     }
+}
+
+/// The response with the changes of an opened watch. A client learns why the watch ended when it connects again.
+pub(crate) fn respond_events(Opened { first, rest, .. }: Opened<WatchChangesResponse>, deadline: Instant) -> Response {
+    let end = CancellationToken::clone(&http_server::shutdown()).cancelled_owned();
+    let messages = stream::iter(first.into_iter().map(Ok)).chain(rest);
+    let messages = messages.take_while(|message| ready(message.is_ok())).take_until(end);
+    let pages = messages.filter_map(|message| ready(message.ok().and_then(|message| message.page)));
+    let retry = format!("retry: {}\n", RETRY_WAIT.as_millis());
+    let chunks = stream::once(ready(Bytes::from(retry))).chain(pages.map(event)).map(Ok::<_, Infallible>);
+    let mut response = respond_with(StatusCode::OK, Body::from_stream(chunks));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response.extensions_mut().insert(FinishBy(deadline));
+    response.extensions_mut().insert(Endless);
+    response
+}
+
+/// Writes a page as an event. Without changes, the event has an ID only.
+fn event(page: ListChangesResponse) -> Bytes {
+    let position = page.position;
+    let mut event = format!("id: {position}\nevent: changes\ndata: ").into_bytes();
+    if page.changes.is_empty() || lines::write(&mut event, &page).is_err() {
+        return format!(": nothing new\nid: {position}\n\n").into();
+    }
+    event.extend_from_slice(b"\n\n");
+    event.into()
 }

@@ -80,6 +80,11 @@ impl Counts {
     pub fn open(&self) -> usize {
         self.0.open.lock().all
     }
+
+    /// The number of open things of a company.
+    pub fn open_of(&self, company: i64) -> usize {
+        self.0.open.lock().companies.get(&company).copied().unwrap_or_default()
+    }
 }
 
 /// A thing that is open until this is dropped.

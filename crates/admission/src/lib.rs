@@ -6,15 +6,16 @@
 
 mod body;
 mod counts;
-mod memory;
-mod off_thread;
+mod messages;
 mod queue;
 mod refusals;
 
 pub use body::HoldingBody;
 pub use counts::{Callers, Count, Counts, Full};
-pub use memory::{MEMORY_SHARE, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL};
-pub use off_thread::{LONG_COMPUTATION, compute, is_long, off_thread, run_off_thread};
+pub use messages::{
+    LONG_COMPUTATION, MEMORY_SHARE, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL, compute, is_long,
+    off_thread, run_off_thread,
+};
 pub use queue::{QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
 pub use refusals::Refusals;
 

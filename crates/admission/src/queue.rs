@@ -6,20 +6,17 @@
 use std::{
     collections::HashMap,
     pin::pin,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Weak},
     time::Duration,
 };
 
 use parking_lot::Mutex;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
 };
 
-use crate::counts::{Callers, Full};
+use crate::counts::{Callers, Count, Counts, Full};
 
 /// Work that takes longer than this releases its permit of the process.
 pub const SLOW_AFTER: Duration = Duration::from_secs(2);
@@ -58,16 +55,11 @@ struct SharedQueue {
     process: Arc<Semaphore>,
     /// The permits of slow work, instead of those of the process.
     slow: Arc<Semaphore>,
-    companies: Mutex<HashMap<i64, Weak<CompanyPermits>>>,
+    /// The permits of each company that has work.
+    companies: Mutex<HashMap<i64, Weak<Semaphore>>>,
     /// At most a few dozen.
     running: Mutex<Vec<Arc<Running>>>,
-    waiting: AtomicUsize,
-}
-
-#[derive(Debug)]
-struct CompanyPermits {
-    permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    waiting: Counts,
 }
 
 #[derive(Debug)]
@@ -82,12 +74,8 @@ struct Running {
 pub struct WorkPermit {
     queue: WorkQueue,
     running: Arc<Running>,
-    company: Arc<CompanyPermits>,
     _of_company: OwnedSemaphorePermit,
 }
-
-/// Waiting work, until this is dropped.
-struct Waiting<'q>(&'q AtomicUsize, &'q AtomicUsize);
 
 impl WorkQueue {
     /// Makes an empty queue. `callers` detects when several companies call.
@@ -99,34 +87,33 @@ impl WorkQueue {
             slow: Arc::new(Semaphore::new(limits.waiting)),
             companies: Mutex::default(),
             running: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            waiting: Counts::new(limits.waiting, limits.waiting_per_company),
         }))
     }
 
     /// Waits for a permit for work of a company. The wait is unbounded, because the caller has a deadline.
     pub async fn enter(&self, company: i64) -> Result<WorkPermit, Full> {
         let Self(queue) = self;
-        let id = company;
-        let company = queue.company(id);
+        let permits = queue.permits_of(company);
         let mut waiting = None;
-        let of_company = if let Ok(permit) = company.try_permit(queue.permits_of_one()) {
+        let of_company = if let Ok(permit) = Arc::clone(&permits).try_acquire_many_owned(queue.permits_of_one()) {
             permit
         } else {
-            waiting = Some(queue.wait(&company)?);
-            queue.permit_of(&company).await?
+            waiting = Some(queue.wait(company)?);
+            queue.next_of(&permits).await?
         };
         let permit = if let Ok(permit) = Arc::clone(&queue.process).try_acquire_owned() {
             permit
         } else {
             if waiting.is_none() {
-                waiting = Some(queue.wait(&company)?);
+                waiting = Some(queue.wait(company)?);
             }
             queue.next().await?
         };
         drop(waiting);
-        let running = Arc::new(Running { company: id, since: Instant::now(), permit: Mutex::new(permit) });
+        let running = Arc::new(Running { company, since: Instant::now(), permit: Mutex::new(permit) });
         queue.running.lock().push(Arc::clone(&running));
-        Ok(WorkPermit { queue: self.clone(), running, company, _of_company: of_company })
+        Ok(WorkPermit { queue: self.clone(), running, _of_company: of_company })
     }
 
     /// Marks the running work of a company as waiting for something. Like slow work, it no longer counts in `running`.
@@ -139,7 +126,7 @@ impl WorkQueue {
 
     /// The number of waiting work.
     pub fn waiting(&self) -> usize {
-        self.0.waiting.load(Ordering::Relaxed)
+        self.0.waiting.open()
     }
 
     /// The number of running work.
@@ -149,18 +136,17 @@ impl WorkQueue {
 }
 
 impl SharedQueue {
-    fn company(&self, id: i64) -> Arc<CompanyPermits> {
+    fn permits_of(&self, company: i64) -> Arc<Semaphore> {
         let mut companies = self.companies.lock();
-        if let Some(company) = companies.get(&id).and_then(Weak::upgrade) {
-            return company;
+        if let Some(permits) = companies.get(&company).and_then(Weak::upgrade) {
+            return permits;
         }
         if companies.len() >= REMEMBERED_COMPANIES && companies.len().is_power_of_two() {
-            companies.retain(|_, company| company.strong_count() > 0);
+            companies.retain(|_, permits| permits.strong_count() > 0);
         }
         let permits = Arc::new(Semaphore::new(self.limits.running_per_company));
-        let company = Arc::new(CompanyPermits { permits, waiting: AtomicUsize::new(0) });
-        companies.insert(id, Arc::downgrade(&company));
-        company
+        companies.insert(company, Arc::downgrade(&permits));
+        permits
     }
 
     /// The number of its company's permits that work takes. While several companies call, work takes more.
@@ -169,23 +155,18 @@ impl SharedQueue {
         if self.callers.are_several() { running_per_company.div_ceil(running_with_others) as u32 } else { 1 }
     }
 
-    /// Counts waiting work, unless too much waits.
-    fn wait<'q>(&'q self, company: &'q CompanyPermits) -> Result<Waiting<'q>, Full> {
-        let all = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let of_company = company.waiting.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting(&self.waiting, &company.waiting);
-        if of_company >= self.limits.waiting_per_company {
-            return Err(Full::Company);
-        }
-        if all >= self.limits.waiting { Err(Full::Process) } else { Ok(waiting) }
+    /// Counts waiting work, unless too much waits. The limit of a company comes before the limit of the process.
+    fn wait(&self, company: i64) -> Result<Count, Full> {
+        let of_company = self.waiting.open_of(company);
+        if of_company >= self.limits.waiting_per_company { Err(Full::Company) } else { self.waiting.add(company) }
     }
 
     /// Waits for permits of a company. Their number changes when other companies come or leave.
-    async fn permit_of(&self, company: &CompanyPermits) -> Result<OwnedSemaphorePermit, Full> {
+    async fn next_of(&self, permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Full> {
         loop {
-            let permits = self.permits_of_one();
-            let mut given_back = pin!(Arc::clone(&company.permits).acquire_many_owned(permits));
-            while permits == self.permits_of_one() {
+            let count = self.permits_of_one();
+            let mut given_back = pin!(Arc::clone(permits).acquire_many_owned(count));
+            while count == self.permits_of_one() {
                 if let Ok(permit) = timeout(CHECK_INTERVAL, &mut given_back).await {
                     return permit.map_err(|_| Full::Process);
                 }
@@ -223,30 +204,16 @@ impl SharedQueue {
     }
 }
 
-impl CompanyPermits {
-    fn try_permit(&self, permits: u32) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        Arc::clone(&self.permits).try_acquire_many_owned(permits)
-    }
-}
-
 impl WorkPermit {
     /// Whether work of another company waits.
     pub fn is_needed(&self) -> bool {
-        self.queue.waiting() > self.company.waiting.load(Ordering::Relaxed)
+        self.queue.waiting() > self.queue.0.waiting.open_of(self.running.company)
     }
 }
 
 impl Drop for WorkPermit {
     fn drop(&mut self) {
         self.queue.0.running.lock().retain(|running| !Arc::ptr_eq(running, &self.running));
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let Self(all, of_company) = self;
-        all.fetch_sub(1, Ordering::Relaxed);
-        of_company.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -4,8 +4,8 @@
 //! `crates/pages/src/docs`. `tools/openapi` uses [`Json`] to make the OpenAPI document.
 
 mod code;
+#[macro_use]
 mod json;
-mod layout;
 mod markdown;
 mod operation;
 mod reference;
@@ -21,9 +21,8 @@ use std::{collections::BTreeMap, error::Error, fmt::Write as _, sync::Arc};
 use minijinja::{context, value::Serde};
 
 pub use json::Json;
-use layout::{Contents, Group, Link};
-use markdown::render;
-use operation::Operation;
+use markdown::{Heading, render};
+use operation::operations;
 use site::{Content, PAGES, Page};
 
 /// The texts of [`files`], by path.
@@ -46,6 +45,9 @@ const CARDS: [(&str, &str); 6] = [
 
 /// The beginning of the index module.
 const MODULE: &str = "export default ";
+
+/// Links of a page's table of contents, under a title: anchors and their texts as HTML.
+type Group = (&'static str, Vec<(String, String)>);
 
 /// The section for partners in each version of the changelog.
 const FOR_PARTNERS: &str = "### For partners";
@@ -73,7 +75,7 @@ pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     for page in PAGES.iter().filter(|page| page.content == Content::Text) {
         shown.extend(samples::shown(page.name, text_of(page)?));
     }
-    let operations = Operation::all(&document, &shown);
+    let operations = operations(&document, &shown);
     let mut site = Site { pages: Vec::new(), index: String::new() };
     let mut entries = Vec::new();
     for of in PAGES {
@@ -93,7 +95,7 @@ pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
 fn page(
     page: &'static Page,
     document: &Arc<Json>,
-    operations: &[Operation],
+    operations: &[Json],
     source: &str,
 ) -> Result<String, minijinja::Error> {
     let templates = templates::environment(Arc::clone(document), page)?;
@@ -101,6 +103,9 @@ fn page(
         Content::Reference => (page.title, ""),
         _ => titled(source),
     };
+    let tags = if page.content == Content::Reference { reference::tags(document, operations) } else { Vec::new() };
+    // Other pages show no operation.
+    let operations_of_tags = if tags.is_empty() { &[][..] } else { operations };
     let (content, contents) = match page.content {
         Content::Start => {
             let about = document.get("info").map(|info| info.text("description")).unwrap_or_default();
@@ -113,23 +118,26 @@ fn page(
             };
             let cards: Vec<_> = CARDS.map(card).into();
             let html = templates.get_template("start.html")?.render(context! { lead, cards, content })?;
-            (html, Contents::of(&headings))
+            (html, vec![contents(&headings)])
         }
         Content::Reference => {
-            let tags = reference::tags(document, operations);
             let html = templates.get_template("reference.html")?.render(context! {
-                document => Serde(&**document), tags => Serde(&tags), root => page.root(),
+                document => Serde(&**document), tags => Serde(&tags), operations => Serde(operations), root => page.root(),
                 errors_page => page.link(Page::named("errors")),
             })?;
-            (html, reference::contents(&tags, document.components("schemas").len()))
+            let schemas = format!("Schemas ({})", document.components("schemas").len());
+            (html, vec![("", vec![("schemas".to_owned(), schemas)])])
         }
         Content::Errors => {
             let errors = reference::errors(document, operations);
             let each = templates.get_template("errors.html")?.render(context! { errors => Serde(&errors) })?;
-            let links_of = errors.iter().map(|error| Link::to(error.name, format!("{} {}", error.status, error.name)));
-            let mut contents = Contents::of(&render(text, page).1);
-            contents.groups.push(Group { title: "Each error".to_owned(), links: links_of.collect() });
-            (titled_html(title, text, page).0 + &each, contents)
+            let link = |error: &Json| {
+                let [name, status] = ["name", "status"].map(|key| error.text(key));
+                (name.to_owned(), format!("{status} {name}"))
+            };
+            let (html, mut contents) = titled_html(title, text, page);
+            contents.push(("Each error", errors.iter().map(link).collect()));
+            (html + &each, contents)
         }
         Content::Text => titled_html(title, text, page),
         Content::Changelog => {
@@ -143,7 +151,8 @@ fn page(
         title, is_start => page.is_start(), class => if page.is_start() { START_CLASS } else { page.name },
         root => page.root(), files => page.files(), start => page.link(Page::named(START)),
         version => document.get("info").map(|info| info.text("version")),
-        pages => pages.collect::<Vec<_>>(), has_filter => contents.has_filter, contents => Serde(&contents.groups), content,
+        pages => pages.collect::<Vec<_>>(), tags => Serde(&tags), operations => Serde(operations_of_tags),
+        contents => Serde(&contents), content,
     })
 }
 
@@ -154,9 +163,15 @@ fn titled(source: &str) -> (&str, &str) {
 }
 
 /// Makes the content of a Markdown page.
-fn titled_html(title: &str, text: &str, page: &Page) -> (String, Contents<'static>) {
+fn titled_html(title: &str, text: &str, page: &Page) -> (String, Vec<Group>) {
     let (html, headings) = render(text, page);
-    (format!("<h1>{}</h1>{html}", code::escape(title)), Contents::of(&headings))
+    (format!("<h1>{}</h1>{html}", code::escape(title)), vec![contents(&headings)])
+}
+
+/// Returns the links to the headings of the second level.
+fn contents(headings: &[Heading]) -> Group {
+    let second = headings.iter().filter(|heading| heading.level == 2);
+    ("", second.map(|heading| (heading.anchor.clone(), heading.html.clone())).collect())
 }
 
 /// Returns the part of the changelog that is for partners, by version.
@@ -172,142 +187,4 @@ fn for_partners(changelog: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{fs, path::Path};
-
-    use super::{
-        Texts, files, for_partners,
-        sections::{anchor, sections},
-        site,
-        site::PAGES,
-    };
-
-    const DOCUMENT: &str = "docs/openapi.json";
-
-    fn texts() -> Texts {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        files().map(|file| (file, fs::read_to_string(root.join(file)).unwrap())).collect()
-    }
-
-    fn page(name: &str) -> String {
-        site(&texts()).unwrap().pages.into_iter().find(|(known, _)| *known == name).unwrap().1
-    }
-
-    #[test]
-    fn every_operation_and_schema_is_documented() {
-        let html = page("reference");
-        let document: serde_json::Value = serde_json::from_str(&texts()[DOCUMENT]).unwrap();
-        for (path, methods) in document["paths"].as_object().unwrap() {
-            for (method, operation) in methods.as_object().unwrap() {
-                let id = operation["operationId"].as_str().unwrap();
-                assert!(html.contains(&format!(r#"<section class="operation" id="{id}""#)), "{id}");
-                let form = format!(r#"data-method="{}" data-path="{path}""#, method.to_uppercase());
-                assert!(html.contains(&form), "{form}");
-            }
-        }
-        for name in document["components"]["schemas"].as_object().unwrap().keys() {
-            assert!(html.contains(&format!(r#" id="schema-{name}""#)), "{name}");
-        }
-    }
-
-    /// The reference shows the samples of the guide, which are tested.
-    #[test]
-    fn the_reference_shows_the_samples_of_the_guide() {
-        let html = page("reference");
-        for anchor in [
-            "affiliates#create-one-post-apiaffiliates",
-            "affiliates#read-all-get-apiaffiliates",
-            "cases#list-get-apicases",
-            "values#read-get-apivocabularies",
-        ] {
-            assert!(html.contains(anchor), "{anchor}");
-        }
-        assert!(html.contains("?case_status_id=2&amp;created_after=2026-01-01&amp;per_page=50"));
-    }
-
-    #[test]
-    fn every_page_has_the_sections_of_its_file() {
-        let texts = texts();
-        for ((name, html), page) in site(&texts).unwrap().pages.iter().zip(PAGES) {
-            assert_eq!(*name, page.name);
-            if page.file.starts_with("docs/partners") || page.file.starts_with("docs/reference") {
-                for section in sections(&texts[page.file]).iter().skip(2) {
-                    let id = format!(" id=\"{}\"", anchor(&section.heading));
-                    assert!(html.contains(&id), "{name}: {id}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_index_leads_to_sections() {
-        let site = site(&texts()).unwrap();
-        let json = site.index.strip_prefix(super::MODULE).and_then(|json| json.strip_suffix(";\n")).unwrap();
-        let entries: serde_json::Value = serde_json::from_str(json).unwrap();
-        let entries = entries.as_array().unwrap();
-        assert!(entries.len() > 150, "{}", entries.len());
-        for entry in entries {
-            let [page, anchor] = ["page", "anchor"].map(|key| entry[key].as_str().unwrap());
-            let html = &site.pages.iter().find(|(name, _)| *name == page).unwrap().1;
-            assert!(anchor.is_empty() || html.contains(&format!(" id=\"{anchor}\"")), "{page}#{anchor}");
-        }
-    }
-
-    /// Finds a chapter without a page.
-    #[test]
-    fn every_chapter_is_a_page() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-        for folder in ["partners", "reference"] {
-            for file in fs::read_dir(docs.join(folder)).unwrap() {
-                let path = format!("docs/{folder}/{}", file.unwrap().file_name().to_str().unwrap());
-                assert!(files().any(|known| known == path), "{path} is missing in PAGES");
-            }
-        }
-    }
-
-    #[test]
-    fn partners_see_only_their_part_of_the_changelog() {
-        let changelog = "# Changelog\n\n## [2.0.0]\n\n### For partners\n\n- New field.\n\n### Added\n\n- A metric.\n\n\
-                         ## [1.0.0]\n\n### Added\n\n- Another.\n";
-        assert_eq!(for_partners(changelog).trim(), "## 2.0.0\n\n\n- New field.");
-    }
-
-    /// Shows any document, and escapes its texts.
-    #[test]
-    fn other_documents_are_shown_as_well() {
-        let document = r##"{
-            "paths": {
-                "/a/{b}": {
-                    "parameters": [],
-                    "delete": {"summary": "<i>x</i>", "responses": {"204": {"description": "Gone."}}},
-                    "patch": {
-                        "operationId": "patchA",
-                        "tags": ["<b>"],
-                        "parameters": [{"name": "b", "in": "path", "required": true, "schema": {"type": "string"}, "example": "c d/<e>"}],
-                        "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}},
-                        "responses": {"default": {"$ref": "#/components/responses/None"}, "200": {"description": "", "content": {"text/plain": {}}}}
-                    }
-                }
-            },
-            "components": {"schemas": {
-                "A": {"allOf": [{"$ref": "#/components/schemas/B"}, {"properties": {"own": true}}]},
-                "B": {"properties": {"of_b": {"$ref": "#/components/schemas/A"}, "n": {"maximum": 1.5}}}
-            }}
-        }"##;
-        let mut texts = texts();
-        texts.insert(DOCUMENT, document.to_owned());
-        let html = site(&texts).unwrap().pages.into_iter().map(|(_, html)| html).collect::<String>();
-        for expected in [
-            "id=\"patchA\"",
-            "id=\"delete-ab\"",
-            "&lt;i&gt;x&lt;/i&gt;",
-            "$BASE/a/c%20d%2F%3Ce%3E",
-            "<code class=\"name\">own</code>",
-            "<code class=\"name\">of_b</code>",
-            "at most 1.5",
-        ] {
-            assert!(html.contains(expected), "{expected}");
-        }
-        assert!(!html.contains("<i>") && !html.contains("<b>"));
-    }
-}
+mod tests;

@@ -1,40 +1,21 @@
-//! The reference with every operation by tag, and the errors that several operations use.
+//! The tags of the reference, and the errors that several operations use.
 
-use serde::Serialize;
-
-use crate::{
-    json::Json,
-    layout::{Contents, Group, Link},
-    operation::Operation,
-    samples::content_examples,
-    sections::anchor,
-};
-
-/// The operations of a tag.
-#[derive(Serialize)]
-pub(crate) struct Tag<'a> {
-    anchor: String,
-    title: String,
-    description: &'a str,
-    operations: Vec<&'a Operation<'a>>,
-}
+use crate::{json::Json, samples::content_examples, sections::anchor};
 
 /// Returns the tags in the document's order. Operations without a described tag come last.
-pub(crate) fn tags<'a>(document: &'a Json, operations: &'a [Operation<'a>]) -> Vec<Tag<'a>> {
-    let mut tags: Vec<(&str, &str)> =
-        document.list("tags").iter().map(|tag| (tag.text("name"), tag.text("description"))).collect();
-    for operation in operations {
-        if !tags.iter().any(|(name, _)| *name == operation.tag()) {
-            tags.push((operation.tag(), ""));
+pub(crate) fn tags(document: &Json, operations: &[Json]) -> Vec<Json> {
+    let described = document.list("tags").iter().map(|tag| (tag.text("name"), tag.text("description")));
+    let mut tags: Vec<(&str, &str)> = described.collect();
+    for name in operations.iter().map(|operation| operation.text("tag")) {
+        if !tags.iter().any(|(known, _)| *known == name) {
+            tags.push((name, ""));
         }
     }
-    let tags = tags.into_iter().map(|(name, description)| Tag {
-        anchor: format!("tag-{}", anchor(name)),
-        title: title(name),
-        description,
-        operations: operations.iter().filter(|operation| operation.tag() == name).collect(),
-    });
-    tags.filter(|tag| !tag.operations.is_empty()).collect()
+    tags.retain(|(name, _)| operations.iter().any(|operation| operation.text("tag") == *name));
+    let tag = |(name, description): (&str, &str)| {
+        object! { "name": name, "anchor": format!("tag-{}", anchor(name)), "title": title(name), "description": description }
+    };
+    tags.into_iter().map(tag).collect()
 }
 
 /// Returns the title of a tag.
@@ -48,42 +29,27 @@ fn title(tag: &str) -> String {
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// Returns the table of contents of the reference.
-pub(crate) fn contents<'a>(tags: &[Tag<'a>], schemas: usize) -> Contents<'a> {
-    let link = |operation: &&'a Operation<'a>| Link {
-        anchor: operation.id.clone(),
-        html: String::new(),
-        operation: Some(*operation),
-    };
-    let group = |tag: &Tag<'a>| Group { title: tag.title.clone(), links: tag.operations.iter().map(link).collect() };
-    let mut groups: Vec<Group> = tags.iter().map(group).collect();
-    groups.push(Group { title: String::new(), links: vec![Link::to("schemas", format!("Schemas ({schemas})"))] });
-    Contents { groups, has_filter: true }
-}
-
-/// An error that several operations use.
-#[derive(Serialize)]
-pub(crate) struct SharedError<'a> {
-    pub(crate) status: &'a str,
-    pub(crate) name: &'a str,
-    json: &'a Json,
-    examples: Vec<(&'a str, String)>,
-    returned_by: Vec<&'a Operation<'a>>,
-}
-
-/// Returns the errors by status.
-pub(crate) fn errors<'a>(document: &'a Json, operations: &'a [Operation<'a>]) -> Vec<SharedError<'a>> {
-    let error = |(name, json): (&'a String, &'a Json)| {
-        let named = |operation: &'a Operation<'a>| operation.errors.iter().filter(|error| error.name == Some(name));
-        SharedError {
-            status: operations.iter().flat_map(named).next().map(|error| error.status).unwrap_or_default(),
-            name,
-            json,
-            examples: content_examples(json).into_iter().map(|(name, example)| (name, example.pretty())).collect(),
-            returned_by: operations.iter().filter(|operation| named(operation).next().is_some()).collect(),
+/// Returns the errors that several operations use, by status.
+pub(crate) fn errors(document: &Json, operations: &[Json]) -> Vec<Json> {
+    let error = |(name, json): (&String, &Json)| {
+        let named =
+            |operation: &&Json| operation.list("errors").iter().find(|error| error.text("name") == name).cloned();
+        let returned_by: Vec<&Json> = operations.iter().filter(|operation| named(operation).is_some()).collect();
+        let status = returned_by.first().and_then(named);
+        let summaries = returned_by.iter().map(|operation| {
+            let summary = operation.get("json").map(|json| json.text("summary"));
+            object! { "id": operation.text("id"), "summary": summary }
+        });
+        let examples = content_examples(json).into_iter().map(|(name, example)| (name, example.pretty()));
+        object! {
+            "status": status.as_ref().map_or("", |error| error.text("status")),
+            "name": name,
+            "json": json,
+            "examples": examples.collect::<Vec<_>>(),
+            "returned_by": summaries.collect::<Vec<_>>(),
         }
     };
-    let mut errors: Vec<_> = document.components("responses").iter().map(error).collect();
-    errors.sort_by_key(|error| error.status);
+    let mut errors: Vec<Json> = document.components("responses").iter().map(error).collect();
+    errors.sort_by(|one, other| one.text("status").cmp(other.text("status")));
     errors
 }

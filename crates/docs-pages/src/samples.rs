@@ -49,12 +49,7 @@ pub(crate) fn example_path(path: &str, parameters: &[&Json]) -> String {
     })
 }
 
-/// Returns the examples of an operation's body, with names.
-pub(crate) fn bodies(operation: &Json) -> Vec<(&str, &Json)> {
-    operation.get("requestBody").map(content_examples).unwrap_or_default()
-}
-
-/// Returns the examples in a body or response.
+/// Returns the examples in a body or response, with names.
 pub(crate) fn content_examples(of: &Json) -> Vec<(&str, &Json)> {
     let Some((_, content)) = of.entries_of("content").iter().find(|(kind, _)| kind.contains("json")) else {
         return Vec::new();

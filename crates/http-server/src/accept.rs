@@ -1,25 +1,27 @@
-//! A port, from its first connection to its graceful shutdown.
+//! A port, from its first connection to its graceful shutdown; and the port of a program that is not ready.
 
 use std::{convert::Infallible, error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
-use hyper::body::Incoming;
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::TokioIo;
 use tls::ServerTls;
 use tokio::{
     net::{TcpListener, TcpStream},
+    sync::OwnedSemaphorePermit,
+    task::JoinSet,
     time::{Instant, sleep, timeout, timeout_at},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower::Service;
+use tokio_util::{either::Either, sync::CancellationToken, task::TaskTracker};
+use tower::{Service, ServiceExt as _};
 
 use crate::{
     backlog::refuse_new_connections,
-    connection::{App, Server},
+    connection::{App, Server, serving},
     connection_limits::ConnectionLimits,
-    peer::serving,
-    permits::{Permit, Permits},
+    permits::Permits,
     traffic::Traffic,
 };
 
@@ -30,9 +32,14 @@ const BACKLOG_PAUSE: Duration = Duration::from_millis(50);
 /// How long a connection without a request stays open after the shutdown has begun. A request may be on its way.
 const LINGER: Duration = Duration::from_millis(500);
 /// The pause after a failed accept, for example without free file descriptors.
-pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often the same warning is logged.
 const WARNING_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Maximum number of open connections while the program is not ready.
+const UNREADY_CONNECTIONS: usize = 256;
+/// How long such a connection stays open.
+const UNREADY_TIME: Duration = Duration::from_secs(5);
 
 /// An open port, with its certificate.
 #[derive(Debug)]
@@ -81,7 +88,7 @@ where
     });
     let connections = TaskTracker::new();
     let (mut accept_failed, mut peer_is_full) = (Warning::default(), Warning::default());
-    let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: Permit| {
+    let mut spawn = |stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit| {
         if let Some(granted) = permits.open(permit, peer.ip()) {
             connections.spawn(serving(
                 peer,
@@ -143,6 +150,39 @@ where
         }
     }
     Ok(())
+}
+
+/// Responds to all requests with `service` until the future is dropped.
+///
+/// That closes the connections. The port stays open if another listener has it.
+pub async fn serve_unready<S, B>(listener: Listener, service: S) -> Infallible
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send> + Clone + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
+{
+    let limits = ConnectionLimits { header_timeout: UNREADY_TIME, ..ConnectionLimits::default() };
+    let builder = limits.builder(true);
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(_) = connections.join_next() => {}
+            accepted = listener.tcp.accept(), if connections.len() < UNREADY_CONNECTIONS => {
+                let Ok((stream, _)) = accepted else {
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                let (builder, tls, service) = (builder.clone(), listener.tls.clone(), service.clone());
+                connections.spawn(timeout(UNREADY_TIME, async move {
+                    let stream = match tls {
+                        Some(tls) => Either::Left(tls.accept(stream).await?),
+                        None => Either::Right(stream),
+                    };
+                    let respond = service_fn(move |request| service.clone().oneshot(request));
+                    builder.serve_connection(TokioIo::new(stream), respond).await
+                }));
+            }
+        }
+    }
 }
 
 /// A warning that is logged once per interval.

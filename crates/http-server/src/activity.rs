@@ -1,16 +1,18 @@
-//! The activity of a connection: requests in flight and stalls, without a timer for each.
+//! The activity of a connection: requests in flight and stalls, without a timer for each. A request is in flight until its response is sent.
 
 use std::{
     collections::BTreeMap,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use futures::task::AtomicWaker;
+use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
@@ -165,12 +167,12 @@ pub(crate) struct InFlight {
 
 impl InFlight {
     /// The response has been sent.
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         self.is_finished = true;
     }
 
     /// On HTTP/1, waits until the peer reads what was written. On HTTP/2, each response has a window of its own.
-    pub(crate) fn poll_read(&self, context: &Context<'_>) -> Poll<()> {
+    fn poll_read(&self, context: &Context<'_>) -> Poll<()> {
         if self.activity.is_http2() || self.activity.stalled.load(Ordering::Relaxed) == 0 {
             return Poll::Ready(());
         }
@@ -204,107 +206,63 @@ impl Drop for InFlight {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::{sync::Arc, time::Duration};
+/// A response body that keeps its request in flight.
+pub(crate) struct Tracked<B: Body> {
+    body: B,
+    /// The inner body was polled for the next frame and is not ready.
+    is_polled: bool,
+    in_flight: InFlight,
+}
 
-    use tokio::time::{Instant, advance};
-
-    use super::{Activity, State};
-    use crate::{
-        ConnectionLimits,
-        connection_limits::{MAX_BYTES_WITHOUT_REQUEST, MAX_CANCELLED},
-    };
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn activity() -> Arc<Activity> {
-        let limits =
-            ConnectionLimits { header_timeout: SECOND * 3, idle_timeout: SECOND * 10, ..ConnectionLimits::default() };
-        Activity::new(&limits, Some(SECOND * 100))
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_connection_is_idle_after_its_timeout() {
-        let activity = activity();
-        advance(SECOND * 3).await;
-        assert!(matches!(activity.check(), State::Closable(_)));
-        activity.start(false).finish();
-        assert_eq!(activity.check(), State::Active(Instant::now() + SECOND * 10));
-        advance(SECOND * 10).await;
-        assert!(matches!(activity.check(), State::Closable(_)));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_never_ends_is_detected_among_others() {
-        let activity = activity();
-        let _stuck = activity.start(true);
-        for second in 0..100 {
-            let _other = activity.start(true);
-            assert!(matches!(activity.check(), State::Active(_)), "{second}");
-            advance(SECOND).await;
-        }
-        assert!(matches!(activity.check(), State::Closable(_)));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_may_have_a_deadline_of_its_own() {
-        let activity = activity();
-        let request = activity.start(false);
-        request.finish_by(Instant::now() + SECOND * 2);
-        activity.changed.notified().await;
-        assert_eq!(activity.check(), State::Active(Instant::now() + SECOND * 2));
-        advance(SECOND * 2).await;
-        assert_eq!(activity.check(), State::Stalled);
-        drop(request);
-        assert!(matches!(activity.check(), State::Active(_)));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_peer_that_reads_nothing_is_stalled() {
-        let activity = activity();
-        let _request = activity.start(true);
-        for _ in 0..3 {
-            activity.written(false);
-            advance(SECOND * 29).await;
-            assert!(matches!(activity.check(), State::Active(_)));
-            activity.written(true);
-        }
-        activity.written(false);
-        advance(SECOND * 30).await;
-        activity.written(false);
-        assert_eq!(activity.check(), State::Stalled);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_peer_that_cancels_most_of_its_requests_is_closed() {
-        let activity = activity();
-        // Half of them is not most, and a request that ran for a second was of use.
-        for _ in 0..MAX_CANCELLED {
-            drop(activity.start(true));
-            activity.start(true).finish();
-            assert!(matches!(activity.check(), State::Active(_)));
-        }
-        let long = activity.start(true);
-        advance(SECOND).await;
-        drop(long);
-        assert!(matches!(activity.check(), State::Active(_)));
-        for _ in 0..3 {
-            drop(activity.start(true));
-        }
-        assert!(matches!(activity.check(), State::Closable(_)));
-        activity.changed.notified().await;
-    }
-
-    #[tokio::test]
-    async fn a_peer_may_not_send_much_without_a_request() {
-        let activity = activity();
-        assert!(!activity.has_read_too_much(MAX_BYTES_WITHOUT_REQUEST));
-        assert!(activity.has_read_too_much(1));
-        let request = activity.start(true);
-        assert!(!activity.has_read_too_much(MAX_BYTES_WITHOUT_REQUEST + 1));
-        drop(request);
-        assert!(!activity.has_read_too_much(MAX_BYTES_WITHOUT_REQUEST));
-        assert!(activity.has_read_too_much(1));
+impl<B: Body> Tracked<B> {
+    pub(crate) fn new(body: B, in_flight: InFlight) -> Self {
+        Self { body, is_polled: false, in_flight }
     }
 }
+
+impl<B: Body + Unpin> Body for Tracked<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        // Without this wait, hyper would buffer more for a peer that does not read.
+        if !self.is_polled {
+            ready!(self.in_flight.poll_read(context));
+        }
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        self.is_polled = frame.is_pending();
+        // Nothing follows trailers or an error. The peer has not caused the error.
+        let is_end = match &frame {
+            Poll::Ready(Some(Ok(frame))) => frame.is_trailers(),
+            Poll::Ready(_) => true,
+            Poll::Pending => false,
+        };
+        if is_end {
+            self.in_flight.finish();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<B: Body> Drop for Tracked<B> {
+    fn drop(&mut self) {
+        // The end of a body may be known without another frame.
+        if self.body.is_end_stream() {
+            self.in_flight.finish();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

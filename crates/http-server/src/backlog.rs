@@ -36,8 +36,8 @@ pub(crate) fn refuse_new_connections(_: &TcpListener) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(test)]
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::time::Duration;
 

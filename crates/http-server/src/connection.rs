@@ -19,14 +19,10 @@ use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt as _};
 
 use crate::{
-    activity::{Activity, InFlight, State},
-    body::Tracked,
-    coalesce::Coalesced,
+    activity::{Activity, InFlight, State, Tracked},
     connection_limits::{ConnectionLimits, HEALTH_CONNECTION_TIME},
-    peer::serving,
     permits::ConnectionPermit,
-    refusal::{RefusalWriter, Refuse},
-    stream::{MaybeTls, Watched},
+    stream::{MaybeTls, Outgoing, Refuse, Watched},
     traffic::Traffic,
 };
 
@@ -56,6 +52,32 @@ pub struct App<S, B> {
 /// On HTTP/2, the client's other requests finish first.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishBy(pub Instant);
+
+tokio::task_local! {
+    /// The peer of a request, and the shutdown of its port.
+    static ORIGIN: (SocketAddr, Arc<CancellationToken>);
+}
+
+/// Returns the peer of the current request's TCP connection. Behind a proxy, this is the proxy.
+pub fn peer() -> Option<SocketAddr> {
+    ORIGIN.try_with(|(peer, _)| *peer).ok()
+}
+
+/// Returns a token that is cancelled when the port's shutdown begins.
+///
+/// Responses without an end stop when it is cancelled.
+pub fn shutdown() -> Arc<CancellationToken> {
+    ORIGIN.try_with(|(_, shutdown)| Arc::clone(shutdown)).unwrap_or_default()
+}
+
+/// Runs work for a peer.
+pub(crate) fn serving<F: Future>(
+    peer: SocketAddr,
+    shutdown: Arc<CancellationToken>,
+    work: F,
+) -> impl Future<Output = F::Output> {
+    ORIGIN.scope((peer, shutdown), work)
+}
 
 /// The state that all connections share.
 pub(crate) struct Server<S, B> {
@@ -108,9 +130,12 @@ where
         });
         let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone(), on_tls };
         let Some(stream) = self.secure(stream, peer).await else { return };
-        let stream = RefusalWriter::new(stream, self.app.refuse);
-        let io = TokioIo::new(Coalesced::new(stream, !self.app.http1, Arc::clone(&activity)));
-        let mut connection = pin!(self.http.serve_connection(io, service));
+        let stream = if self.app.http1 {
+            Outgoing::with_refusals(stream, self.app.refuse)
+        } else {
+            Outgoing::coalesced(stream, Arc::clone(&activity))
+        };
+        let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
         let first_check = self.limits.header_timeout.min(self.limits.write_timeout);
         let mut check = pin!(sleep_until(Instant::now() + first_check));
         let mut reserved_end = pin!(sleep_until(Instant::now() + HEALTH_CONNECTION_TIME));

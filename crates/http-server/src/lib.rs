@@ -7,21 +7,14 @@
 mod accept;
 mod activity;
 mod backlog;
-mod body;
-mod coalesce;
 mod connection;
 mod connection_limits;
-mod peer;
 mod permits;
-mod refusal;
 mod stream;
 mod traffic;
-mod unready;
 
-pub use accept::{Listener, serve};
-pub use connection::{App, FinishBy};
+pub use accept::{Listener, serve, serve_unready};
+pub use connection::{App, FinishBy, peer, shutdown};
 pub use connection_limits::{ConnectionLimits, HEALTH_CONNECTIONS};
-pub use peer::{peer, shutdown};
 pub use permits::network;
-pub use refusal::Refuse;
-pub use unready::serve_unready;
+pub use stream::Refuse;

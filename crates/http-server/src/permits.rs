@@ -32,12 +32,6 @@ struct PeerConnections {
     reserved: usize,
 }
 
-/// A permit without a connection.
-pub(crate) enum Permit {
-    Ordinary(OwnedSemaphorePermit),
-    Reserved(OwnedSemaphorePermit),
-}
-
 /// The permit of an open connection.
 pub(crate) struct ConnectionPermit {
     permits: Arc<Permits>,
@@ -57,38 +51,38 @@ impl Permits {
     }
 
     /// Waits for a permit. Prefers an ordinary permit.
-    pub(crate) async fn acquire(&self) -> Permit {
+    pub(crate) async fn acquire(&self) -> OwnedSemaphorePermit {
         tokio::select! {
             biased;
-            Ok(permit) = Arc::clone(&self.ordinary).acquire_owned() => Permit::Ordinary(permit),
-            Ok(permit) = Arc::clone(&self.reserved).acquire_owned() => Permit::Reserved(permit),
+            Ok(permit) = Arc::clone(&self.ordinary).acquire_owned() => permit,
+            Ok(permit) = Arc::clone(&self.reserved).acquire_owned() => permit,
             // The semaphores are never closed.
             else => std::future::pending().await,
         }
     }
 
     /// Returns an ordinary permit if one is free.
-    pub(crate) fn try_acquire(&self) -> Option<Permit> {
-        Arc::clone(&self.ordinary).try_acquire_owned().ok().map(Permit::Ordinary)
+    pub(crate) fn try_acquire(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.ordinary).try_acquire_owned().ok()
     }
 
     /// Gives a permit to a connection of a peer: a reserved permit if the peer has all its ordinary permits. `None` if it has all
     /// its reserved permits.
-    pub(crate) fn open(self: &Arc<Self>, permit: Permit, peer: IpAddr) -> Option<ConnectionPermit> {
+    pub(crate) fn open(self: &Arc<Self>, mut permit: OwnedSemaphorePermit, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = network(peer);
         let mut peers = self.peers.lock();
         let count = peers.entry(peer).or_default();
         let is_full = count.ordinary >= self.per_peer;
-        let (permit, is_reserved) = match permit {
-            Permit::Ordinary(_) if is_full => (Arc::clone(&self.reserved).try_acquire_owned().ok()?, true),
-            Permit::Ordinary(permit) => (permit, false),
-            Permit::Reserved(permit) if is_full => (permit, true),
-            // An ordinary permit may have become free.
-            Permit::Reserved(permit) => match Arc::clone(&self.ordinary).try_acquire_owned() {
-                Ok(ordinary) => (ordinary, false),
-                Err(_) => (permit, true),
-            },
-        };
+        let wanted = if is_full { &self.reserved } else { &self.ordinary };
+        if !Arc::ptr_eq(permit.semaphore(), wanted) {
+            match Arc::clone(wanted).try_acquire_owned() {
+                Ok(other) => permit = other,
+                Err(_) if is_full => return None,
+                // An ordinary permit has not become free.
+                Err(_) => {}
+            }
+        }
+        let is_reserved = Arc::ptr_eq(permit.semaphore(), &self.reserved);
         if is_reserved && count.reserved >= HEALTH_CONNECTIONS_PER_PEER {
             return None;
         }

@@ -13,11 +13,11 @@ use prost::Message;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess};
 
 use super::{
-    draft::{Draft, accept},
     json::{Key, Read, Scalar, Shape, read},
-    object::{Object, ObjectShape, report},
+    object::{Object, Value, ValueShape, report},
+    request::{Draft, accept},
 };
-use crate::ignored::{Ignored, Location};
+use crate::route::{Ignored, Location};
 
 /// A received body.
 pub(crate) struct Input<'de> {
@@ -29,14 +29,10 @@ pub(crate) struct Input<'de> {
 
 /// Reads a body that is one object.
 pub(super) fn one<M: Check>(Input { bytes, ignored, .. }: Input<'_>) -> Result<Draft<'_>, Error> {
-    let (mut object, mut violations) = (Object::new(M::MESSAGE), Violations::new());
-    let shape = ObjectShape { object: &mut object, location: Location::Top, ignored: &mut *ignored };
-    if !read(bytes, shape).map_err(|_| not_json())? {
-        return Err(not_an_object());
-    }
+    let value = read(bytes, ValueShape::object(M::MESSAGE, Location::Top, &mut *ignored));
+    let Value::Object(object) = value.map_err(|_| not_json())? else { return Err(not_an_object()) };
     ignored.sort();
-    object.report(Location::Top, &mut violations);
-    Ok(Draft::new(object, violations))
+    Ok(Draft::of(object, Violations::new()))
 }
 
 /// Returns the list of messages in a message.
@@ -58,8 +54,12 @@ fn not_an_object() -> Error {
 /// A body with the fields of a record `M`, or with a list of records, which become a batch request `R`.
 pub(super) struct Document<'de, M, R> {
     /// The fields of the body itself.
-    pub(super) top: Object<'de>,
+    top: Object<'de>,
     list: Option<Vec<M>>,
+    /// Maximum number of messages in the body's memory.
+    max_items: usize,
+    /// The likely number of elements: messages are wide, and a growing list is copied again and again.
+    expected_items: usize,
     /// The fields of the request next to its list.
     options: Object<'de>,
     /// Violations of the body itself.
@@ -67,6 +67,8 @@ pub(super) struct Document<'de, M, R> {
     of_list: Violations,
     /// After a violation, elements are checked by the rules and dropped.
     is_checked: bool,
+    /// Why a list is not read to its end. Errors of serde carry text only.
+    refused: Option<Error>,
     ignored: &'de mut Ignored,
     request: PhantomData<R>,
 }
@@ -74,27 +76,23 @@ pub(super) struct Document<'de, M, R> {
 impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'de, M, R> {
     pub(super) fn read(Input { bytes, memory, ignored }: Input<'de>) -> Result<Self, Error> {
         let max_items = memory / size_of::<M>();
-        let mut refused = None;
-        let document = Self {
+        let mut document = Self {
             top: Object::new(M::MESSAGE),
             list: None,
+            max_items,
+            expected_items: memchr_iter(b'{', bytes).count().min(max_items).min(MAX_ITEMS),
             options: Object::new(R::MESSAGE),
             violations: Violations::new(),
             of_list: Violations::new(),
             is_checked: false,
+            refused: None,
             ignored,
             request: PhantomData,
         };
-        let shape = DocumentShape {
-            document,
-            max_items,
-            // Messages are wide, and a growing list is copied again and again.
-            expected_items: memchr_iter(b'{', bytes).count().min(max_items).min(MAX_ITEMS),
-            refused: &mut refused,
-        };
-        match read(bytes, shape) {
-            Ok(document) => document.ok_or_else(not_an_object),
-            Err(_) => Err(refused.unwrap_or_else(not_json)),
+        match read(bytes, &mut document) {
+            Ok(true) => Ok(document),
+            Ok(false) => Err(not_an_object()),
+            Err(_) => Err(document.refused.unwrap_or_else(not_json)),
         }
     }
 
@@ -103,21 +101,21 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
     }
 
     /// Returns the request about the body itself, or all violations.
-    pub(super) fn into_one<O: Check>(mut self, request: impl FnOnce(M) -> O) -> Result<O, Error> {
+    pub(super) fn into_one<O: Check>(mut self, request: impl FnOnce(M, &mut Violations) -> O) -> Result<O, Error> {
         if let Some(field) = R::MESSAGE.field("validate_only").filter(|field| self.options.is_true(field.name)) {
             report(&mut self.violations, Location::Top, field.name, field.number, "is allowed only in a batch");
         }
-        self.options.report(Location::Top, &mut self.violations);
-        self.top.report(Location::Top, &mut self.violations);
-        accept(self.violations, request(self.top.message()?))
+        self.options.message::<R>(Location::Top, &mut self.violations)?;
+        let one = self.top.message(Location::Top, &mut self.violations)?;
+        let request = request(one, &mut self.violations);
+        accept(self.violations, request)
     }
 
     /// Returns the batch request, or all violations. `fill` adds the list. The fields of the body itself are ignored.
     pub(super) fn into_batch(mut self, fill: impl FnOnce(&mut R, Vec<M>)) -> Result<R, Error> {
         self.top.sent().for_each(|name| self.ignored.add(Location::Top, name));
-        self.options.report(Location::Top, &mut self.violations);
+        let mut request = self.options.message(Location::Top, &mut self.violations)?;
         self.violations.merge(self.of_list);
-        let mut request = self.options.message()?;
         fill(&mut request, self.list.unwrap_or_default());
         if !self.is_checked {
             return accept(self.violations, request);
@@ -134,102 +132,76 @@ fn list_name<R: Check>() -> &'static str {
     list_of(R::MESSAGE).map_or("", |(field, _)| field.name)
 }
 
-struct DocumentShape<'a, 'de, M, R> {
-    document: Document<'de, M, R>,
-    max_items: usize,
-    expected_items: usize,
-    /// Why a list is not read to its end. Errors of serde carry text only.
-    refused: &'a mut Option<Error>,
-}
+/// Reads the body. Returns whether it is an object.
+impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for &mut Document<'de, M, R> {
+    type Output = bool;
 
-/// `None` if the body is not an object.
-impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for DocumentShape<'_, 'de, M, R> {
-    type Output = Option<Document<'de, M, R>>;
-
-    fn scalar(self, _: Scalar<'de>) -> Self::Output {
-        None
+    fn scalar(self, _: Scalar<'de>) -> bool {
+        false
     }
 
-    fn object<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Output, A::Error> {
-        let Self { mut document, max_items, expected_items, refused } = self;
+    fn object<A: MapAccess<'de>>(self, mut entries: A) -> Result<bool, A::Error> {
         while let Some(Key(name)) = entries.next_key()? {
             if name == list_name::<R>() {
                 // The last list counts. An earlier one is forgotten with its violations.
-                (document.of_list, document.is_checked) = (Violations::new(), false);
-                document.list = Some(entries.next_value_seed(Read(ListShape::<M> {
-                    name: list_name::<R>(),
-                    max_items,
-                    refused: &mut *refused,
-                    ignored: &mut *document.ignored,
-                    violations: &mut document.of_list,
-                    is_checked: &mut document.is_checked,
-                    items: Vec::with_capacity(expected_items),
-                }))?);
-            } else if !document.top.read(&name, &mut entries, document.ignored)?
-                && !document.options.read(&name, &mut entries, document.ignored)?
+                (self.of_list, self.is_checked) = (Violations::new(), false);
+                self.list = Some(entries.next_value_seed(Read(ListShape(&mut *self)))?);
+            } else if !self.top.read(&name, &mut entries, self.ignored)?
+                && !self.options.read(&name, &mut entries, self.ignored)?
             {
-                document.ignored.add(Location::Top, &name);
+                self.ignored.add(Location::Top, &name);
                 entries.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(Some(document))
+        Ok(true)
     }
 }
 
-struct ListShape<'a, M> {
-    name: &'static str,
-    max_items: usize,
-    refused: &'a mut Option<Error>,
-    ignored: &'a mut Ignored,
-    violations: &'a mut Violations,
-    is_checked: &'a mut bool,
-    items: Vec<M>,
-}
+/// Reads the list of a document.
+struct ListShape<'a, 'de, M, R>(&'a mut Document<'de, M, R>);
 
-impl<'de, M: Check + Message + Default> Shape<'de> for ListShape<'_, M> {
+impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for ListShape<'_, 'de, M, R> {
     type Output = Vec<M>;
 
     fn scalar(self, value: Scalar<'de>) -> Self::Output {
         if value != Scalar::Null {
-            report(self.violations, Location::Top, self.name, 0, "must be an array");
+            report(&mut self.0.of_list, Location::Top, list_name::<R>(), 0, "must be an array");
         }
         Vec::new()
     }
 
-    fn array<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Self::Output, A::Error> {
-        let mut object = Object::new(M::MESSAGE);
+    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Output, A::Error> {
+        let (Self(document), name) = (self, list_name::<R>());
+        let mut items = Vec::with_capacity(document.expected_items);
         for index in 0.. {
-            object.clear();
-            let location = Location::Element(self.name, index);
-            let shape = ObjectShape { object: &mut object, location, ignored: &mut *self.ignored };
-            let Some(is_object) = array.next_element_seed(Read(shape))? else { break };
-            let element = match index {
-                MAX_ITEMS => Err(Error::invalid(Violations::too_many_items(self.name, MAX_ITEMS))),
-                _ if self.items.len() == self.max_items => Err(Error::body_too_large()),
-                _ => object.message::<M>(),
+            let location = Location::Element(name, index);
+            let shape = ValueShape::object(M::MESSAGE, location, &mut *document.ignored);
+            let Some(value) = array.next_element_seed(Read(shape))? else { break };
+            let mut of_element = Violations::new();
+            let element = match value {
+                _ if index == MAX_ITEMS => Err(Error::invalid(Violations::too_many_items(name, MAX_ITEMS))),
+                _ if items.len() == document.max_items => Err(Error::body_too_large()),
+                Value::Object(object) => object.message::<M>(location, &mut of_element),
+                _ => {
+                    report(&mut of_element, location, "", 0, "must be an object");
+                    Ok(M::default())
+                }
             };
             let element = element.map_err(|error| {
-                *self.refused = Some(error);
+                document.refused = Some(error);
                 A::Error::custom("the list is refused")
             })?;
-            let mut of_element = Violations::new();
-            let has_rules = is_object && object.report(location, &mut of_element);
-            if !is_object {
-                report(&mut of_element, location, "", 0, "must be an object");
-            }
-            if !*self.is_checked && of_element.is_empty() {
-                self.items.push(element);
+            if !document.is_checked && of_element.is_empty() {
+                items.push(element);
                 continue;
             }
-            *self.is_checked = true;
-            for (index, element) in std::mem::take(&mut self.items).iter().enumerate() {
-                self.violations.append(check_element(self.name, index, element));
+            document.is_checked = true;
+            for (index, element) in std::mem::take(&mut items).iter().enumerate() {
+                document.of_list.append(check_element(name, index, element));
             }
-            if has_rules {
-                of_element.merge(check_element(self.name, index, &element));
-            }
-            self.violations.append(of_element);
+            of_element.merge(check_element(name, index, &element));
+            document.of_list.append(of_element);
         }
-        Ok(self.items)
+        Ok(items)
     }
 }

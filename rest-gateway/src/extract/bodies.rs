@@ -3,7 +3,7 @@
 use compliance_api::{
     description::Message as Description,
     error::Error,
-    rules::{Check, Checker},
+    rules::{Check, Checker, Violations},
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AffiliateSync, AffiliateUpdate, BatchCreateAffiliatesRequest,
         BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest, CreateAffiliateRequest, CreateWebhookRequest,
@@ -15,10 +15,13 @@ use prost::Message;
 pub(crate) use super::batch::Input;
 use super::{
     batch::{Document, one},
-    draft::Draft,
     object::report,
+    request::Draft,
 };
-use crate::{ignored::Location, path::PathId, tags::IfMatch};
+use crate::{
+    head::{IfMatch, PathId},
+    route::Location,
+};
 
 /// Maximum body size of a webhook, in bytes.
 const MAX_WEBHOOK_BODY: usize = 64 << 10;
@@ -49,7 +52,7 @@ pub(crate) fn create_affiliates(input: Input<'_>) -> Result<Create, Error> {
     if document.has_list() {
         return document.into_batch(|request, affiliates| request.affiliates = affiliates).map(Create::Batch);
     }
-    let request = |affiliate| CreateAffiliateRequest { affiliate: Some(affiliate) };
+    let request = |affiliate, _: &mut _| CreateAffiliateRequest { affiliate: Some(affiliate) };
     document.into_one(request).map(|request| Create::One(Box::new(request)))
 }
 
@@ -62,14 +65,16 @@ pub(crate) fn update_affiliates(input: Input<'_>, path: &PathId, if_match: &IfMa
         };
         document.into_batch(fill).map(Update::Batch)
     } else {
-        // A path without a number is reported as unknown below.
-        if let (Some(id), Some(number)) = (document.top.id(), path.number)
-            && id != number
-        {
-            report(&mut document.violations, Location::Top, "id", 1, "must match the ID in the URL");
-        }
-        let etag = if_match.etag(&mut document.violations);
-        let request = |update| UpdateAffiliateRequest { update: Some(AffiliateUpdate { etag, ..update }) };
+        let request = |update: AffiliateUpdate, violations: &mut Violations| {
+            // A path without a number is reported as unknown below.
+            if let (Some(id), Some(number)) = (update.id, path.number)
+                && id != number
+            {
+                report(violations, Location::Top, "id", 1, "must match the ID in the URL");
+            }
+            let etag = if_match.etag(violations);
+            UpdateAffiliateRequest { update: Some(AffiliateUpdate { etag, ..update }) }
+        };
         document.into_one(request).map(|request| Update::One(Box::new(request)))
     }?;
     path.record_id_after(&update, Error::affiliate_not_found)?;

@@ -15,7 +15,10 @@ use compliance_api::{
     rules::{self, Check},
     wire::MAX_ITEMS,
 };
-use http::{HeaderMap, header::EXPECT};
+use http::{
+    HeaderMap,
+    header::{CONTENT_ENCODING, EXPECT},
+};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use memchr::memchr_iter;
@@ -28,12 +31,10 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    compression::body_is_gzip,
-    error::Refusal,
+    envelope::Refusal,
     gateway::Gateway,
-    ignored::Ignored,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
-    request_record::RequestRecord,
+    route::Ignored,
 };
 
 /// Some programs begin a text with a byte order mark.
@@ -44,7 +45,6 @@ pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
     bytes: Bytes,
     memory: Reservation,
-    record: Option<Arc<RequestRecord>>,
 }
 
 impl FromRequest<Arc<Gateway>> for RequestBody {
@@ -56,15 +56,14 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
             Ok(caller) => caller,
             Err(error) => {
                 discard(gateway, &parts.headers, body).await;
-                return Err(Error::from(error).into());
+                return Err(error.into());
             }
         };
-        if let Err(error) = caller.permits(&parts) {
-            discard(gateway, &parts.headers, body).await;
-            return caller.accept(Err(error)).await;
-        }
-        let reading = timeout(gateway.settings.body_timeout, read(gateway, &caller, &parts.headers, &mut body));
-        let Ok(read) = reading.await else {
+        let reading = async {
+            caller.permits(&parts)?;
+            read(gateway, &caller, &parts.headers, &mut body).await
+        };
+        let Ok(read) = timeout(gateway.settings.body_timeout, reading).await else {
             return caller.accept(Err(Error::deadline_exceeded())).await;
         };
         if read.is_err() {
@@ -74,8 +73,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
-        let record = parts.extensions.get().cloned();
-        Ok(Self { caller, bytes, memory, record })
+        Ok(Self { caller, bytes, memory })
     }
 }
 
@@ -93,9 +91,9 @@ impl RequestBody {
         };
         let mut ignored = Ignored::default();
         let request = self.parsed(&mut ignored, parse);
-        if let (Some(record), Some(ignored)) = (&self.record, ignored.header()) {
+        if let Some(ignored) = ignored.header() {
             // A body is read once.
-            let _ = record.ignored_fields.set(ignored);
+            let _ = self.caller.record.ignored_fields.set(ignored);
         }
         request
     }
@@ -125,17 +123,15 @@ impl RequestBody {
         result: Result<T, Refusal>,
         parse: impl Fn(Input<'_>) -> Result<R, Error>,
     ) -> Result<T, Refusal> {
-        let mut refusal = match result {
-            Err(refusal) if refusal.error.violations.total() > refusal.error.violations.len() => refusal,
-            result => return result,
-        };
-        let again = |input: Input<'_>| parse(input).map(|request| rules::check(&request));
-        if let Ok(violations) = self.parsed(&mut Ignored::default(), again)
-            && !violations.is_empty()
-        {
-            refusal.error = Error::invalid(violations);
+        let Err(Refusal(error)) = &result else { return result };
+        if error.violations.total() == error.violations.len() {
+            return result;
         }
-        Err(refusal)
+        let again = |input: Input<'_>| parse(input).map(|request| rules::check(&request));
+        match self.parsed(&mut Ignored::default(), again) {
+            Ok(violations) if !violations.is_empty() => Err(Error::invalid(violations).into()),
+            _ => result,
+        }
     }
 
     fn parsed<T>(&self, ignored: &mut Ignored, parse: impl FnOnce(Input<'_>) -> Result<T, Error>) -> Result<T, Error> {
@@ -181,7 +177,7 @@ async fn read(
     body: &mut Body,
 ) -> Result<(Bytes, Reservation), Error> {
     let empty = || Collected::new(caller.memory(), gateway.settings.body_limit);
-    let is_gzip = body_is_gzip(headers)?;
+    let is_gzip = is_gzip(headers)?;
     let mut arrived = empty();
     arrived.read(body).await?;
     if !is_gzip {
@@ -190,6 +186,16 @@ async fn read(
     let mut inflated = empty();
     inflate(arrived.bytes(), &mut inflated, || gateway.enter(caller.company_id())).await?;
     Ok(inflated.finish())
+}
+
+/// Returns whether a request body is in gzip, or an error for any other encoding.
+fn is_gzip(headers: &HeaderMap) -> Result<bool, Error> {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    match (encodings.next().map(|encoding| encoding.to_str().unwrap_or("?")), encodings.next()) {
+        (None | Some("" | "identity"), None) => Ok(false),
+        (Some(encoding), None) if ["gzip", "x-gzip"].iter().any(|gzip| gzip.eq_ignore_ascii_case(encoding)) => Ok(true),
+        _ => Err(Error::encoding_unsupported()),
+    }
 }
 
 /// Reads and drops a refused body, within limits.

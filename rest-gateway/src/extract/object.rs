@@ -16,7 +16,7 @@ use prost_types::{FieldMask, Timestamp};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 
 use super::json::{Key, Read, Scalar, Shape};
-use crate::ignored::{Ignored, Location};
+use crate::route::{Ignored, Location};
 
 /// Fields that partners send in the path or in a header, so no body has them as keys.
 const NOT_IN_BODY: [&str; 3] = ["id", "etag", "anchor_id"];
@@ -77,12 +77,6 @@ impl<'de> Object<'de> {
         Self { message, record, fields, values: vec![None; fields.len()], beside_record: Vec::new(), next: 0 }
     }
 
-    /// Forgets all values.
-    pub(super) fn clear(&mut self) {
-        self.values.fill(None);
-        self.beside_record.clear();
-    }
-
     /// Reads the value of a key. Returns whether the key is known. If a key is sent twice, the last value counts.
     pub(super) fn read<A: MapAccess<'de>>(
         &mut self,
@@ -91,33 +85,17 @@ impl<'de> Object<'de> {
         ignored: &mut Ignored,
     ) -> Result<bool, A::Error> {
         if let Some(index) = self.index(name) {
-            let shape = FieldShape { field: &self.fields[index], element: None, ignored };
+            let shape = ValueShape::of(&self.fields[index], ignored);
             self.values[index] = Some(entries.next_value_seed(Read(shape))?);
             return Ok(true);
         }
         // Elements of a batch have their IDs in the body.
         let id = self.record.and_then(|_| self.message.field("id")).filter(|id| id.may_be_absent && id.name == name);
         let Some(field) = id else { return Ok(false) };
-        let value = entries.next_value_seed(Read(FieldShape { field, element: None, ignored }))?;
+        let value = entries.next_value_seed(Read(ValueShape::of(field, ignored)))?;
         self.beside_record.clear();
         self.beside_record.push((field, value));
         Ok(true)
-    }
-
-    /// Reads all keys. Unknown keys are ignored.
-    fn read_all<A: MapAccess<'de>>(
-        &mut self,
-        location: Location,
-        mut entries: A,
-        ignored: &mut Ignored,
-    ) -> Result<(), A::Error> {
-        while let Some(Key(name)) = entries.next_key()? {
-            if !self.read(&name, &mut entries, ignored)? {
-                ignored.add(location, &name);
-                entries.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(())
     }
 
     /// Objects tend to have their keys in the order of declaration, so the search begins after the last one found.
@@ -142,7 +120,6 @@ impl<'de> Object<'de> {
         self.fields.iter().zip(&self.values).filter_map(|(field, value)| Some((field, value.as_ref()?)))
     }
 
-    /// All values. Those beside the record come first.
     fn entries(&self) -> impl Iterator<Item = (&'static Field, &Value<'de>)> {
         self.beside_record.iter().map(|(field, value)| (*field, value)).chain(self.sent_fields())
     }
@@ -158,64 +135,29 @@ impl<'de> Object<'de> {
         self.entries().any(|(field, value)| field.name == name && *value == Value::Scalar(Scalar::Flag(true)))
     }
 
-    /// The ID in the body, if it is an integer.
-    pub(super) fn id(&self) -> Option<i64> {
-        self.beside_record.iter().find_map(|(field, value)| match value {
-            Value::Scalar(Scalar::Integer(id)) if field.name == "id" => Some(*id),
-            _ => None,
-        })
+    /// Decodes the message. Reports values of the wrong type, which are absent.
+    pub(super) fn message<M: Message + Default>(
+        &self,
+        location: Location,
+        violations: &mut Violations,
+    ) -> Result<M, Error> {
+        M::decode(&*self.encode(location, violations)).map_err(|_| Error::internal())
     }
 
-    /// Reports values of the wrong type.
-    ///
-    /// Returns whether the rules apply to the object: they would report an entry of the wrong type as missing.
-    pub(super) fn report(&self, location: Location, violations: &mut Violations) -> bool {
-        let mut has_rules = true;
-        for (field, value) in self.entries() {
-            if let Some(must) = wrong(field, value) {
+    fn encode(&self, location: Location, violations: &mut Violations) -> Vec<u8> {
+        let (mut message, mut fields) = (Vec::new(), Vec::new());
+        let mut write = |field: &Field, value: &Value<'_>, bytes: &mut Vec<u8>| {
+            if let Err(must) = encode(field, value, location, violations, bytes) {
                 report(violations, location, field.name, field.number, &must);
-                has_rules &= !field.entry;
-            }
-            match value {
-                Value::Scalar(_) => {}
-                Value::Object(object) => {
-                    object.report(Location::Within(field.name), violations);
-                }
-                Value::List(items) => {
-                    for (index, item) in items.iter().enumerate() {
-                        let must = match item {
-                            Value::Object(object) => {
-                                object.report(Location::Element(field.name, index), violations);
-                                continue;
-                            }
-                            _ if message_of(field).is_some() => "must be an object",
-                            _ if item.as_text().is_none() => "must be a string",
-                            _ => continue,
-                        };
-                        let path = format!("{}.{index}", field.name);
-                        report(violations, location, &path, field.number, must);
-                    }
+                if field.entry {
+                    // The rules would report a missing entry at the path of its element.
+                    encode_bytes(field.number, &[], bytes);
                 }
             }
-        }
-        has_rules
-    }
-
-    /// Decodes the message. Values of the wrong type are absent.
-    pub(super) fn message<M: Message + Default>(&self) -> Result<M, Error> {
-        M::decode(&*self.encode()).map_err(|_| Error::internal())
-    }
-
-    fn encode(&self) -> Vec<u8> {
-        let mut fields = Vec::new();
-        for (field, value) in self.sent_fields() {
-            encode(field, value, &mut fields);
-        }
+        };
+        self.beside_record.iter().for_each(|(field, value)| write(field, value, &mut message));
+        self.sent_fields().for_each(|(field, value)| write(field, value, &mut fields));
         let Some((record, mask)) = self.record.zip(self.message.field("update_mask")) else { return fields };
-        let mut message = Vec::new();
-        for (field, value) in &self.beside_record {
-            encode(field, value, &mut message);
-        }
         encode_bytes(record.number, &fields, &mut message);
         let paths = self.sent_fields().map(|(field, _)| field.name.to_owned()).collect();
         encoding::message::encode(mask.number, &FieldMask { paths }, &mut message);
@@ -223,34 +165,31 @@ impl<'de> Object<'de> {
     }
 }
 
-/// Reads an object. Returns whether the value is one.
-pub(super) struct ObjectShape<'a, 'de> {
-    pub(super) object: &'a mut Object<'de>,
-    pub(super) location: Location,
-    pub(super) ignored: &'a mut Ignored,
-}
-
-impl<'de> Shape<'de> for ObjectShape<'_, 'de> {
-    type Output = bool;
-
-    fn scalar(self, _: Scalar<'de>) -> bool {
-        false
-    }
-
-    fn object<A: MapAccess<'de>>(self, entries: A) -> Result<bool, A::Error> {
-        self.object.read_all(self.location, entries, self.ignored).map(|()| true)
-    }
-}
-
-/// Reads the value of a field, or of one element of its list.
-struct FieldShape<'a> {
-    field: &'static Field,
-    /// The index of the element.
-    element: Option<usize>,
+/// Reads a value. An array or an object is read if one is expected.
+pub(super) struct ValueShape<'a> {
+    /// The message that an object becomes.
+    message: Option<&'static Description>,
+    /// The maximum number of elements of a list.
+    max_items: Option<usize>,
+    /// The location of an object's fields.
+    location: Location,
     ignored: &'a mut Ignored,
 }
 
-impl<'de> Shape<'de> for FieldShape<'_> {
+impl<'a> ValueShape<'a> {
+    /// An object that becomes a message.
+    pub(super) fn object(message: &'static Description, location: Location, ignored: &'a mut Ignored) -> Self {
+        Self { message: Some(message), max_items: None, location, ignored }
+    }
+
+    /// The value of a field.
+    fn of(field: &'static Field, ignored: &'a mut Ignored) -> Self {
+        let max_items = field.is_list.then(|| field.max_items.unwrap_or(MAX_ITEMS));
+        Self { message: message_of(field), max_items, location: Location::Within(field.name), ignored }
+    }
+}
+
+impl<'de> Shape<'de> for ValueShape<'_> {
     type Output = Value<'de>;
 
     fn scalar(self, value: Scalar<'de>) -> Value<'de> {
@@ -258,31 +197,36 @@ impl<'de> Shape<'de> for FieldShape<'_> {
     }
 
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Value<'de>, A::Error> {
-        let Self { field, element, ignored } = self;
-        let is_list = field.is_list && element.is_none();
-        // One element more than the rules allow is enough for them to report it.
-        let most = if is_list { field.max_items.unwrap_or(MAX_ITEMS) + 1 } else { 0 };
+        let Self { message, max_items, location, ignored } = self;
         let mut items = Vec::new();
-        while items.len() < most {
-            let shape = FieldShape { field, element: Some(items.len()), ignored };
+        // One element more than the rules allow is enough for them to report it.
+        while let (Some(most), Location::Within(list)) = (max_items, location)
+            && items.len() <= most
+        {
+            let location = Location::Element(list, items.len());
+            let shape = ValueShape { message, max_items: None, location, ignored: &mut *ignored };
             match array.next_element_seed(Read(shape))? {
                 Some(item) => items.push(item),
                 None => return Ok(Value::List(items)),
             }
         }
         while array.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(if is_list { Value::List(items) } else { Value::Scalar(Scalar::Other) })
+        Ok(if max_items.is_some() { Value::List(items) } else { Value::Scalar(Scalar::Other) })
     }
 
     fn object<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value<'de>, A::Error> {
-        let Self { field, element, ignored } = self;
-        let Some(message) = message_of(field).filter(|_| field.is_list == element.is_some()) else {
+        let Self { message, max_items, location, ignored } = self;
+        let Some(message) = message.filter(|_| max_items.is_none()) else {
             while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return Ok(Value::Scalar(Scalar::Other));
         };
-        let location = element.map_or(Location::Within(field.name), |index| Location::Element(field.name, index));
         let mut object = Object::new(message);
-        object.read_all(location, entries, ignored)?;
+        while let Some(Key(name)) = entries.next_key()? {
+            if !object.read(&name, &mut entries, ignored)? {
+                ignored.add(location, &name);
+                entries.next_value::<IgnoredAny>()?;
+            }
+        }
         Ok(Value::Object(object))
     }
 }
@@ -300,41 +244,73 @@ pub(super) fn report(violations: &mut Violations, location: Location, field: &st
     });
 }
 
-fn encode(field: &Field, value: &Value<'_>, message: &mut Vec<u8>) {
-    if wrong(field, value).is_some() {
-        return;
-    }
+/// Writes a field to its message. Returns what a value of the wrong type must be.
+fn encode(
+    field: &Field,
+    value: &Value<'_>,
+    location: Location,
+    violations: &mut Violations,
+    message: &mut Vec<u8>,
+) -> Result<(), Cow<'static, str>> {
+    let (number, text) = (field.number, value.as_text());
     match (field.kind, value) {
-        (_, Value::Scalar(Scalar::Integer(number))) => encoding::int64::encode(field.number, number, message),
-        (Kind::Choice(choices), value) => {
-            if let Some(number) = value.as_text().and_then(|text| chosen(choices, text)) {
-                encoding::int32::encode(field.number, &number, message);
+        (_, Value::Scalar(Scalar::Null)) => {}
+        (_, Value::List(items)) if field.is_list => {
+            for (index, item) in items.iter().enumerate() {
+                encode_item(field, index, item, location, violations, message);
             }
         }
-        (Kind::Flag, value) => {
-            if let Some(flag) = value.as_flag() {
-                encoding::bool::encode(field.number, &flag, message);
-            }
+        _ if field.is_list => return Err("must be an array".into()),
+        (Kind::Text, _) => encode_bytes(number, text.ok_or("must be a string")?.as_bytes(), message),
+        (Kind::Integer(_), Value::Scalar(Scalar::Integer(value))) => encoding::int64::encode(number, value, message),
+        (Kind::Integer(_), _) => return Err("must be an integer".into()),
+        (Kind::Flag, _) => {
+            // Options of a request are true or false only.
+            let flag = value.as_flag().filter(|_| field.may_be_absent || text.is_none());
+            encoding::bool::encode(number, &flag.ok_or("must be true or false")?, message);
         }
-        (Kind::Message(_), Value::Scalar(Scalar::Text(text))) => {
-            if let Some(seconds) = timestamp(text) {
-                encoding::message::encode(field.number, &Timestamp { seconds, nanos: 0 }, message);
-            }
+        (Kind::Choice(choices), _) => {
+            let chosen = choices.iter().find(|(_, name)| text.is_some_and(|text| in_json(name) == text));
+            let Some((chosen, _)) = chosen else {
+                let names: Vec<String> = choices.iter().map(|(_, name)| in_json(name)).collect();
+                return Err(format!("must be one of: {}", names.join(", ")).into());
+            };
+            encoding::int32::encode(number, chosen, message);
         }
-        (_, Value::Scalar(Scalar::Text(text))) => encode_bytes(field.number, text.as_bytes(), message),
-        (_, Value::Object(object)) => encode_bytes(field.number, &object.encode(), message),
-        (_, Value::List(items)) => {
-            for item in items {
-                match item {
-                    Value::Object(object) => encode_bytes(field.number, &object.encode(), message),
-                    // An element of the wrong type is reported, and keeps its index.
-                    _ if field.kind != Kind::Text => encode_bytes(field.number, &[], message),
-                    _ => encode_bytes(field.number, item.as_text().unwrap_or_default().as_bytes(), message),
-                }
-            }
+        (Kind::Message(_), Value::Object(object)) => {
+            encode_bytes(number, &object.encode(Location::Within(field.name), violations), message);
         }
-        (_, Value::Scalar(_)) => {}
+        (Kind::Message(_), _) if message_of(field).is_some() => return Err("must be an object".into()),
+        // The empty string is an absent timestamp.
+        (Kind::Message(_), _) if text == Some("") => {}
+        (Kind::Message(_), _) => {
+            let seconds = text.and_then(timestamp).ok_or("must match the format YYYY-MM-DD HH:MM:SS")?;
+            encoding::message::encode(number, &Timestamp { seconds, nanos: 0 }, message);
+        }
     }
+    Ok(())
+}
+
+/// Writes an element of a list. An element of the wrong type is reported, and keeps its index.
+fn encode_item(
+    field: &Field,
+    index: usize,
+    item: &Value<'_>,
+    location: Location,
+    violations: &mut Violations,
+    message: &mut Vec<u8>,
+) {
+    let must = match (field.kind, item) {
+        (Kind::Text, Value::Scalar(Scalar::Text(text))) => return encode_bytes(field.number, text.as_bytes(), message),
+        (_, Value::Object(object)) => {
+            let item = object.encode(Location::Element(field.name, index), violations);
+            return encode_bytes(field.number, &item, message);
+        }
+        (Kind::Text, _) => "must be a string",
+        _ => "must be an object",
+    };
+    encode_bytes(field.number, &[], message);
+    report(violations, location, &format!("{}.{index}", field.name), field.number, must);
 }
 
 fn encode_bytes(number: u32, bytes: &[u8], message: &mut Vec<u8>) {
@@ -351,42 +327,7 @@ fn message_of(field: &Field) -> Option<&'static Description> {
     }
 }
 
-/// Returns the number of a choice by its name in JSON.
-fn chosen(choices: &[(i32, &str)], text: &str) -> Option<i32> {
-    choices.iter().find(|(_, name)| in_json(name) == text).map(|(number, _)| *number)
-}
-
 /// Returns the name of a choice in JSON: `display ad`, where queries have `display_ad`.
 pub(super) fn in_json(name: &str) -> String {
     name.replace('_', " ")
-}
-
-/// Returns what the value of a field must be, if it is something else.
-fn wrong(field: &Field, value: &Value<'_>) -> Option<Cow<'static, str>> {
-    let is_null = *value == Value::Scalar(Scalar::Null);
-    let (is_right, must) = match field.kind {
-        _ if is_null => return None,
-        _ if field.is_list => (matches!(value, Value::List(_)), "must be an array"),
-        Kind::Text => (value.as_text().is_some(), "must be a string"),
-        Kind::Integer(_) => (matches!(value, Value::Scalar(Scalar::Integer(_))), "must be an integer"),
-        // Options of a request are true or false only.
-        Kind::Flag => {
-            let is_allowed = field.may_be_absent || value.as_text().is_none();
-            (value.as_flag().is_some() && is_allowed, "must be true or false")
-        }
-        Kind::Choice(choices) => {
-            if value.as_text().is_some_and(|text| chosen(choices, text).is_some()) {
-                return None;
-            }
-            let names: Vec<String> = choices.iter().map(|(_, name)| in_json(name)).collect();
-            return Some(format!("must be one of: {}", names.join(", ")).into());
-        }
-        Kind::Message(_) if message_of(field).is_some() => (matches!(value, Value::Object(_)), "must be an object"),
-        // The empty string is an absent timestamp.
-        Kind::Message(_) => {
-            let is_time = value.as_text().is_some_and(|text| text.is_empty() || timestamp(text).is_some());
-            (is_time, "must match the format YYYY-MM-DD HH:MM:SS")
-        }
-    };
-    (!is_right).then_some(Cow::Borrowed(must))
 }

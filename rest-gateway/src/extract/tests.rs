@@ -10,10 +10,14 @@ use compliance_api::{
         OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest, UrlInput, UrlReview, WebhookInput,
     },
 };
+use http::{HeaderMap, HeaderValue, header::IF_MATCH};
 use serde_json::{Map, Value, json};
 
 use super::bodies::{self, Input};
-use crate::{ignored::Ignored, path::PathId, tags::IfMatch};
+use crate::{
+    head::{IfMatch, PathId},
+    route::Ignored,
+};
 
 const MEMORY: usize = 1 << 20;
 
@@ -21,7 +25,7 @@ const MEMORY: usize = 1 << 20;
 fn read(operation: &str, body: &Value, ignored: &mut Ignored) -> Result<(), Error> {
     let body = serde_json::to_vec(body).unwrap();
     let input = Input { bytes: &body, memory: MEMORY, ignored };
-    let (path, none) = (PathId::of("/1"), IfMatch::NONE);
+    let (path, none) = (PathId::of("1"), IfMatch::of(&HeaderMap::new()));
     match operation {
         "post /api/affiliates" => bodies::create_affiliates(input).map(drop),
         "put /api/affiliates/{id}" => bodies::update_affiliates(input, &path, &none).map(drop),
@@ -188,11 +192,11 @@ fn a_new_webhook_without_a_url_is_reported_along_with_wrong_types() {
 
 #[test]
 fn a_header_for_one_affiliate_is_refused_along_with_the_items_of_a_batch() {
-    let if_match = IfMatch::any();
+    let if_match = IfMatch::of(&HeaderMap::from_iter([(IF_MATCH, HeaderValue::from_static("*"))]));
     let body = br#"{"affiliates":[{"id":"x"},7],"validate_only":1}"#;
     let mut ignored = Ignored::default();
     let input = Input { bytes: body, memory: MEMORY, ignored: &mut ignored };
-    let error = bodies::update_affiliates(input, &PathId::of("/api/affiliates/1"), &if_match).unwrap_err();
+    let error = bodies::update_affiliates(input, &PathId::of("1"), &if_match).unwrap_err();
     let paths: Vec<&str> = error.violations.iter().map(|violation| &*violation.path).collect();
     assert_eq!(paths, ["If-Match", "validate_only", "affiliates.0.id", "affiliates.1"]);
 }

@@ -4,7 +4,6 @@ use std::{
     error::Error,
     iter::successors,
     sync::{Arc, Weak},
-    task::{Context, Poll},
     time::Duration,
 };
 
@@ -13,7 +12,7 @@ use compliance_api::{
     client::{CORES, grpc_timeout},
     wire::Operation,
 };
-use futures::{FutureExt as _, future::BoxFuture};
+use futures::FutureExt as _;
 use http::{HeaderValue, request::Parts};
 use http_body_util::{BodyExt as _, Full};
 use telemetry::{
@@ -22,13 +21,11 @@ use telemetry::{
 };
 use tokio::time::Instant;
 use tonic::{Status, body::Body};
-use tower::Service;
+use tower::{service_fn, util::BoxCloneSyncService};
 
 use super::{
-    address::{Address, RemoteError},
-    cores::Cores,
-    discovery,
-    unreachable::{self, text},
+    address::{Address, RemoteError, describe_failures, failure_reason, report_failure, text},
+    cores::{self, Cores},
 };
 use crate::settings::Settings;
 
@@ -39,36 +36,19 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
     let addresses = Address::parse_all(core_urls, settings)?;
     let cores = Arc::new(Cores::new(&addresses, settings));
     let reasons = [Failure::NotConnected, Failure::NotProcessed, Failure::Broken].map(Failure::reason);
-    unreachable::describe_failures();
+    describe_failures();
     describe(RETRIES, "Retried calls to cores, by reason.", "reason", &reasons);
     let weak = Arc::downgrade(&cores);
-    discovery::report(&weak, &addresses);
-    let keep = move |task| discovery::keep_up_to_date(Weak::clone(&weak), addresses.clone(), task);
+    cores::report(&weak, &addresses);
+    let keep = move |task| cores::keep_up_to_date(Weak::clone(&weak), addresses.clone(), task);
     background::spawn("core discovery", keep);
-    Ok(CoreChannel { cores })
+    Ok(CoreChannel::new(service_fn(move |request| call(Arc::clone(&cores), request))))
 }
 
 const RETRIES: &str = "compliance_gateway_call_retries_total";
 
 /// Connections to all cores, shared by all clones.
-#[derive(Clone, Debug)]
-pub struct CoreChannel {
-    cores: Arc<Cores>,
-}
-
-impl Service<http::Request<Body>> for CoreChannel {
-    type Response = http::Response<Body>;
-    type Error = Status;
-    type Future = BoxFuture<'static, Result<Self::Response, Status>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        Box::pin(call(Arc::clone(&self.cores), request))
-    }
-}
+pub type CoreChannel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Status>;
 
 /// Sends a call until it has a response, cannot be sent again, or has no attempt left.
 ///
@@ -97,7 +77,7 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
                 }
                 cores.failed(&core);
                 if failure == Failure::NotConnected {
-                    unreachable::report(&core.name, unreachable::reason(&error), &error);
+                    report_failure(&core.name, failure_reason(&error), &error);
                 }
                 let error = Status::unavailable(format!("{}: {}", core.name, text(&error)));
                 if !failure.allows_retry(replay.parts.uri.path()) {

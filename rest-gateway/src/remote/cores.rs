@@ -1,13 +1,23 @@
-//! The known cores, and the choice of a core for each call.
+//! The known cores, the choice of a core for each call, and the task that updates them: their addresses, and which cores serve.
 
 use std::sync::{
-    Arc, Mutex, PoisonError, RwLock,
+    Arc, Weak,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use admission::HoldingBody;
 use compliance_api::wire::Operation;
-use tokio::sync::Notify;
+use futures::future::join_all;
+use metrics::{describe_gauge, gauge};
+use parking_lot::{Mutex, RwLock};
+use telemetry::{
+    background::Task,
+    metrics::{is_installed, on_render},
+};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout},
+};
 use tonic::{
     body::Body,
     transport::{self, Channel},
@@ -15,9 +25,12 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tower::ServiceExt as _;
 
-use super::address::Address;
+use super::address::{Address, NOT_RESOLVED, report_failure};
 use crate::{
-    limits::{CORE_HEALTH_TIMEOUT, LIST_WINDOW, LONG_RESPONSES_PER_CONNECTION, RESPONSE_WINDOW},
+    limits::{
+        CORE_CHECK_INTERVAL, CORE_HEALTH_TIMEOUT, FIRST_CORE_CHECK, LIST_WINDOW, LONG_RESPONSES_PER_CONNECTION,
+        RESOLVE_INTERVAL, RESPONSE_WINDOW,
+    },
     settings::Settings,
 };
 
@@ -32,7 +45,7 @@ pub(super) struct Cores {
     /// Connections to each core.
     pub(super) connections: usize,
     /// Notified when a call fails.
-    pub(super) failure: Arc<Notify>,
+    failure: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -60,18 +73,18 @@ impl Cores {
     }
 
     pub(super) fn all(&self) -> Arc<[Arc<RemoteCore>]> {
-        Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.list.read())
     }
 
     /// Replaces the cores. A core with a known name keeps its connections.
-    pub(super) fn replace(&self, addresses: Vec<(String, Address)>) {
+    fn replace(&self, addresses: Vec<(String, Address)>) {
         let known = self.all();
         let cores = addresses.into_iter().map(|(name, address)| {
             let known = known.iter().find(|core| core.name == name).cloned();
             known.unwrap_or_else(|| RemoteCore::new(name, &address, self.connections))
         });
         let cores: Arc<[Arc<RemoteCore>]> = cores.collect();
-        *self.list.write().unwrap_or_else(PoisonError::into_inner) = cores;
+        *self.list.write() = cores;
     }
 
     /// Returns how many cores get calls: all that serve, or all cores if none serves.
@@ -115,12 +128,12 @@ impl RemoteCore {
     }
 
     /// Whether the core has one of the addresses of this URL.
-    pub(super) fn is_at(&self, url: &str) -> bool {
+    fn is_at(&self, url: &str) -> bool {
         // The address follows a name in parentheses.
         self.name.strip_prefix(url).is_some_and(|address| address.is_empty() || address.starts_with('('))
     }
 
-    pub(super) fn serves(&self) -> bool {
+    fn serves(&self) -> bool {
         self.serves.load(Ordering::Relaxed)
     }
 
@@ -138,7 +151,7 @@ impl RemoteCore {
 
     /// Returns a connection with room for a long response, and its counter.
     fn connection_for_a_long_response(&self) -> (Channel, Arc<()>) {
-        let connections = &mut *self.for_long_responses.lock().unwrap_or_else(PoisonError::into_inner);
+        let connections = &mut *self.for_long_responses.lock();
         let has_room = |(_, counter): &&(Channel, Arc<()>)| Arc::strong_count(counter) <= LONG_RESPONSES_PER_CONNECTION;
         if let Some(connection) = connections.iter().find(has_room) {
             return connection.clone();
@@ -151,11 +164,11 @@ impl RemoteCore {
     }
 
     /// Asks the core for its health, and returns whether it serves.
-    pub(super) async fn check(&self) -> bool {
+    async fn check(&self) -> bool {
         let mut client = HealthClient::new(self.connections[0].clone());
         let mut request = tonic::Request::new(HealthCheckRequest::default());
         request.set_timeout(CORE_HEALTH_TIMEOUT);
-        let health = tokio::time::timeout(CORE_HEALTH_TIMEOUT, client.check(request)).await;
+        let health = timeout(CORE_HEALTH_TIMEOUT, client.check(request)).await;
         let serving = i32::from(ServingStatus::Serving);
         let serves = health.is_ok_and(|health| health.is_ok_and(|health| health.into_inner().status == serving));
         self.serves.store(serves, Ordering::Relaxed);
@@ -163,54 +176,90 @@ impl RemoteCore {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::{Cores, RemoteCore};
-    use crate::{remote::address::Address, settings::Settings};
-
-    fn cores(urls: &str) -> Cores {
-        let settings = Settings::default();
-        Cores::new(&Address::parse_all(urls, &settings).unwrap(), &settings)
-    }
-
-    fn names(picked: impl IntoIterator<Item = Option<Arc<RemoteCore>>>) -> Vec<String> {
-        let mut names: Vec<_> = picked.into_iter().map(|core| core.unwrap().name.clone()).collect();
-        names.sort();
-        names
-    }
-
-    #[tokio::test]
-    async fn equally_busy_cores_alternate_and_a_busy_one_is_spared() {
-        let cores = cores("http://10.0.0.1:1, http://10.0.0.2:2");
-        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
-        let _calls = [(); 3].map(|()| Arc::clone(&cores.all()[0].in_flight));
-        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
-    }
-
-    #[tokio::test]
-    async fn a_core_that_failed_is_the_last_choice() {
-        let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
-        let [first, second] = [0, 1].map(|index| Arc::clone(&cores.all()[index]));
-        assert_eq!(cores.in_use(), 2);
-        cores.failed(&first);
-        assert_eq!(cores.in_use(), 1);
-        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
-        cores.failed(&second);
-        assert_eq!(cores.in_use(), 2);
-        assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
-        assert_eq!(names([cores.pick(std::slice::from_ref(&first))]), ["http://10.0.0.2:2/"]);
-        assert!(cores.pick(&[first, second]).is_none());
-    }
-
-    #[tokio::test]
-    async fn known_cores_keep_their_connections() {
-        let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
-        let known = cores.all();
-        let address = || Address::parse_all("http://10.0.0.3:3", &Settings::default()).unwrap().remove(0);
-        cores.replace(vec![(known[1].name.clone(), address()), ("new".to_owned(), address())]);
-        assert_eq!((cores.all().len(), cores.all()[1].name.as_str()), (2, "new"));
-        assert!(Arc::ptr_eq(&cores.all()[0], &known[1]));
+/// Updates the cores until they are dropped.
+pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, task: Arc<Task>) {
+    let has_names = addresses.iter().any(Address::is_name);
+    let (mut resolved, mut interval) = (None::<Instant>, CORE_CHECK_INTERVAL);
+    loop {
+        let Some(cores) = weak.upgrade() else { return };
+        if has_names && resolved.is_none_or(|resolved| resolved.elapsed() >= RESOLVE_INTERVAL) {
+            resolve(&cores, &addresses).await;
+            resolved = Some(Instant::now());
+        }
+        let all_serve = check(&cores).await;
+        let failure = Arc::clone(&cores.failure);
+        drop(cores);
+        // Another metric shows which cores serve.
+        task.succeeded();
+        // Limits the checks when many calls fail.
+        sleep(FIRST_CORE_CHECK).await;
+        let has_failed = timeout(interval, failure.notified()).await.is_ok();
+        interval = match (has_failed, all_serve) {
+            (true, _) => FIRST_CORE_CHECK,
+            (false, true) => CORE_CHECK_INTERVAL,
+            (false, false) => (interval * 2).min(CORE_CHECK_INTERVAL),
+        };
     }
 }
+
+/// Reports how many addresses of each core serve.
+pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
+    let name = "compliance_gateway_core_addresses";
+    describe_gauge!(name, "Addresses of each core in --core-url, by whether they serve.");
+    for url in addresses.iter().map(Address::name) {
+        for (state, serving) in [("serving", true), ("not_serving", false)] {
+            let (cores, url) = (Weak::clone(cores), url.clone());
+            let gauge = gauge!(name, "core" => url.clone(), "state" => state);
+            on_render(gauge, move || {
+                let all = cores.upgrade()?.all();
+                Some(all.iter().filter(|core| core.is_at(&url) && core.serves() == serving).count() as f64)
+            });
+        }
+    }
+}
+
+/// Asks each core for its health, and returns whether all serve.
+///
+/// A single core gets all calls anyway, so its health is for metrics only.
+async fn check(cores: &Cores) -> bool {
+    let all = cores.all();
+    if all.len() == 1 && !is_installed() {
+        return true;
+    }
+    let served = all.iter().map(|core| async { (core.serves(), core.check().await) });
+    for (core, (before, now)) in all.iter().zip(join_all(served).await) {
+        match (before, now) {
+            (true, false) => tracing::warn!(core = core.name, "a core does not serve"),
+            (false, true) => tracing::info!(core = core.name, "a core serves again"),
+            _ => {}
+        }
+    }
+    all.iter().all(|core| core.serves())
+}
+
+/// Replaces each name by its addresses. A name that cannot be resolved keeps its addresses.
+async fn resolve(cores: &Cores, addresses: &[Address]) {
+    let mut found = Vec::new();
+    for address in addresses {
+        let name = address.name();
+        if !address.is_name() {
+            found.push((name, address.clone()));
+            continue;
+        }
+        match address.resolve().await {
+            Ok(resolved) => {
+                found.extend(resolved.into_iter().filter_map(|at| Some((format!("{name}({at})"), address.at(at)?))));
+            }
+            Err(error) => {
+                report_failure(&name, NOT_RESOLVED, &error);
+                let known = cores.all();
+                let known = known.iter().filter(|core| core.is_at(&name));
+                found.extend(known.map(|core| (core.name.clone(), address.clone())));
+            }
+        }
+    }
+    cores.replace(found);
+}
+
+#[cfg(test)]
+mod tests;

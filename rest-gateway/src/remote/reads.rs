@@ -1,6 +1,6 @@
 //! Coalesces single reads of all callers into few calls of the core. A read without others in progress is an ordinary call.
 
-use std::{collections::HashMap, error::Error as _, time::Duration};
+use std::{error::Error as _, time::Duration};
 
 use batcher::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{
@@ -13,6 +13,7 @@ use compliance_api::{
 };
 use futures::StreamExt as _;
 use http::{HeaderMap, header::AUTHORIZATION};
+use indexmap::IndexSet;
 use metrics::gauge;
 use telemetry::metrics::on_render;
 use tokio::time::{Instant, timeout_at};
@@ -121,17 +122,12 @@ impl Batches {
 
 /// Returns the message for a batch, with each token once.
 fn message(batch: &[Pending<Request<Operation>, ReadResult>]) -> BatchReadRequest {
-    let mut indices = HashMap::new();
-    let mut authorizations = Vec::new();
+    let mut tokens = IndexSet::new();
     let reads = batch.iter().map(|Pending { request, .. }| {
         let headers: &HeaderMap = request.metadata().as_ref();
         let token = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let index = *indices.entry(token).or_insert_with(|| {
-            authorizations.push(token.to_owned());
-            authorizations.len() as u32 - 1
-        });
-        Read::new(index, request)
+        Read::new(tokens.insert_full(token).0 as u32, request)
     });
     let reads = reads.collect();
-    BatchReadRequest { authorizations, reads }
+    BatchReadRequest { authorizations: tokens.into_iter().map(str::to_owned).collect(), reads }
 }

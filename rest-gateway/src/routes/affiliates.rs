@@ -12,20 +12,17 @@ use http::StatusCode;
 
 use crate::{
     accept::{Format, varied},
-    caller::{Caller, CoreResponse},
+    caller::Caller,
     envelope::{
-        Detail, Envelope, RateLimit, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
+        Detail, Envelope, Refusal, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
     },
-    error::Refusal,
     extract::{
         bodies::{Create, Input, Update, create_affiliates, sync_affiliates, update_affiliates},
         body::RequestBody,
-        draft::Draft,
-        query::Query,
+        request::{Draft, Query},
     },
-    path::PathId,
+    head::{IfMatch, IfNoneMatch, PathId},
     stream::{ListFormat, respond_opened},
-    tags::{IfMatch, IfNoneMatch},
 };
 
 /// The message of a list.
@@ -69,11 +66,11 @@ pub(crate) async fn get(
     query: Query,
 ) -> Result<Response, Refusal> {
     let request = caller.accept(query.of_record(&path, Error::affiliate_not_found)).await?;
-    let read = caller.call(request, |core, request| core.affiliates.get_affiliate(request)).await?;
-    let CoreResponse { message: mut affiliate, rate_limit, resources } = read;
-    let etag = std::mem::take(&mut affiliate.etag);
-    let found = Envelope::found("Affiliate found.", &affiliate, None);
-    caller.respond_found(resources, 0, || respond_tagged(rate_limit, &found, etag, false, &if_none_match))
+    let mut read = caller.call(request, |core, request| core.affiliates.get_affiliate(request)).await?;
+    let etag = std::mem::take(&mut read.message.etag);
+    read.respond(&caller, 0, |affiliate| {
+        respond_tagged(&Envelope::found("Affiliate found.", affiliate, None), etag, false, &if_none_match)
+    })
 }
 
 /// Search affiliates
@@ -111,7 +108,7 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
         Create::Batch(request) => {
             let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
             let created = call.await;
-            created.map(|it| respond_to_batch(&body, StatusCode::CREATED, it.rate_limit, &it.message.results))
+            created.map(|it| respond_to_batch(&body, StatusCode::CREATED, &it.message.results))
         }
     };
     let response = body.with_all_violations(result, create_affiliates)?;
@@ -120,14 +117,14 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
 
 async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
     let call = caller.call(request, |core, request| core.affiliates.create_affiliate(request));
-    let CoreResponse { message: created, rate_limit, .. } = call.await?;
+    let created = call.await?.message;
     let detail = Detail {
         affiliate_id: Some(created.affiliate_id),
         client_affiliate_id: Some(&created.client_affiliate_id),
         msg: "Affiliate created successfully.",
         ..Detail::default()
     };
-    let response = respond_saved(StatusCode::CREATED, rate_limit, detail);
+    let response = respond_saved(StatusCode::CREATED, detail);
     Ok(with_location(response, "affiliates", created.affiliate_id))
 }
 
@@ -158,7 +155,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
         Update::Batch(request) => {
             let call = body.caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
             let updated = call.await;
-            updated.map(|it| respond_to_batch(&body, StatusCode::OK, it.rate_limit, &it.message.results))
+            updated.map(|it| respond_to_batch(&body, StatusCode::OK, &it.message.results))
         }
     };
     let response = body.with_all_violations(result, parse)?;
@@ -167,13 +164,13 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
 
 async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
     let call = caller.call(request, |core, request| core.affiliates.update_affiliate(request));
-    let CoreResponse { message: updated, rate_limit, .. } = call.await?;
+    let updated = call.await?.message;
     let detail = Detail {
         affiliate_id: Some(updated.affiliate_id),
         msg: "Affiliate updated successfully.",
         ..Detail::default()
     };
-    Ok(with_etag(respond_saved(StatusCode::OK, rate_limit, detail), &updated.etag))
+    Ok(with_etag(respond_saved(StatusCode::OK, detail), &updated.etag))
 }
 
 /// Sync affiliates
@@ -200,7 +197,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
     let is_dry = request.validate_only;
     let result = body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await;
-    let CoreResponse { message: synced, rate_limit, .. } = body.with_all_violations(result, sync_affiliates)?;
+    let synced = body.with_all_violations(result, sync_affiliates)?.message;
     let saved = i32::from(ResultCode::Saved);
     let refused = synced.results.iter().filter(|result| result.code != saved).count();
     let (status, code, mut msg) = match refused {
@@ -216,7 +213,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
         let set = if is_dry { "to be set" } else { "set" };
         msg = format!("{msg} Absent affiliates {set} to {absent_status}: {absent_changed} of {absent_total}.");
     }
-    let response = body.compute(|| respond(status, rate_limit, &Envelope::written(code, &msg, &synced)));
+    let response = body.compute(|| respond(status, &Envelope::written(code, &msg, &synced)));
     Ok(body.respond(response))
 }
 
@@ -237,16 +234,11 @@ pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Re
     let draft = Draft::empty::<EraseAffiliateRequest>().if_match(&if_match);
     let request = caller.accept(draft.of_record(&path, Error::affiliate_not_found)).await?;
     let call = caller.call(request, |core, request| core.erasures.erase_affiliate(request));
-    let CoreResponse { message: erased, rate_limit, .. } = call.await?;
-    Ok(respond(StatusCode::OK, rate_limit, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
+    let erased = call.await?.message;
+    Ok(respond(StatusCode::OK, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
 }
 
-fn respond_to_batch(
-    body: &RequestBody,
-    success: StatusCode,
-    rate_limit: RateLimit,
-    results: &[AffiliateResult],
-) -> Response {
+fn respond_to_batch(body: &RequestBody, success: StatusCode, results: &[AffiliateResult]) -> Response {
     let items = results.iter().map(|result| {
         let detail = Detail {
             affiliate_id: result.affiliate_id,
@@ -256,5 +248,5 @@ fn respond_to_batch(
         };
         (result.code, detail)
     });
-    body.compute(|| respond_to_items(success, rate_limit, items))
+    body.compute(|| respond_to_items(success, items))
 }

@@ -9,15 +9,13 @@ use http::StatusCode;
 
 use crate::{
     accept::{Format, varied},
-    caller::{Caller, CoreResponse},
+    caller::Caller,
     envelope::{
-        Detail, Envelope, RateLimit, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
+        Detail, Envelope, Refusal, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
     },
-    error::Refusal,
-    extract::{bodies, body::RequestBody, query::Query},
-    path::{ParentId, PathId},
+    extract::{bodies, body::RequestBody, request::Query},
+    head::{IfMatch, IfNoneMatch, PathId},
     stream::{ListFormat, respond_opened},
-    tags::{IfMatch, IfNoneMatch},
 };
 
 /// The message of a list.
@@ -54,9 +52,7 @@ async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Respo
 async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.page()).await?;
     let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request)).await?;
-    let CoreResponse { message: page, rate_limit, resources } = read;
-    let found = Envelope::found(FOUND, &page.cases, page.meta);
-    caller.respond_found(resources, 0, || respond(StatusCode::OK, rate_limit, &found))
+    read.respond(&caller, 0, |page| respond(StatusCode::OK, &Envelope::found(FOUND, &page.cases, page.meta)))
 }
 
 /// Read a compliance case
@@ -77,12 +73,12 @@ pub(crate) async fn get(
     query: Query,
 ) -> Result<Response, Refusal> {
     let request = caller.accept(query.of_record(&path, Error::case_not_found)).await?;
-    let read = caller.call(request, |core, request| core.cases.get_compliance_case(request)).await?;
-    let CoreResponse { message: mut case, rate_limit, resources } = read;
-    let etag = std::mem::take(&mut case.etag);
-    let found = Envelope::found("Case found.", &case, None);
-    // A case shows its affiliate's data.
-    caller.respond_found(resources, 0, || respond_tagged(rate_limit, &found, etag, true, &if_none_match))
+    let mut read = caller.call(request, |core, request| core.cases.get_compliance_case(request)).await?;
+    let etag = std::mem::take(&mut read.message.etag);
+    read.respond(&caller, 0, |case| {
+        // A case shows its affiliate's data.
+        respond_tagged(&Envelope::found("Case found.", case, None), etag, true, &if_none_match)
+    })
 }
 
 /// Open a case
@@ -99,15 +95,14 @@ pub(crate) async fn get(
 pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(bodies::whole::<OpenCaseRequest>).await?;
     let result = body.caller.call(request, |core, request| core.monitoring.open_case(request)).await;
-    let opened = body.with_all_violations(result, bodies::whole::<OpenCaseRequest>)?;
-    let CoreResponse { message: opened, rate_limit, .. } = opened;
+    let opened = body.with_all_violations(result, bodies::whole::<OpenCaseRequest>)?.message;
     let (status, msg) = if opened.created {
         (StatusCode::CREATED, "Case opened.")
     } else {
         (StatusCode::OK, "The case was already opened.")
     };
     let detail = Detail { case_id: Some(opened.case_id), msg, ..Detail::default() };
-    let response = respond_saved(status, rate_limit, detail);
+    let response = respond_saved(status, detail);
     Ok(body.respond(with_location(response, "cases", opened.case_id)))
 }
 
@@ -126,9 +121,9 @@ pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Refusal> {
 pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.update_case(request));
-    let CoreResponse { message: updated, rate_limit, .. } = call.await?;
+    let updated = call.await?.message;
     let msg = if updated.changed { "Case updated." } else { "The case has these values already." };
-    Ok(respond_changed(body, rate_limit, updated.case_id, &updated.etag, msg))
+    Ok(respond_changed(body, updated.case_id, &updated.etag, msg))
 }
 
 /// Resolve a case
@@ -141,16 +136,12 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
 /// - Body: `CaseResolve`
 /// - 200: `CaseUpdated`, `ETag`. The case is resolved.
 /// - Refused: `CaseNotFound`, `EtagMismatch`
-pub(crate) async fn resolve(
-    ParentId(path): ParentId,
-    if_match: IfMatch,
-    mut body: RequestBody,
-) -> Result<Response, Refusal> {
+pub(crate) async fn resolve(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.resolve_case(request));
-    let CoreResponse { message: resolved, rate_limit, .. } = call.await?;
+    let resolved = call.await?.message;
     let msg = if resolved.changed { "Case resolved." } else { "The case was already resolved." };
-    Ok(respond_changed(body, rate_limit, resolved.case_id, &resolved.etag, msg))
+    Ok(respond_changed(body, resolved.case_id, &resolved.etag, msg))
 }
 
 /// Close a case
@@ -164,16 +155,12 @@ pub(crate) async fn resolve(
 /// - Body: `CaseClose`
 /// - 200: `CaseUpdated`, `ETag`. The case is closed.
 /// - Refused: `CaseNotFound`, `EtagMismatch`
-pub(crate) async fn close(
-    ParentId(path): ParentId,
-    if_match: IfMatch,
-    mut body: RequestBody,
-) -> Result<Response, Refusal> {
+pub(crate) async fn close(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.close_case(request));
-    let CoreResponse { message: closed, rate_limit, .. } = call.await?;
+    let closed = call.await?.message;
     let msg = if closed.changed { "Case closed." } else { "The case was already closed." };
-    Ok(respond_changed(body, rate_limit, closed.case_id, &closed.etag, msg))
+    Ok(respond_changed(body, closed.case_id, &closed.etag, msg))
 }
 
 /// Reopen a case
@@ -187,16 +174,12 @@ pub(crate) async fn close(
 /// - Body: `CaseReopen`
 /// - 200: `CaseUpdated`, `ETag`. The case is open.
 /// - Refused: `CaseNotFound`, `EtagMismatch`
-pub(crate) async fn reopen(
-    ParentId(path): ParentId,
-    if_match: IfMatch,
-    mut body: RequestBody,
-) -> Result<Response, Refusal> {
+pub(crate) async fn reopen(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.reopen_case(request));
-    let CoreResponse { message: reopened, rate_limit, .. } = call.await?;
+    let reopened = call.await?.message;
     let msg = if reopened.changed { "Case reopened." } else { "The case was already open." };
-    Ok(respond_changed(body, rate_limit, reopened.case_id, &reopened.etag, msg))
+    Ok(respond_changed(body, reopened.case_id, &reopened.etag, msg))
 }
 
 /// Attach incidents to a case
@@ -211,10 +194,10 @@ pub(crate) async fn reopen(
 /// - 200: `[IncidentSaved]`. Every incident is attached; one result per item, in the order sent.
 /// - 207: `[IncidentSaved | IncidentInvalid | IncidentUnknown]`. Some or all items failed; one result per item, in the order sent.
 /// - Refused: `CaseNotFound`
-pub(crate) async fn attach(ParentId(path): ParentId, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn attach(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::incidents(input, &path)).await?;
     let attached = body.caller.call(request, |core, request| core.monitoring.attach_incidents(request)).await?;
-    Ok(respond_to_incidents(body, attached.rate_limit, &attached.message.results))
+    Ok(respond_to_incidents(body, &attached.message.results))
 }
 
 /// Detach incidents from a case
@@ -227,23 +210,23 @@ pub(crate) async fn attach(ParentId(path): ParentId, mut body: RequestBody) -> R
 /// - 200: `[IncidentDetached]`. The case has none of these incidents; one result per item, in the order sent.
 /// - 207: `[IncidentDetached | IncidentInvalid]`. Some or all items failed; one result per item, in the order sent.
 /// - Refused: `CaseNotFound`
-pub(crate) async fn detach(ParentId(path): ParentId, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn detach(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(|input| bodies::incidents(input, &path)).await?;
     let detached = body.caller.call(request, |core, request| core.monitoring.detach_incidents(request)).await?;
-    Ok(respond_to_incidents(body, detached.rate_limit, &detached.message.results))
+    Ok(respond_to_incidents(body, &detached.message.results))
 }
 
 /// The response to a change of one case.
-fn respond_changed(body: RequestBody, rate_limit: RateLimit, case_id: i64, etag: &str, msg: &str) -> Response {
+fn respond_changed(body: RequestBody, case_id: i64, etag: &str, msg: &str) -> Response {
     let detail = Detail { case_id: Some(case_id), msg, ..Detail::default() };
-    body.respond(with_etag(respond_saved(StatusCode::OK, rate_limit, detail), etag))
+    body.respond(with_etag(respond_saved(StatusCode::OK, detail), etag))
 }
 
-fn respond_to_incidents(body: RequestBody, rate_limit: RateLimit, results: &[IncidentResult]) -> Response {
+fn respond_to_incidents(body: RequestBody, results: &[IncidentResult]) -> Response {
     let items = results.iter().map(|result| {
         let detail = Detail { incident_id: result.incident_id, msg: &result.msg, ..Detail::default() };
         (result.code, detail)
     });
-    let response = body.compute(|| respond_to_items(StatusCode::OK, rate_limit, items));
+    let response = body.compute(|| respond_to_items(StatusCode::OK, items));
     body.respond(response)
 }

@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderName};
 use crate::{
     accept::{prefers_events, varied},
     caller::Caller,
-    error::Refusal,
-    extract::query::Query,
+    envelope::Refusal,
+    extract::request::Query,
     stream::respond_events,
 };
 

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use compliance_api::v1::GetOverviewRequest;
 
-use crate::{caller::Caller, error::Refusal};
+use crate::{caller::Caller, envelope::Refusal};
 
 /// Read the overview
 ///

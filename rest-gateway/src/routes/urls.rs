@@ -11,15 +11,14 @@ use http::StatusCode;
 use crate::{
     accept::{Format, varied},
     caller::{Caller, CoreResponse, Opened},
-    envelope::{Detail, Envelope, respond, respond_saved},
-    error::Refusal,
+    envelope::{Detail, Envelope, Refusal, respond, respond_saved},
     extract::{
         bodies::{add_urls, review_url},
         body::RequestBody,
-        query::Query,
+        request::Query,
     },
+    head::PathId,
     limits::PAGE_MEMORY,
-    path::PathId,
     stream::{ListFormat, respond_list, respond_opened},
 };
 
@@ -59,23 +58,19 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
     let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
-    let Opened { first, rest, rate_limit, resources } = opened;
+    let Opened { first, rest, resources } = opened;
     let mut first = first.into_iter();
-    let Some(page) = first.next() else {
-        return Err(Refusal { error: Error::internal(), rate_limit });
-    };
+    let page = first.next().ok_or_else(Error::internal)?;
     let Some(next) = first.next() else {
-        let found = Envelope::found(FOUND, &page.urls, page.meta);
         let bytes = page.urls.iter().map(transcript).sum();
-        return caller.respond_found(resources, bytes, || respond(StatusCode::OK, rate_limit, &found));
+        return CoreResponse { message: page, resources }
+            .respond(&caller, bytes, |page| respond(StatusCode::OK, &Envelope::found(FOUND, &page.urls, page.meta)));
     };
     let mut own = caller.memory();
-    if let Err(full) = own.grow(PAGE_MEMORY) {
-        return Err(Refusal { error: full.into(), rate_limit });
-    }
+    own.grow(PAGE_MEMORY).map_err(Error::from)?;
     let document = ListFormat::envelope(FOUND, page.meta);
     let messages = stream::iter([Ok(page), Ok(next)]).chain(rest).boxed();
-    Ok(respond_list(document, messages, |message| &message.urls, rate_limit, (resources.memory, own), deadline))
+    Ok(respond_list(document, messages, |message| &message.urls, (resources.memory, own), deadline))
 }
 
 /// Read a compliance URL
@@ -90,9 +85,8 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
 pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.of_record(&path, Error::url_not_found)).await?;
     let read = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
-    let CoreResponse { message: url, rate_limit, resources } = read;
-    let found = Envelope::found("URL found.", &url, None);
-    caller.respond_found(resources, transcript(&url), || respond(StatusCode::OK, rate_limit, &found))
+    let bytes = transcript(&read.message);
+    read.respond(&caller, bytes, |url| respond(StatusCode::OK, &Envelope::found("URL found.", url, None)))
 }
 
 /// Review a URL
@@ -109,7 +103,7 @@ pub(crate) async fn review(path: PathId, mut body: RequestBody) -> Result<Respon
     let request = body.read(|input| review_url(input, &path)).await?;
     let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?;
     let detail = Detail { url_id: Some(reviewed.message.url_id), msg: "URL reviewed.", ..Detail::default() };
-    Ok(body.respond(respond_saved(StatusCode::OK, reviewed.rate_limit, detail)))
+    Ok(body.respond(respond_saved(StatusCode::OK, detail)))
 }
 
 /// Returns the length of a transcript, which can make a record large.
@@ -129,9 +123,8 @@ fn transcript(url: &ComplianceUrl) -> usize {
 pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.request()).await?;
     let read = caller.call(request, |core, request| core.urls.search_compliance_urls(request)).await?;
-    let CoreResponse { message, rate_limit, resources } = read;
-    let (bytes, found) = (message.urls.iter().map(transcript).sum(), Envelope::found(FOUND, &message.urls, None));
-    caller.respond_found(resources, bytes, || respond(StatusCode::OK, rate_limit, &found))
+    let bytes = read.message.urls.iter().map(transcript).sum();
+    read.respond(&caller, bytes, |found| respond(StatusCode::OK, &Envelope::found(FOUND, &found.urls, None)))
 }
 
 /// Add compliance URLs
@@ -147,11 +140,11 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(add_urls).await?;
     let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
-    let CoreResponse { message: added, rate_limit, .. } = body.with_all_violations(result, add_urls)?;
+    let added = body.with_all_violations(result, add_urls)?.message;
     let results = added.results.iter().map(|result| {
         let detail = Detail { url_id: result.url_id, msg: &result.msg, ..Detail::default() };
         Envelope::result(result.code, detail)
     });
-    let response = body.compute(|| respond(StatusCode::CREATED, rate_limit, &results.collect::<Vec<_>>()));
+    let response = body.compute(|| respond(StatusCode::CREATED, &results.collect::<Vec<_>>()));
     Ok(body.respond(response))
 }

@@ -10,15 +10,14 @@ use compliance_api::{
 use http::StatusCode;
 
 use crate::{
-    caller::{Caller, CoreResponse},
-    envelope::{Detail, Envelope, respond, respond_saved, with_location},
-    error::Refusal,
+    caller::Caller,
+    envelope::{Detail, Envelope, Refusal, respond, respond_saved, with_location},
     extract::{
         bodies::{create_webhook, update_webhook},
         body::RequestBody,
-        query::Query,
+        request::Query,
     },
-    path::{ParentId, PathId},
+    head::PathId,
 };
 
 /// List webhooks
@@ -49,10 +48,10 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
     let request = body.read(create_webhook).await?;
     let call = body.caller.call(request, |core, request| core.webhooks.create_webhook(request));
-    let CoreResponse { message: created, rate_limit, .. } = call.await?;
+    let created = call.await?.message;
     let id = created.webhook.as_ref().map(|webhook| webhook.id).unwrap_or_default();
     let envelope = Envelope::written(ResultCode::Saved, "Webhook created successfully.", &created);
-    let response = respond(StatusCode::CREATED, rate_limit, &envelope);
+    let response = respond(StatusCode::CREATED, &envelope);
     Ok(body.respond(with_location(response, "webhooks", id)))
 }
 
@@ -85,7 +84,7 @@ pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Respon
     let updated = body.caller.call(request, |core, request| core.webhooks.update_webhook(request)).await?;
     let webhook = updated.message.webhook.unwrap_or_default();
     let envelope = Envelope::written(ResultCode::Saved, "Webhook updated successfully.", &webhook);
-    Ok(body.respond(respond(StatusCode::OK, updated.rate_limit, &envelope)))
+    Ok(body.respond(respond(StatusCode::OK, &envelope)))
 }
 
 /// Delete a webhook
@@ -98,9 +97,8 @@ pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Respon
 /// - Refused: `WebhookNotFound`
 pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
-    let call = caller.call(DeleteWebhookRequest { id }, |core, request| core.webhooks.delete_webhook(request));
-    let detail = Detail { msg: "Webhook deleted successfully.", ..Detail::default() };
-    Ok(respond_saved(StatusCode::OK, call.await?.rate_limit, detail))
+    caller.call(DeleteWebhookRequest { id }, |core, request| core.webhooks.delete_webhook(request)).await?;
+    Ok(respond_saved(StatusCode::OK, Detail { msg: "Webhook deleted successfully.", ..Detail::default() }))
 }
 
 /// Rotate the secret of a webhook
@@ -112,12 +110,12 @@ pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Ref
 /// - Path: of the webhook
 /// - 200: `WebhookSecretRotated`. The webhook and its new secret.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
+pub(crate) async fn rotate_secret(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     let request = RotateWebhookSecretRequest { id };
     let rotated = caller.call(request, |core, request| core.webhooks.rotate_webhook_secret(request)).await?;
     let envelope = Envelope::written(ResultCode::Saved, "Secret rotated successfully.", &rotated.message);
-    Ok(respond(StatusCode::OK, rotated.rate_limit, &envelope))
+    Ok(respond(StatusCode::OK, &envelope))
 }
 
 /// Test a webhook
@@ -128,7 +126,7 @@ pub(crate) async fn rotate_secret(caller: Caller, ParentId(path): ParentId) -> R
 /// - Path: of the webhook
 /// - 200: `WebhookTested`. The result. If `error` is absent, the endpoint accepted the message.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Response, Refusal> {
+pub(crate) async fn test(caller: Caller, path: PathId) -> Result<Response, Refusal> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     let response = caller.call(TestWebhookRequest { id }, |core, request| core.webhooks.test_webhook(request)).await?;
     response.found(&caller, "Webhook tested.", |tested| tested)
@@ -144,7 +142,7 @@ pub(crate) async fn test(caller: Caller, ParentId(path): ParentId) -> Result<Res
 /// - Query: `ListWebhookDeliveriesRequest`
 /// - 200: `WebhookDeliveriesFound`. The attempts; an empty list if there are none.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn deliveries(caller: Caller, ParentId(path): ParentId, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn deliveries(caller: Caller, path: PathId, query: Query) -> Result<Response, Refusal> {
     let request = caller.accept(query.of_record(&path, Error::webhook_not_found)).await?;
     let response = caller.call(request, |core, request| core.webhooks.list_webhook_deliveries(request)).await?;
     response.found(&caller, "Deliveries found", |found| &found.deliveries)

@@ -10,77 +10,67 @@ use serde::Serialize;
 use crate::{accept::Format, envelope::Envelope};
 
 /// A document that is written while its records arrive.
-pub(crate) enum ListFormat {
-    Json {
-        /// The message of the envelope.
-        msg: &'static str,
-        meta: Option<PageMeta>,
-        is_first: bool,
-    },
-    Ndjson,
-    Csv {
-        /// The fields of a record.
-        columns: Vec<&'static str>,
-        escape: Escape,
-    },
+pub(crate) struct ListFormat {
+    format: Format,
+    /// The message of an envelope.
+    msg: &'static str,
+    /// The position of a page, in an envelope.
+    meta: Option<PageMeta>,
+    /// The fields of a record.
+    columns: Vec<&'static str>,
+    is_first: bool,
 }
 
 impl ListFormat {
-    /// An envelope with this message, and the position of a page.
-    pub(crate) fn envelope(msg: &'static str, meta: Option<PageMeta>) -> Self {
-        Self::Json { msg, meta, is_first: true }
-    }
-
     /// A list of records, by the name of their message in the contract. `msg` is the message of an envelope.
     pub(crate) fn of(format: Format, msg: &'static str, record: &str) -> Self {
-        match format {
-            Format::Json => Self::envelope(msg, None),
-            Format::Ndjson => Self::Ndjson,
-            Format::Csv(escape) => {
-                let fields = Message::of(record).map_or(&[][..], |message| message.fields);
-                let written = fields.iter().filter(|field| field.form != "omitted");
-                Self::Csv { columns: written.map(|field| field.name).collect(), escape }
-            }
-        }
+        let fields = Message::of(record).map_or(&[][..], |message| message.fields);
+        let columns = fields.iter().filter(|field| field.form != "omitted").map(|field| field.name).collect();
+        Self { format, msg, meta: None, columns, is_first: true }
+    }
+
+    /// An envelope with this message, and the position of a page.
+    pub(crate) fn envelope(msg: &'static str, meta: Option<PageMeta>) -> Self {
+        Self { format: Format::Json, msg, meta, columns: Vec::new(), is_first: true }
     }
 
     pub(crate) fn content_type(&self) -> &'static str {
-        match self {
-            Self::Json { .. } => "application/json",
-            Self::Ndjson => "application/x-ndjson",
-            Self::Csv { escape: Escape::Formulas, .. } => "text/csv; charset=utf-8; header=present",
-            Self::Csv { escape: Escape::None, .. } => "text/csv; charset=utf-8; header=present; escape=none",
+        match self.format {
+            Format::Json => "application/json",
+            Format::Ndjson => "application/x-ndjson",
+            Format::Csv(Escape::Formulas) => "text/csv; charset=utf-8; header=present",
+            Format::Csv(Escape::None) => "text/csv; charset=utf-8; header=present; escape=none",
         }
     }
 
     /// Writes the part before the first record.
     pub(super) fn begin(&self, chunk: &mut Vec<u8>) -> Result<(), BoxError> {
-        match self {
-            Self::Json { msg, .. } => {
-                serde_json::to_writer(&mut *chunk, &Envelope::found(msg, &[(); 0], None))?;
+        match self.format {
+            Format::Json => {
+                serde_json::to_writer(&mut *chunk, &Envelope::found(self.msg, &[(); 0], None))?;
                 chunk.truncate(chunk.len() - "]}".len());
             }
-            Self::Ndjson => {}
-            Self::Csv { columns, .. } => row(chunk, columns.iter().copied())?,
+            Format::Ndjson => {}
+            Format::Csv(_) => row(chunk, self.columns.iter().copied())?,
         }
         Ok(())
     }
 
     pub(super) fn add(&mut self, chunk: &mut Vec<u8>, record: &impl Serialize) -> Result<(), BoxError> {
-        match self {
-            Self::Json { is_first, .. } => {
-                if !std::mem::take(is_first) {
+        match self.format {
+            Format::Json => {
+                if !std::mem::take(&mut self.is_first) {
                     chunk.push(b',');
                 }
                 serde_json::to_writer(chunk, record)?;
             }
-            Self::Ndjson => {
+            Format::Ndjson => {
                 lines::write(&mut *chunk, record)?;
                 chunk.push(b'\n');
             }
-            Self::Csv { columns, escape } => {
+            Format::Csv(escape) => {
                 let record = serde_json::to_value(record)?;
-                row(chunk, columns.iter().map(|column| escape.of_json(record.get(column))))?;
+                row(chunk, self.columns.iter().map(|column| escape.of_json(record.get(column))))?;
             }
         }
         Ok(())
@@ -88,11 +78,11 @@ impl ListFormat {
 
     /// Writes the part after the last record.
     pub(super) fn end(&self, chunk: &mut Vec<u8>) -> Result<(), BoxError> {
-        if let Self::Json { meta, .. } = self {
+        if self.format == Format::Json {
             chunk.push(b']');
-            if let Some(meta) = meta {
+            if let Some(meta) = self.meta {
                 chunk.extend_from_slice(br#","meta":"#);
-                serde_json::to_writer(&mut *chunk, meta)?;
+                serde_json::to_writer(&mut *chunk, &meta)?;
             }
             chunk.push(b'}');
         }

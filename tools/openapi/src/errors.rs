@@ -38,78 +38,69 @@ pub(crate) fn reason(name: &str) -> Reason {
     reasons().find(|reason| format!("{reason:?}") == name).unwrap_or_else(|| panic!("there is no reason {name}"))
 }
 
-/// The reasons of an operation with the same status: one response.
-pub(crate) struct ErrorResponse {
-    pub(crate) status: StatusCode,
-    reasons: Vec<Reason>,
-}
-
-/// Groups reasons by status.
-pub(crate) fn responses(reasons: &[Reason]) -> Vec<ErrorResponse> {
-    let mut groups: BTreeMap<StatusCode, Vec<Reason>> = BTreeMap::new();
+/// Groups reasons by status. Each group is one response.
+pub(crate) fn responses(reasons: &[Reason]) -> BTreeMap<StatusCode, Vec<Reason>> {
+    let mut groups: BTreeMap<_, Vec<Reason>> = BTreeMap::new();
     for reason in reasons {
         let group = groups.entry(meaning(*reason).http).or_default();
         if !group.contains(reason) {
             group.push(*reason);
         }
     }
-    groups.into_iter().map(|(status, reasons)| ErrorResponse { status, reasons }).collect()
+    groups
 }
 
-impl ErrorResponse {
-    /// Returns the component's name.
-    pub(crate) fn name(&self) -> String {
-        match self.status {
-            StatusCode::UNAUTHORIZED => "Unauthorized".to_owned(),
-            // Operations without a token have fewer reasons, but the same response.
-            StatusCode::SERVICE_UNAVAILABLE => "Unavailable".to_owned(),
-            _ => self.reasons.first().map(|reason| format!("{reason:?}")).unwrap_or_default(),
+/// Returns the name of a response among the components.
+pub(crate) fn name(status: StatusCode, reasons: &[Reason]) -> String {
+    match status {
+        StatusCode::UNAUTHORIZED => "Unauthorized".to_owned(),
+        // Operations without a token have fewer reasons, but the same response.
+        StatusCode::SERVICE_UNAVAILABLE => "Unavailable".to_owned(),
+        _ => reasons.first().map(|reason| format!("{reason:?}")).unwrap_or_default(),
+    }
+}
+
+/// Returns the response for reasons with the same status.
+pub(crate) fn response(status: StatusCode, reasons: &[Reason]) -> Json {
+    let reasons = match status {
+        StatusCode::SERVICE_UNAVAILABLE => {
+            &[Reason::DatabaseUnavailable, Reason::Overloaded, Reason::CoreUnavailable][..]
+        }
+        _ => reasons,
+    };
+    let docs = reasons.iter().map(|reason| description::reason(*reason));
+    let examples = reasons.iter().map(|reason| (format!("{reason:?}"), example(*reason)));
+    let content = object! { "schema": schema(reasons), "examples": Json::object(examples) };
+    object! {
+        "description": docs.collect::<Vec<_>>().join(" Or: "),
+        "headers": headers(status),
+        "content": object! { "application/json": content },
+    }
+}
+
+fn schema(reasons: &[Reason]) -> Json {
+    match reasons.first() {
+        Some(Reason::InvalidFields) => reference("ValidationFailure"),
+        Some(Reason::AffiliateNameExists) => reference("AffiliateDuplicate"),
+        reason => {
+            let code = reason.map(|reason| code(*reason));
+            reference("Error").with("properties", object! { "code": object! { "const": code } })
         }
     }
+}
 
-    pub(crate) fn reference(&self) -> Json {
-        object! { "$ref": format!("#/components/responses/{}", self.name()) }
-    }
-
-    pub(crate) fn into_json(mut self) -> Json {
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            self.reasons = vec![Reason::DatabaseUnavailable, Reason::Overloaded, Reason::CoreUnavailable];
-        }
-        let docs = self.reasons.iter().map(|reason| description::reason(*reason));
-        let examples = self.reasons.iter().map(|reason| (format!("{reason:?}"), example(*reason)));
-        let content = object! { "schema": self.schema(), "examples": Json::object(examples) };
-        object! {
-            "description": docs.collect::<Vec<_>>().join(" Or: "),
-            "headers": self.headers(),
-            "content": object! { "application/json": content },
-        }
-    }
-
-    fn schema(&self) -> Json {
-        match self.reasons.first() {
-            Some(Reason::InvalidFields) => reference("ValidationFailure"),
-            Some(Reason::AffiliateNameExists) => reference("AffiliateDuplicate"),
-            reason => {
-                let code = reason.map(|reason| code(*reason));
-                let properties = object! { "code": object! { "const": code } };
-                reference("Error").with("properties", properties)
-            }
-        }
-    }
-
-    fn headers(&self) -> Json {
-        let (headers, is_limited): (&[&str], bool) = match self.status {
-            StatusCode::BAD_REQUEST | StatusCode::EXPECTATION_FAILED => (&[REQUEST_ID], false),
-            StatusCode::UNAUTHORIZED => (&[REQUEST_ID, IGNORED_PARAMETERS, "WWW-Authenticate"], false),
-            StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, "Retry-After"], true),
-            // The service rejects an excess connection before it reads from it.
-            StatusCode::SERVICE_UNAVAILABLE => (&["Retry-After"], true),
-            // The body was not read.
-            StatusCode::PAYLOAD_TOO_LARGE => (&[REQUEST_ID, IGNORED_PARAMETERS], true),
-            _ => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS], true),
-        };
-        header_references(headers.iter().chain(RATE_LIMIT.iter().filter(|_| is_limited)).copied())
-    }
+fn headers(status: StatusCode) -> Json {
+    let (headers, is_limited): (&[&str], bool) = match status {
+        StatusCode::BAD_REQUEST | StatusCode::EXPECTATION_FAILED => (&[REQUEST_ID], false),
+        StatusCode::UNAUTHORIZED => (&[REQUEST_ID, IGNORED_PARAMETERS, "WWW-Authenticate"], false),
+        StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, "Retry-After"], true),
+        // The service rejects an excess connection before it reads from it.
+        StatusCode::SERVICE_UNAVAILABLE => (&["Retry-After"], true),
+        // The body was not read.
+        StatusCode::PAYLOAD_TOO_LARGE => (&[REQUEST_ID, IGNORED_PARAMETERS], true),
+        _ => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS], true),
+    };
+    header_references(headers.iter().chain(RATE_LIMIT.iter().filter(|_| is_limited)).copied())
 }
 
 /// Returns an example of the body for a reason.

@@ -21,26 +21,19 @@ const CASE_WORK: [(&str, &str); 6] = [
     ("InfractionInput", "InfractionInput"),
 ];
 
-/// What a client sends a record for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum For {
-    Create,
-    Update,
-}
-
 /// Returns every schema of a body, by name.
 pub(crate) fn all() -> Vec<(String, Json)> {
     let mut all = Vec::new();
-    for (purpose, name, request) in [
-        (For::Create, "AffiliateCreate", "BatchCreateAffiliatesRequest"),
-        (For::Update, "AffiliateUpdate", "BatchUpdateAffiliatesRequest"),
+    for (is_new, name, request) in [
+        (true, "AffiliateCreate", "BatchCreateAffiliatesRequest"),
+        (false, "AffiliateUpdate", "BatchUpdateAffiliatesRequest"),
     ] {
         let item = format!("{name}Item");
         let any = Json::object([("affiliates", Json::parse("{}"))]);
         let no_list = object! { "required": ["affiliates"], "properties": any };
-        all.push((name.to_owned(), affiliate(purpose, false).with("not", no_list)));
+        all.push((name.to_owned(), affiliate(is_new, false).with("not", no_list)));
         all.push((format!("{name}Batch"), list_body(request, "affiliates", &item)));
-        all.push((item, affiliate(purpose, true)));
+        all.push((item, affiliate(is_new, true)));
     }
     let mut schemas = vec![
         ("AffiliateRoster", roster()),
@@ -57,7 +50,7 @@ pub(crate) fn all() -> Vec<(String, Json)> {
         ("WebhookCreate", webhook(true)),
         ("WebhookUpdate", webhook(false)),
     ];
-    schemas.extend(CASE_WORK.map(|(name, request)| (name, object_of(request, For::Create))));
+    schemas.extend(CASE_WORK.map(|(name, request)| (name, object_of(request, true))));
     for (name, request, item_name, fields) in [
         ("IncidentsAttach", "AttachIncidentsRequest", "IncidentItem", "IncidentInput"),
         ("IncidentsDetach", "DetachIncidentsRequest", "IncidentKey", "IncidentKey"),
@@ -67,9 +60,9 @@ pub(crate) fn all() -> Vec<(String, Json)> {
         schemas.push((item_name, item(message(fields)).with("description", description)));
     }
     schemas.extend([
-        ("CaseFields", object_of("CaseInput", For::Create)),
-        ("CaseUpdate", object_of("CaseInput", For::Update)),
-        ("UrlReview", object_of("UrlReview", For::Update)),
+        ("CaseFields", object_of("CaseInput", true)),
+        ("CaseUpdate", object_of("CaseInput", false)),
+        ("UrlReview", object_of("UrlReview", false)),
     ]);
     all.extend(schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)));
     all
@@ -91,11 +84,10 @@ fn body(message: &Message, required: impl Fn(&Field) -> bool, schema: impl Fn(&F
     }
 }
 
-/// An object that becomes a message.
-fn object_of(name: &str, purpose: For) -> Json {
+/// An object that becomes a message: a new record, or changes.
+fn object_of(name: &str, is_new: bool) -> Json {
     let message = message(name);
-    let required = |field: &Field| purpose == For::Create && is_required(field);
-    body(message, required, value_of).with("description", message.doc)
+    body(message, |field| is_new && is_required(field), value_of).with("description", message.doc)
 }
 
 /// An item that fails alone, so its schema accepts any text and any number.
@@ -157,23 +149,23 @@ fn webhook(is_new: bool) -> Json {
 }
 
 /// A new affiliate, or changes of an affiliate.
-fn affiliate(purpose: For, is_item: bool) -> Json {
-    let required = |field: &Field| purpose == For::Create && field.required;
-    let mut body = body(message("AffiliateInput"), required, |field| property(field, is_item));
-    if purpose == For::Update {
+fn affiliate(is_new: bool, is_item: bool) -> Json {
+    let is_required = |field: &Field| is_new && field.required;
+    let mut body = body(message("AffiliateInput"), is_required, |field| property(field, is_item));
+    if !is_new {
         let doc = message("AffiliateUpdate").field("id").map_or("", |field| field.doc);
         let same = if is_item { "" } else { " It equals the ID in the URL." };
         let id = integer(64, (i64::MIN, i64::MAX)).with("description", format!("{doc}{same}"));
         body.at("properties").entries_mut().shift_insert(0, "id".to_owned(), id);
         *body.at("required") = Json::of(&["id"]);
     }
-    let description = match (purpose, is_item) {
-        (For::Create, false) => "A new affiliate. For optional fields, null and `\"\"` are the same as absent.",
-        (For::Create, true) => "A new affiliate in a batch. An unknown country code fails only this item (1024).",
-        (For::Update, false) => {
+    let description = match (is_new, is_item) {
+        (true, false) => "A new affiliate. For optional fields, null and `\"\"` are the same as absent.",
+        (true, true) => "A new affiliate in a batch. An unknown country code fails only this item (1024).",
+        (false, false) => {
             "Changes to an affiliate. Only the fields that you send change. Null and `\"\"` clear an optional field."
         }
-        (For::Update, true) => {
+        (false, true) => {
             "Changes to an affiliate in a batch. These errors fail only this item: an unknown ID (1025), an unknown country code (1021), \
              and a name that is taken (1021)."
         }

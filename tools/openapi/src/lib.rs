@@ -40,7 +40,9 @@ pub fn document() -> String {
     let mut responses = BTreeMap::new();
     for route in ROUTES {
         let documented = DocumentedRoute::of(route);
-        responses.extend(documented.error_responses().into_iter().map(|group| (group.name(), group.into_json())));
+        for (status, reasons) in errors::responses(&documented.reasons) {
+            responses.insert(errors::name(status, &reasons), errors::response(status, &reasons));
+        }
         let entry = (route.method, documented.into_json());
         match paths.iter_mut().find(|(known, _)| *known == route.path) {
             Some((_, operations)) => operations.push(entry),

@@ -30,9 +30,7 @@ use rest_gateway::Route;
 use crate::{
     base::inline,
     comment::{Comment, Fact},
-    errors::{
-        self, ETAG, ErrorResponse, IGNORED_FIELDS, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references,
-    },
+    errors::{self, ETAG, IGNORED_FIELDS, IGNORED_PARAMETERS, RATE_LIMIT, REQUEST_ID, header_references},
     examples, parameter,
     schema::{list_of, reference},
 };
@@ -63,7 +61,8 @@ pub(crate) struct DocumentedRoute {
     parameters: Vec<Json>,
     body: Option<Json>,
     responses: Vec<(StatusCode, Json)>,
-    reasons: Vec<Reason>,
+    /// The reasons for errors.
+    pub(crate) reasons: Vec<Reason>,
 }
 
 impl DocumentedRoute {
@@ -193,16 +192,13 @@ impl DocumentedRoute {
         content.with_some("examples", examples::of(&self.id, of, schema))
     }
 
-    /// Returns the error responses.
-    pub(crate) fn error_responses(&self) -> Vec<ErrorResponse> {
-        errors::responses(&self.reasons)
-    }
-
     /// Returns the operation in the document.
     pub(crate) fn into_json(self) -> Json {
-        let errors = self.error_responses();
         let mut responses = self.responses;
-        responses.extend(errors.iter().map(|group| (group.status, group.reference())));
+        responses.extend(errors::responses(&self.reasons).into_iter().map(|(status, reasons)| {
+            let name = errors::name(status, &reasons);
+            (status, object! { "$ref": format!("#/components/responses/{name}") })
+        }));
         responses.sort_by_key(|(status, _)| *status);
         let scope = self.scope.map(|scope| format!(" The token needs the scope `{scope}`."));
         let security = match self.scope {

@@ -3,8 +3,10 @@ use compliance_api::{
     v1::{AffiliateInput, AffiliateSync, AffiliateUpdate, OpenCaseRequest, UrlInput},
 };
 
+use http::HeaderMap;
+
 use super::{Create, IfMatch, Input, PathId, Update, add_urls, create_affiliates, sync_affiliates, update_affiliates};
-use crate::ignored::Ignored;
+use crate::route::Ignored;
 
 const MEMORY: usize = 1 << 20;
 
@@ -17,7 +19,7 @@ fn create(body: &str) -> Result<Create, Error> {
 }
 
 fn update(path: &str, body: &str) -> Result<Update, Error> {
-    update_affiliates(input(body, &mut Ignored::default()), &PathId::of(path), &IfMatch::NONE)
+    update_affiliates(input(body, &mut Ignored::default()), &PathId::of(path), &IfMatch::of(&HeaderMap::new()))
 }
 
 fn violations(error: Error) -> Vec<(String, String)> {
@@ -250,7 +252,7 @@ fn more_elements_than_memory_is_too_large() {
 fn null_is_absent_whatever_the_type() {
     use super::incidents;
     use compliance_api::v1::{DetachIncidentsRequest, IncidentKey, ReviewUrlRequest, UrlReview};
-    let (path, mut ignored) = (PathId::of("/api/cases/7"), Ignored::default());
+    let (path, mut ignored) = (PathId::of("7"), Ignored::default());
     let body = r#"{"id":9,"incidents":[{"incident_id":null,"incident_type":null,"url":null}]}"#;
     let request: DetachIncidentsRequest = incidents(input(body, &mut ignored), &path).unwrap();
     assert_eq!(request, DetachIncidentsRequest { id: 7, incidents: vec![IncidentKey::default()] });

@@ -1,4 +1,4 @@
-//! Entity tags: the headers `If-Match` and `If-None-Match` of requests, and `ETag` of responses.
+//! The head of a request: its path, its entity tags, and what handlers take from it. And the tags of responses.
 //!
 //! A record's tag is its etag in quotation marks. The tag of a compressed response ends with the coding, because each representation
 //! needs its own tag. Requests may send either. Proxies that compress mark tags in the same way, with other separators and names:
@@ -6,15 +6,24 @@
 
 use std::convert::Infallible;
 
-use axum::extract::FromRequestParts;
-use compliance_api::{error::Error, rules::Violations};
-use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    header::{IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED_SINCE},
-    request::Parts,
+use axum::extract::{FromRequestParts, MatchedPath};
+use compliance_api::{
+    MAX_ID,
+    error::Error,
+    rules::{self, Check, Violations},
 };
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Request,
+    header::{IF_MATCH, IF_NONE_MATCH},
+    request::Parts,
+    uri::PathAndQuery,
+};
+use percent_encoding::percent_decode_str;
 
-use crate::limits::{MAX_ENTITY_TAGS, MAX_ETAG_CHARS};
+use crate::{
+    accept::Format,
+    limits::{MAX_ENTITY_TAGS, MAX_ETAG_CHARS},
+};
 
 /// Separates an etag from the coding of a response.
 const CODED: char = '-';
@@ -23,6 +32,107 @@ const CODINGS: [&str; 5] = ["gzip", "br", "zstd", "deflate", "df"];
 const SEPARATORS: [char; 2] = [CODED, ';'];
 /// An etag that no record has.
 const NO_ETAG: &str = "-";
+
+/// Lets handlers take what the head of a request says. Reading it does not fail.
+macro_rules! from_head {
+    ($($argument:ty: |$parts:ident| $read:expr;)+) => {$(
+        impl<S: Sync> FromRequestParts<S> for $argument {
+            type Rejection = Infallible;
+
+            async fn from_request_parts($parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+                Ok($read)
+            }
+        }
+    )+};
+}
+
+from_head! {
+    PathId: |parts| {
+        let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        let is_parameter = |(known, _): &(&str, &str)| known.starts_with('{');
+        let segment = route.split('/').zip(parts.uri.path().split('/')).find(is_parameter);
+        Self::of(segment.map_or("", |(_, segment)| segment))
+    };
+    Format: |parts| Self::of(&parts.headers);
+    IfMatch: |parts| Self::of(&parts.headers);
+    IfNoneMatch: |parts| Self::of(&parts.headers);
+}
+
+/// The ID of a record in a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathId {
+    /// The ID as it was sent.
+    pub(crate) text: String,
+    /// The number, if the text is an integer.
+    pub(crate) number: Option<i64>,
+}
+
+impl PathId {
+    /// Reads a segment of a path.
+    pub(crate) fn of(segment: &str) -> Self {
+        let text = percent_decode_str(segment).decode_utf8_lossy().into_owned();
+        // Rust accepts a plus sign, JSON does not.
+        let number = text.parse().ok().filter(|_| !text.starts_with('+'));
+        Self { text, number }
+    }
+
+    /// Returns the number if a record can have it as its ID.
+    pub(crate) fn possible(&self) -> Option<i64> {
+        self.number.filter(|number| (1..=MAX_ID).contains(number))
+    }
+
+    /// Returns the ID of a record, or an error if no record can have it.
+    pub(crate) fn record_id(&self, not_found: fn(String) -> Error) -> Result<i64, Error> {
+        self.possible().ok_or_else(|| not_found(self.text.clone()))
+    }
+
+    /// Returns the ID of a record. Violations of the request come before an ID that no record can have.
+    pub(crate) fn record_id_after(&self, request: &impl Check, not_found: fn(String) -> Error) -> Result<i64, Error> {
+        self.record_id(not_found).map_err(|not_found| {
+            let violations = rules::check(request);
+            if violations.is_empty() { not_found } else { Error::invalid(violations) }
+        })
+    }
+}
+
+/// Returns the request with the path that routes know: `/api/affiliates%3Async` is `/api/affiliates:sync`.
+///
+/// Clients and proxies may percent-encode any character of a path.
+pub(crate) fn canonical<B>(mut request: Request<B>) -> Request<B> {
+    let uri = request.uri();
+    if let Some(path) = decoded(uri.path()) {
+        let mut parts = uri.clone().into_parts();
+        let text = uri.query().map_or_else(|| path.clone(), |query| format!("{path}?{query}"));
+        parts.path_and_query = PathAndQuery::try_from(text).ok();
+        if let Ok(uri) = parts.try_into() {
+            *request.uri_mut() = uri;
+        }
+    }
+    request
+}
+
+/// Decodes the characters that a segment may have unencoded (RFC 3986, 3.3). Returns `None` if nothing is encoded.
+///
+/// Other characters stay encoded: `%2F` is not a separator, and `%25` must not be decoded twice.
+fn decoded(path: &str) -> Option<String> {
+    // Most paths have none.
+    let mut rest = path.contains('%').then_some(path)?;
+    let mut decoded = String::with_capacity(path.len());
+    while let Some((before, after)) = rest.split_once('%') {
+        decoded.push_str(before);
+        let code = after.get(..2).filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|byte| is_plain(*byte));
+        decoded.push(byte.map_or('%', char::from));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    decoded.push_str(rest);
+    Some(decoded)
+}
+
+/// Whether a segment may have the character unencoded.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte)
+}
 
 /// The tags in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,17 +172,7 @@ pub(crate) struct IfMatch(Option<Result<Named, ()>>);
 pub(crate) struct IfNoneMatch(Option<Named>);
 
 impl IfMatch {
-    /// A request without the header.
-    #[cfg(test)]
-    pub(crate) const NONE: Self = Self(None);
-
-    /// `*`
-    #[cfg(test)]
-    pub(crate) fn any() -> Self {
-        Self(Some(Ok(Named::Any)))
-    }
-
-    fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         Self(headers.contains_key(IF_MATCH).then(|| named(headers, &IF_MATCH).ok_or(())))
     }
 
@@ -112,22 +212,6 @@ impl IfMatch {
     }
 }
 
-/// Refuses conditions of a change that the operation does not support: a client that sends one relies on it.
-pub(crate) fn refuse_unsupported(parts: &Parts, supports_if_match: bool) -> Result<(), Error> {
-    if parts.method.is_safe() {
-        return Ok(());
-    }
-    let mut violations = Violations::new();
-    for (header, name) in
-        [(IF_MATCH, "If-Match"), (IF_NONE_MATCH, "If-None-Match"), (IF_UNMODIFIED_SINCE, "If-Unmodified-Since")]
-    {
-        if parts.headers.contains_key(&header) && !(supports_if_match && header == IF_MATCH) {
-            violations.report(name, |label| format!("The {label} header is not supported by this operation."));
-        }
-    }
-    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
-}
-
 impl IfNoneMatch {
     fn of(headers: &HeaderMap) -> Self {
         Self(named(headers, &IF_NONE_MATCH))
@@ -136,24 +220,24 @@ impl IfNoneMatch {
     /// Returns the client's tag of this etag.
     pub(crate) fn known(&self, etag: &str) -> Option<HeaderValue> {
         match self.0.as_ref()? {
-            Named::Any => header(etag),
+            Named::Any => etag_header(etag),
             Named::Tags(tags) => {
                 let tag = tags.iter().find(|tag| tag.etag() == Some(etag))?;
-                header(str::from_utf8(&tag.opaque).ok()?)
+                etag_header(str::from_utf8(&tag.opaque).ok()?)
             }
         }
     }
 }
 
 /// Returns the header `ETag` of an etag.
-pub(crate) fn header(etag: &str) -> Option<HeaderValue> {
+pub(crate) fn etag_header(etag: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("\"{etag}\"")).ok()
 }
 
 /// Returns the header `ETag` of a compressed response, by the tag of the plain response.
 pub(crate) fn of_coded(tag: &HeaderValue, coding: &HeaderValue) -> Option<HeaderValue> {
     let etag = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
-    header(&format!("{etag}{CODED}{}", coding.to_str().ok()?))
+    etag_header(&format!("{etag}{CODED}{}", coding.to_str().ok()?))
 }
 
 /// Returns the tags of a header. `None` if it has none, or is malformed.
@@ -198,95 +282,5 @@ fn read_line(mut rest: &[u8], tags: &mut Vec<Tag>) -> Option<()> {
     }
 }
 
-macro_rules! from_head {
-    ($($header:ident)+) => {$(
-        impl<S: Sync> FromRequestParts<S> for $header {
-            type Rejection = Infallible;
-
-            async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-                Ok(Self::of(&parts.headers))
-            }
-        }
-    )+};
-}
-
-from_head! { IfMatch IfNoneMatch }
-
 #[cfg(test)]
-mod tests {
-    use compliance_api::rules::Violations;
-    use http::{
-        HeaderMap, HeaderValue,
-        header::{IF_MATCH, IF_NONE_MATCH},
-    };
-
-    use super::{IfMatch, IfNoneMatch, of_coded};
-    use crate::limits::MAX_ENTITY_TAGS;
-
-    fn etag(lines: &[&str]) -> Result<String, String> {
-        let lines = lines.iter().map(|line| (IF_MATCH, HeaderValue::from_str(line).unwrap()));
-        let mut headers = HeaderMap::new();
-        for (name, line) in lines {
-            headers.append(name, line);
-        }
-        let mut violations = Violations::new();
-        let etag = IfMatch::of(&headers).etag(&mut violations);
-        if violations.is_empty() { Ok(etag) } else { Err(violations.summary()) }
-    }
-
-    #[test]
-    fn tags_are_compared_strongly() {
-        for (lines, expected) in [
-            (&[][..], ""),
-            (&["*"], ""),
-            (&["\"7\""], "7"),
-            (&["\"7-gzip\""], "7"),
-            (&[" \"7\" ,, \"8-zstd\"", "\"9\""], "7,8,9"),
-            (&["\"7--gzip\"", "\"8;gzip\", \"9-df\"", "\"10--br\", \"11-br\", \"12-gzip-df\""], "7,8,9,10,11,12"),
-            (&["W/\"7\""], "-"),
-            (&["W/\"7--gzip\""], "-"),
-            (&["W/\"7\", \"8\""], "8"),
-            (
-                &["\"7-\"", "\"7,8\"", "\"\"", "\"x\"", "\"+7\"", "\"7-x\"", "\"7---gzip\"", "\"7;;br\"", "\"7gzip\""],
-                "-",
-            ),
-        ] {
-            assert_eq!(etag(lines).as_deref(), Ok(expected), "{lines:?}");
-        }
-        for wrong in ["", "7", "\"7", "7\"", "\"7\" \"8\"", "w/\"7\"", "*, \"7\"", "\"7 8\"", ","] {
-            let expected = "The If-Match header must be *, or a list of entity tags such as \"7\".";
-            assert_eq!(etag(&[wrong]).unwrap_err(), expected, "{wrong}");
-        }
-        assert!(etag(&["*", "*"]).is_err());
-        let many = |count: usize| vec!["\"7\""; count].join(",");
-        assert!(etag(&[&many(MAX_ENTITY_TAGS)]).is_ok());
-        let error = etag(&[&many(MAX_ENTITY_TAGS + 1)]).unwrap_err();
-        assert_eq!(error, "The If-Match header must not have more than 50 entity tags.");
-    }
-
-    #[test]
-    fn the_clients_tags_are_compared_weakly() {
-        let known = |line: &str| {
-            let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_str(line).unwrap())]);
-            IfNoneMatch::of(&headers).known("7").map(|tag| tag.to_str().unwrap().to_owned())
-        };
-        for (line, tag) in [
-            ("\"7\"", "\"7\""),
-            ("W/\"7\"", "\"7\""),
-            ("\"8\", \"7-gzip\"", "\"7-gzip\""),
-            ("W/\"7--gzip\"", "\"7--gzip\""),
-            ("\"7;gzip\"", "\"7;gzip\""),
-            ("W/\"7-df\"", "\"7-df\""),
-            ("*", "\"7\""),
-        ] {
-            assert_eq!(known(line).as_deref(), Some(tag), "{line}");
-        }
-        for other in ["\"8\"", "7", "", "\"77\""] {
-            assert_eq!(known(other), None, "{other}");
-        }
-        assert_eq!(IfNoneMatch::of(&HeaderMap::new()).known("7"), None);
-        let header = HeaderValue::from_static;
-        assert_eq!(of_coded(&header("\"7\""), &header("gzip")), Some(header("\"7-gzip\"")));
-        assert_eq!(of_coded(&header("W/\"7\""), &header("gzip")), None);
-    }
-}
+mod tests;

@@ -1,0 +1,250 @@
+//! Requests that are put together from a path, a query, headers and a body, with everything that they violate.
+//!
+//! Unknown parameters of a query are ignored, and empty ones are absent.
+
+use std::{borrow::Cow, collections::HashMap, convert::Infallible, sync::Arc};
+
+use axum::extract::FromRequestParts;
+use compliance_api::{
+    description::{Field, Kind},
+    error::Error,
+    rules::{self, Check, Violations, label, not_one_of},
+    v1::{Format, ListChangesRequest},
+};
+use http::request::Parts;
+use prost::Message;
+use url::form_urlencoded;
+
+use super::{
+    json::Scalar,
+    object::{Object, Value, in_json},
+};
+use crate::{
+    head::{IfMatch, PathId},
+    observe::RequestRecord,
+    route::{LAST_EVENT_PARAMETER, Location, Route, is_parameter},
+};
+
+/// The parameters of pages. Programs append them to a URL that has them already, so the last value counts.
+const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
+/// The first number of unsupported parameters, which are reported after the fields of the request.
+const UNSUPPORTED: u32 = 1 << 16;
+
+/// A request that is not complete yet.
+pub(crate) struct Draft<'de> {
+    object: Object<'de>,
+    violations: Violations,
+}
+
+impl<'de> Draft<'de> {
+    pub(super) fn of(object: Object<'de>, violations: Violations) -> Self {
+        Self { object, violations }
+    }
+
+    /// A request without a body and a query.
+    pub(crate) fn empty<M: Check>() -> Self {
+        Self::of(Object::new(M::MESSAGE), Violations::new())
+    }
+
+    /// Adds the etags that the record must have.
+    pub(crate) fn if_match(mut self, if_match: &IfMatch) -> Self {
+        let etag = if_match.etag(&mut self.violations);
+        if !etag.is_empty() {
+            self.object.set("etag", Value::text(etag));
+        }
+        self
+    }
+
+    /// Returns the message.
+    pub(crate) fn message<M: Check + Message + Default>(self) -> Result<M, Error> {
+        self.wrapped(|message: M| message)
+    }
+
+    /// Returns the request that holds the message.
+    pub(super) fn wrapped<M: Message + Default, R: Check>(mut self, wrap: impl FnOnce(M) -> R) -> Result<R, Error> {
+        let message = self.object.message(Location::Top, &mut self.violations)?;
+        accept(self.violations, wrap(message))
+    }
+
+    /// Returns the message about the record of a path. Other violations come before an ID that no record can have.
+    pub(crate) fn of_record<M: Check + Message + Default>(
+        mut self,
+        path: &PathId,
+        not_found: fn(String) -> Error,
+    ) -> Result<M, Error> {
+        if let Some(id) = path.possible() {
+            self.object.set("id", Value::Scalar(Scalar::Integer(id)));
+        }
+        let message = self.message()?;
+        path.record_id_after(&message, not_found)?;
+        Ok(message)
+    }
+}
+
+/// Returns the message, or all violations including violations of the rules.
+pub(super) fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> {
+    if violations.is_empty() {
+        return Ok(message);
+    }
+    violations.merge(rules::check(&message));
+    Err(Error::invalid(violations))
+}
+
+/// The query of a request.
+pub(crate) struct Query {
+    text: String,
+    route: Option<&'static Route>,
+}
+
+impl Query {
+    fn parameters(&self) -> form_urlencoded::Parse<'_> {
+        form_urlencoded::parse(self.text.as_bytes())
+    }
+
+    /// Returns the request whose fields are the parameters.
+    pub(crate) fn request<M: Check + Message + Default>(&self) -> Result<M, Error> {
+        self.draft::<M>(&[], |_| String::new()).message()
+    }
+
+    /// Returns the request about the record of a path.
+    pub(crate) fn of_record<M: Check + Message + Default>(
+        &self,
+        path: &PathId,
+        not_found: fn(String) -> Error,
+    ) -> Result<M, Error> {
+        self.draft::<M>(&[], |_| String::new()).of_record(path, not_found)
+    }
+
+    /// Returns the request for a page of a list.
+    pub(crate) fn page<M: Check + Message + Default>(&self) -> Result<M, Error> {
+        let message =
+            |label: &str| format!("The {label} field is only for whole lists: send Accept: application/x-ndjson or text/csv.");
+        self.draft::<M>(&["changed_after"], message).message()
+    }
+
+    /// Returns the request for a whole list, which has no pages.
+    pub(crate) fn whole_list<M: Check + Message + Default>(&self) -> Result<M, Error> {
+        let message = |label: &str| format!("The {label} field is only for pages: NDJSON and CSV return the whole list, sorted by ID.");
+        self.draft::<M>(PAGING, message).message()
+    }
+
+    /// Returns the request for changes. `last_event_id`, or else `lastEventId` of the query, replaces `after`. All must be valid.
+    pub(crate) fn changes(&self, last_event_id: Option<&str>) -> Result<ListChangesRequest, Error> {
+        let sent = self.request::<ListChangesRequest>();
+        let in_query = self.parameters().filter(|(name, value)| name == LAST_EVENT_PARAMETER && !value.is_empty());
+        let last = last_event_id.filter(|last| !last.is_empty()).map(Cow::Borrowed);
+        // Clients append the parameter whenever they connect again.
+        let Some(last) = last.or_else(|| in_query.last().map(|(_, value)| value)) else { return sent };
+        let text = form_urlencoded::Serializer::new(String::new()).append_pair("after", &last).finish();
+        let replacing = Self { text, route: self.route }.request::<ListChangesRequest>();
+        // The core does not see the replaced value.
+        let mut violations = violations_of(&sent);
+        violations.merge(violations_of(&replacing));
+        match (sent, replacing) {
+            (Ok(sent), Ok(last)) if violations.is_empty() => Ok(ListChangesRequest { after: last.after, ..sent }),
+            _ => Err(Error::invalid(violations)),
+        }
+    }
+
+    /// Reads a request by its description. `message` is the violation of an `unsupported` parameter, by its label.
+    fn draft<M: Check>(&self, unsupported: &[&'static str], message: impl Fn(&str) -> String) -> Draft<'_> {
+        debug_assert!(
+            self.route.is_some_and(|it| it.query.iter().any(|known| known.name == M::MESSAGE.name)),
+            "the route does not declare that it reads {}",
+            M::MESSAGE.name
+        );
+        let mut values: HashMap<Cow<str>, Vec<Cow<str>>> = HashMap::new();
+        for (name, value) in self.parameters() {
+            values.entry(name).or_default().push(value);
+        }
+        let (mut object, mut violations) = (Object::new(M::MESSAGE), Violations::new());
+        for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
+            let Some(texts) = values.remove(field.name) else { continue };
+            match one(field, texts).and_then(|text| text.map(|text| value(field, text)).transpose()) {
+                Ok(Some(value)) => object.set(field.name, value),
+                Ok(None) => {}
+                Err(violation) => violations.push((0, field.number), || (field.name.to_owned(), violation)),
+            }
+        }
+        let is_sent = |name: &str| values.get(name).and_then(|texts| texts.last()).is_some_and(|last| !last.is_empty());
+        for (number, name) in (UNSUPPORTED..).zip(unsupported).filter(|(_, name)| is_sent(name)) {
+            violations.push((0, number), || ((*name).to_owned(), message(&label(name))));
+        }
+        Draft::of(object, violations)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let route = parts.extensions.get::<Arc<RequestRecord>>().and_then(|record| record.route);
+        Ok(Self { text: parts.uri.query().unwrap_or_default().to_owned(), route })
+    }
+}
+
+/// Returns all violations of a request that was read, including violations of the rules.
+fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
+    match read {
+        Ok(message) => rules::check(message),
+        Err(error) => error.violations.clone(),
+    }
+}
+
+/// Returns the text of a parameter, if it has one. Lists are joined, and a filter with two values is a violation.
+fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q, str>>, String> {
+    let is_paging = PAGING.contains(&field.name);
+    texts.retain(|text| is_paging || !text.is_empty());
+    if field.is_list && texts.len() > 1 {
+        return Ok(Some(texts.join(",").into()));
+    }
+    let Some(last) = texts.pop().filter(|last| !last.is_empty()) else { return Ok(None) };
+    if !is_paging && texts.iter().any(|other| *other != last) {
+        return Err(format!("The {} field must have only one value. The request has several.", label(field.name)));
+    }
+    Ok(Some(last))
+}
+
+/// Returns the value of a parameter, or the violation if its text has the wrong type.
+fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
+    let one_of = |names: Vec<&str>| {
+        let is_known = names.contains(&&*text);
+        if is_known { Ok(()) } else { Err(not_one_of(&label(field.name), &names)) }
+    };
+    Ok(match field.kind {
+        Kind::Integer(_) => Value::Scalar(Scalar::Integer(integer(field, &text)?)),
+        Kind::Flag => {
+            one_of(vec!["yes", "no"])?;
+            Value::Scalar(Scalar::Flag(text == "yes"))
+        }
+        Kind::Choice(choices) => {
+            one_of(choices.iter().map(|(_, name)| *name).collect())?;
+            Value::text(in_json(&text))
+        }
+        Kind::Text if field.is_list => Value::List(text.split(',').map(|text| Value::text(text.to_owned())).collect()),
+        Kind::Text if field.format == Format::Timestamp => Value::text(with_plus(text)),
+        Kind::Text => Value::text(text),
+        // No parameter is a message.
+        Kind::Message(_) => Value::Scalar(Scalar::Other),
+    })
+}
+
+/// Returns a timestamp with the plus sign of its offset, which is a space in a query. Nothing else follows the time after a space.
+fn with_plus(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.rsplit_once(' ') {
+        Some((time, offset)) if time.len() >= "YYYY-MM-DD HH:MM:SS".len() => format!("{time}+{offset}").into(),
+        _ => text,
+    }
+}
+
+fn integer(field: &Field, text: &str) -> Result<i64, String> {
+    let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("The {} field must be an integer.", label(field.name)));
+    }
+    // The rules report a number outside of 64 bits as out of range.
+    Ok(text.parse().unwrap_or(if is_negative { i64::MIN } else { i64::MAX }))
+}
+
+#[cfg(test)]
+mod tests;

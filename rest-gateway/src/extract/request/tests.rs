@@ -1,0 +1,159 @@
+use compliance_api::{
+    error::Error,
+    v1::{
+        ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListComplianceCasesRequest,
+        ListComplianceUrlsRequest, SearchChangesRequest, SortDirection, UrlSort,
+    },
+};
+
+use super::Query;
+use crate::ROUTES;
+
+/// The query of a request to the operation of a path.
+fn query(path: &str, text: Option<&str>) -> Query {
+    let route = ROUTES.iter().find(|route| (route.method, route.path) == ("get", path));
+    Query { text: text.unwrap_or_default().to_owned(), route }
+}
+
+fn urls(text: Option<&str>) -> Result<ListComplianceUrlsRequest, Error> {
+    query("/api/urls", text).page()
+}
+
+fn cases(text: Option<&str>) -> Result<ListComplianceCasesRequest, Error> {
+    query("/api/cases", text).page()
+}
+
+fn violations(query: &str) -> Vec<(String, String)> {
+    let error = urls(Some(query)).unwrap_err();
+    error.violations.into_iter().map(|violation| (violation.path, violation.message)).collect()
+}
+
+#[test]
+fn every_parameter_has_its_field() {
+    let request = urls(Some(
+        "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&discovery_before=2024-12-31\
+         &sort_by=last_seen&sort_dir=asc&per_page=5&page=2&colour=red&infraction_after=2024-02-01&infraction_before=2024-02-29",
+    ));
+    let expected = ListComplianceUrlsRequest {
+        incident_status_id: Some(3),
+        distributor_id: Some(7),
+        disabled: Some(true),
+        discovery_after: Some("2024-01-01".into()),
+        discovery_before: Some("2024-12-31".into()),
+        sort_by: UrlSort::LastSeen.into(),
+        sort_dir: SortDirection::Asc.into(),
+        per_page: Some(5),
+        page: Some(2),
+        infraction_after: Some("2024-02-01".into()),
+        infraction_before: Some("2024-02-29".into()),
+    };
+    assert_eq!(request.unwrap(), expected);
+}
+
+#[test]
+fn an_empty_parameter_is_absent_and_of_paging_the_last_counts() {
+    assert_eq!(urls(None).unwrap(), ListComplianceUrlsRequest::default());
+    let request = urls(Some("disabled=&page=x&page=3&per_page=5&per_page=&%73ort_by=id"));
+    let expected = ListComplianceUrlsRequest { page: Some(3), sort_by: UrlSort::Id.into(), ..Default::default() };
+    assert_eq!(request.unwrap(), expected);
+}
+
+#[test]
+fn a_filter_has_one_value() {
+    let request = urls(Some("disabled=&disabled=yes&disabled=yes&distributor_id=7&distributor_id="));
+    let expected = ListComplianceUrlsRequest { disabled: Some(true), distributor_id: Some(7), ..Default::default() };
+    assert_eq!(request.unwrap(), expected);
+    let several = |label: &str| format!("The {label} field must have only one value. The request has several.");
+    assert_eq!(
+        violations("disabled=yes&distributor_id=7&disabled=no&distributor_id=x&page=2&page=3"),
+        [("distributor_id", "distributor id"), ("disabled", "disabled")]
+            .map(|(path, label)| (path.to_owned(), several(label)))
+    );
+    let request = query("/api/changes", Some("types=url&types=case,affiliate")).changes(None).unwrap();
+    assert_eq!(request.types, ["url", "case", "affiliate"]);
+}
+
+#[test]
+fn a_plus_sign_of_an_offset_need_not_be_encoded() {
+    for (sent, read) in [
+        ("2026-01-31T14:00:00+02:00", "2026-01-31T14:00:00+02:00"),
+        ("2026-01-31+14:00:00.5%2B0200", "2026-01-31 14:00:00.5+0200"),
+        ("2026-01-31+14:00:00+02", "2026-01-31 14:00:00+02"),
+        ("2026-01-31+14:00:00", "2026-01-31 14:00:00"),
+    ] {
+        let request = query("/api/audit", Some(&format!("from={sent}"))).request::<SearchChangesRequest>();
+        assert_eq!(request.unwrap().from.as_deref(), Some(read), "{sent}");
+    }
+}
+
+#[test]
+fn every_violation_is_reported_in_the_order_of_the_parameters() {
+    let reported = violations(
+        "page=1.0&per_page=201&sort_dir=up&sort_by=url&discovery_after=soon&disabled=maybe&distributor_id=0",
+    );
+    let expected = [
+        ("distributor_id", "The distributor id field must be between 1 and 9007199254740991."),
+        ("disabled", "The selected disabled is invalid. It must be one of: yes, no."),
+        ("discovery_after", "The discovery after field must match the format YYYY-MM-DD."),
+        ("sort_by", "The selected sort by is invalid. It must be one of: id, discovery_dt, last_review_dt, last_seen."),
+        ("sort_dir", "The selected sort dir is invalid. It must be one of: asc, desc."),
+        ("per_page", "The per page field must be between 1 and 200."),
+        ("page", "The page field must be an integer."),
+    ];
+    assert_eq!(reported, expected.map(|(path, message)| (path.to_owned(), message.to_owned())));
+}
+
+#[test]
+fn a_whole_list_has_filters_and_no_pages() {
+    let text = "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31&infraction_after=2024-02-01";
+    let request = query("/api/urls", Some(text)).whole_list::<ListAllComplianceUrlsRequest>();
+    let expected = ListAllComplianceUrlsRequest {
+        incident_status_id: Some(3),
+        distributor_id: Some(7),
+        disabled: Some(true),
+        discovery_after: Some("2024-01-01".into()),
+        discovery_before: Some("2024-12-31".into()),
+        after_id: None,
+        changed_after: None,
+        infraction_after: Some("2024-02-01".into()),
+        infraction_before: None,
+    };
+    assert_eq!(request.unwrap(), expected);
+    let text = "page=1&sort_dir=asc&per_page=5&sort_by=id&case_status_id=0";
+    let error = query("/api/cases", Some(text)).whole_list::<ListAllComplianceCasesRequest>().unwrap_err();
+    let paths: Vec<String> = error.violations.into_iter().map(|violation| violation.path).collect();
+    assert_eq!(paths, ["case_status_id", "sort_by", "sort_dir", "per_page", "page"]);
+}
+
+#[test]
+fn violations_of_the_query_and_of_the_last_event_are_reported_together() {
+    let paths = |text, last| {
+        let error = query("/api/changes", Some(text)).changes(last).unwrap_err();
+        error.violations.into_iter().map(|violation| violation.path).collect::<Vec<_>>()
+    };
+    assert_eq!(paths("limit=x&types=url,x", Some("?")), ["after", "types.1", "limit"]);
+    assert_eq!(paths("limit=0&after=x", Some("-1")), ["after", "limit"]);
+    assert_eq!(paths("limit=0&after=5", Some("9007199254740992")), ["after", "limit"]);
+    assert_eq!(paths("after=x", Some("7")), ["after"]);
+    let request = query("/api/changes", Some("limit=5&after=3")).changes(Some("7")).unwrap();
+    assert_eq!((request.after, request.limit), (Some(7), Some(5)));
+}
+
+#[test]
+fn the_last_event_is_in_the_header_or_in_the_query() {
+    let after = |text, last| query("/api/changes", Some(text)).changes(last).unwrap().after;
+    assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("7")), Some(7));
+    assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("")), Some(6));
+    assert_eq!(after("after=3&lastEventId=", None), Some(3));
+    assert_eq!(after("lastEventId=6", None), Some(6));
+    assert!(query("/api/changes", Some("lastEventId=x")).changes(None).is_err());
+}
+
+#[test]
+fn integers_are_written_as_integers() {
+    for wrong in ["5.0", "5e0", "+5", "%205", "-", "five", "%00", "%FF"] {
+        assert_eq!(violations(&format!("per_page={wrong}"))[0].1, "The per page field must be an integer.", "{wrong}");
+    }
+    assert_eq!(cases(Some("page=99999999999999999999")).unwrap().page, Some(i64::MAX));
+    assert_eq!(cases(Some("page=-99999999999999999999")).unwrap().page, Some(i64::MIN));
+}

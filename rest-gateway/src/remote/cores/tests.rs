@@ -1,0 +1,48 @@
+use std::sync::Arc;
+
+use super::{Cores, RemoteCore};
+use crate::{remote::address::Address, settings::Settings};
+
+fn cores(urls: &str) -> Cores {
+    let settings = Settings::default();
+    Cores::new(&Address::parse_all(urls, &settings).unwrap(), &settings)
+}
+
+fn names(picked: impl IntoIterator<Item = Option<Arc<RemoteCore>>>) -> Vec<String> {
+    let mut names: Vec<_> = picked.into_iter().map(|core| core.unwrap().name.clone()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn equally_busy_cores_alternate_and_a_busy_one_is_spared() {
+    let cores = cores("http://10.0.0.1:1, http://10.0.0.2:2");
+    assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
+    let _calls = [(); 3].map(|()| Arc::clone(&cores.all()[0].in_flight));
+    assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
+}
+
+#[tokio::test]
+async fn a_core_that_failed_is_the_last_choice() {
+    let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
+    let [first, second] = [0, 1].map(|index| Arc::clone(&cores.all()[index]));
+    assert_eq!(cores.in_use(), 2);
+    cores.failed(&first);
+    assert_eq!(cores.in_use(), 1);
+    assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.2:2/"; 2]);
+    cores.failed(&second);
+    assert_eq!(cores.in_use(), 2);
+    assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
+    assert_eq!(names([cores.pick(std::slice::from_ref(&first))]), ["http://10.0.0.2:2/"]);
+    assert!(cores.pick(&[first, second]).is_none());
+}
+
+#[tokio::test]
+async fn known_cores_keep_their_connections() {
+    let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
+    let known = cores.all();
+    let address = || Address::parse_all("http://10.0.0.3:3", &Settings::default()).unwrap().remove(0);
+    cores.replace(vec![(known[1].name.clone(), address()), ("new".to_owned(), address())]);
+    assert_eq!((cores.all().len(), cores.all()[1].name.as_str()), (2, "new"));
+    assert!(Arc::ptr_eq(&cores.all()[0], &known[1]));
+}

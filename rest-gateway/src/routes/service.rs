@@ -1,0 +1,179 @@
+//! The service itself: its description, its health, its documentation, and the console.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Path, State},
+    response::{Html, IntoResponse as _, Response},
+};
+use compliance_api::error::Error;
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{ACCEPT, CONTENT_SECURITY_POLICY, VARY},
+};
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
+
+use crate::{
+    envelope::{Refusal, respond_with},
+    gateway::Gateway,
+    limits::READINESS_TIMEOUT,
+};
+
+/// The description for programs.
+const DESCRIPTION: &str = concat!(
+    r#"{"name":"Affiliate Compliance Service","version":""#,
+    env!("CARGO_PKG_VERSION"),
+    r#"","api":"/api","console":"/console","documentation":"/docs","openapi":"/openapi.json","#,
+    r#""live":"/livez","ready":"/readyz"}"#,
+);
+
+/// The page for people.
+const PAGE: &str = concat!(
+    "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Affiliate Compliance Service</title>",
+    "<h1>Affiliate Compliance Service ",
+    env!("CARGO_PKG_VERSION"),
+    "</h1><p>The interface for partners is under <code>/api</code> and needs a token.</p><ul>",
+    "<li><a href=\"console\">Console</a>, to look at records and edit affiliates</li>",
+    "<li><a href=\"docs\">Documentation</a>, to read and to try</li>",
+    "<li><a href=\"openapi.json\">OpenAPI 3.1 document</a></li>",
+    "<li><a href=\"livez\">Does it run?</a> <a href=\"readyz\">Can it serve?</a></li></ul></html>\n",
+);
+
+/// What this service is
+///
+/// Returns the name, the version and the paths of this service, as JSON. A browser gets an HTML page.
+///
+/// - Operation: `getDescription`
+/// - 200: `Description`, `text/html`. Name, version and paths.
+pub(crate) async fn about(headers: HeaderMap) -> Response {
+    let mut response = if is_browser(&headers) {
+        let policy = "default-src 'none'; frame-ancestors 'none'";
+        ([(CONTENT_SECURITY_POLICY, policy)], Html(PAGE)).into_response()
+    } else {
+        respond_with(StatusCode::OK, DESCRIPTION)
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+/// Browsers name HTML first. Other clients name it after JSON, or not at all.
+fn is_browser(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let first = accepted.split([',', ';']).next().unwrap_or_default();
+    first.trim().eq_ignore_ascii_case("text/html")
+}
+
+/// The body of a healthy service.
+const OK: &str = r#"{"status":"ok"}"#;
+/// The body of an unhealthy service.
+const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
+
+/// Whether the process runs
+///
+/// For supervisors of the process.
+///
+/// - Operation: `getLiveness`
+/// - 200: `Healthy`. It runs.
+pub(crate) async fn live() -> Response {
+    respond_with(StatusCode::OK, OK)
+}
+
+/// Whether the service can serve
+///
+/// For load balancers: whether the database responds, and is neither a standby nor read-only.
+///
+/// - Operation: `getReadiness`
+/// - 200: `Healthy`. It can.
+/// - 503: `Unhealthy`. The service cannot serve now, or has too many connections.
+pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
+    if core_serves(&gateway).await {
+        return live().await;
+    }
+    unavailable().await
+}
+
+/// The response of `/readyz` while the service cannot serve.
+pub(crate) async fn unavailable() -> Response {
+    respond_with(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE)
+}
+
+async fn core_serves(gateway: &Gateway) -> bool {
+    let mut request = tonic::Request::new(HealthCheckRequest { service: String::new() });
+    request.set_timeout(READINESS_TIMEOUT);
+    match tokio::time::timeout(READINESS_TIMEOUT, gateway.clients.health.check_health(request)).await {
+        Ok(Ok(response)) => response.into_inner().status == i32::from(ServingStatus::Serving),
+        Ok(Err(status)) => {
+            tracing::debug!(code = ?status.code(), error = status.message(), "cannot read the core's health");
+            false
+        }
+        Err(_) => false,
+    }
+}
+
+/// This document
+///
+/// Returns the OpenAPI 3.1 description of this interface.
+///
+/// - Operation: `getOpenapi`
+/// - Content: `Document`
+pub(crate) async fn openapi(headers: HeaderMap) -> Response {
+    pages::openapi(&headers)
+}
+
+/// The documentation
+///
+/// Returns the first page of this interface's documentation: what the interface is, and the first steps.
+///
+/// - Operation: `getPage`
+/// - Content: `text/html`
+pub(crate) async fn docs(headers: HeaderMap) -> Response {
+    pages::DOCS.respond(&headers)
+}
+
+/// A page of the documentation
+///
+/// Returns one page of the documentation, or a style sheet, a script or a picture of these pages.
+///
+/// - Operation: `getPageFile`
+/// - Files: `docs`
+pub(crate) async fn docs_file(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
+    pages::DOCS.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
+}
+
+/// The console
+///
+/// Returns the console: a web page to read records, to edit affiliates and to work on cases. Sign in with an account of your company,
+/// or with a token. The console uses the operations under `/api`.
+///
+/// - Operation: `getConsole`
+/// - Content: `text/html`
+pub(crate) async fn console(State(gateway): State<Arc<Gateway>>, headers: HeaderMap) -> Response {
+    gateway.console.respond(&headers)
+}
+
+/// How users sign in to the console
+///
+/// Returns the console's settings: which token claim names the company, and the company's OpenID Connect provider, if there is one.
+///
+/// - Operation: `getConsoleSignIn`
+/// - Content: `ConsoleSignIn`
+pub(crate) async fn console_sign_in(
+    State(gateway): State<Arc<Gateway>>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    gateway.console.file("sign-in.json", &headers).ok_or_else(|| Error::unknown_path().into())
+}
+
+/// A file of the console
+///
+/// Returns a style sheet, a script or a picture of the console.
+///
+/// - Operation: `getConsoleFile`
+/// - Files: `console`
+pub(crate) async fn console_file(
+    State(gateway): State<Arc<Gateway>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    gateway.console.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
+}
