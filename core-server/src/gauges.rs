@@ -24,8 +24,15 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
         CALLS,
         "Calls of a company, by result: ok, rejected, limited (by one of the company's limits) or failed."
     );
-    describe_histogram!(DURATION, Unit::Seconds, "Duration of a company's calls, from the request head to the end of the response.");
-    describe_counter!(WRITTEN, "Items in a company's write requests: records, and parts of records such as infractions.");
+    describe_histogram!(
+        DURATION,
+        Unit::Seconds,
+        "Duration of a company's calls, from the request head to the end of the response."
+    );
+    describe_counter!(
+        WRITTEN,
+        "Items in a company's write requests: records, and parts of records such as infractions."
+    );
 
     let Quotas { statements, heavy, large_pages, .. } = quotas;
     for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {

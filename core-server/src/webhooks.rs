@@ -155,7 +155,9 @@ impl WebhookService for Webhooks {
         let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
         if !created.is_of_request {
             let id = created.endpoint.id;
-            let exists = format!("Webhook {id} already has this URL and these types. Update that webhook, or rotate its secret.");
+            let exists = format!(
+                "Webhook {id} already has this URL and these types. Update that webhook, or rotate its secret."
+            );
             return Err(Error::new(Reason::FailedPrecondition, exists).with("webhook_id", id).into());
         }
         let (webhook, secret) = created.endpoint.with_secret();

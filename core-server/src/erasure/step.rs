@@ -138,9 +138,7 @@ pub enum ErasureError {
     )]
     InTheWay(sqlx::Error),
     /// Only the owner can erase the record of changes.
-    #[error(
-        "only the owner of the tables can erase a company: connect with the URL of that role"
-    )]
+    #[error("only the owner of the tables can erase a company: connect with the URL of that role")]
     NotOwner,
     /// The database does not respond, or rejects a statement.
     #[error(transparent)]

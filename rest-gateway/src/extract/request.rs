@@ -117,14 +117,17 @@ impl Query {
 
     /// Returns the request for a page of a list.
     pub(crate) fn page<M: Check + Message + Default>(&self) -> Result<M, Error> {
-        let message =
-            |label: &str| format!("The {label} field is only for whole lists: send Accept: application/x-ndjson or text/csv.");
+        let message = |label: &str| {
+            format!("The {label} field is only for whole lists: send Accept: application/x-ndjson or text/csv.")
+        };
         self.draft::<M>(&["changed_after"], message).message()
     }
 
     /// Returns the request for a whole list, which has no pages.
     pub(crate) fn whole_list<M: Check + Message + Default>(&self) -> Result<M, Error> {
-        let message = |label: &str| format!("The {label} field is only for pages: NDJSON and CSV return the whole list, sorted by ID.");
+        let message = |label: &str| {
+            format!("The {label} field is only for pages: NDJSON and CSV return the whole list, sorted by ID.")
+        };
         self.draft::<M>(PAGING, message).message()
     }
 

@@ -121,7 +121,8 @@ impl CheckedCore {
         }
         let tls = tls.load_or_system().map_err(|error| {
             let is_given = error.is::<InvalidSetting>();
-            let next_step = if is_given { "correct these files" } else { "check this system's certificate authorities" };
+            let next_step =
+                if is_given { "correct these files" } else { "check this system's certificate authorities" };
             self.problem(&error.to_string(), next_step)
         })?;
         match timeout(STEP_TIME, tls.connect(&self.host, stream)).await {

@@ -55,7 +55,11 @@ pub(super) async fn check(
     }
     findings.extend(match timeout(TIMEOUT, ask(target, connections, cores, retention)).await {
         Ok(Ok(found)) => found,
-        Ok(Err(error)) => vec![problem("database", describe(&error), "connect to PostgreSQL directly and not through a pooler, or read its log")],
+        Ok(Err(error)) => vec![problem(
+            "database",
+            describe(&error),
+            "connect to PostgreSQL directly and not through a pooler, or read its log",
+        )],
         Err(_) => vec![no_response("check whether the database server is overloaded")],
     });
     findings

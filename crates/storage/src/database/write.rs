@@ -97,10 +97,7 @@ impl Connections {
         let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
         match StatementContext::of("IDs").run(advance).await {
             Ok(true) => {
-                tracing::warn!(
-                    table,
-                    "the ID sequence was behind the table; it now continues after the highest ID"
-                );
+                tracing::warn!(table, "the ID sequence was behind the table; it now continues after the highest ID");
             }
             Ok(false) => {}
             Err(error) => tracing::error!(
