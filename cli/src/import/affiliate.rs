@@ -139,7 +139,7 @@ pub(super) fn parse(line: &[u8], mapping: &Mapping) -> Result<Affiliate, Vec<Row
             Value::Null => draft.set(field, None),
             Value::String(text) => draft.set(field, Some(text)),
             Value::Number(code) if field.column.form == StoredAs::CountryCode => {
-                draft.set(field, Some(code.to_string()))
+                draft.set(field, Some(code.to_string()));
             }
             other => draft.errors.push(unexpected(field, &key, &other.to_string())),
         }

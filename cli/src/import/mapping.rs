@@ -198,7 +198,9 @@ mod tests {
     use super::{Mapping, Target, pair};
 
     fn field(name: &str) -> Target {
-        Some(AffiliateInput::field(name).unwrap())
+        let field = AffiliateInput::field(name);
+        assert!(field.is_some(), "{name}");
+        field
     }
 
     #[test]
