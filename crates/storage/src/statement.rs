@@ -1,6 +1,4 @@
 //! Context of statements: their operation or batch, the requests that they serve, and the deadline of a call.
-//!
-//! A slow statement is logged once, with all its attempts.
 
 use std::{
     cell::Cell,
@@ -185,7 +183,7 @@ impl Drop for Watch {
     }
 }
 
-/// Logs a slow statement and the IDs of its requests. Waits for connections do not count.
+/// Logs a slow statement once, with all its attempts and the IDs of its requests. Waits for connections do not count.
 pub(crate) fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Iterator<Item = Option<&'r str>>) {
     let Spent { duration, waited, attempts } = spent;
     if duration < SLOW_STATEMENT {
@@ -252,8 +250,6 @@ pub mod deadline {
     }
 
     /// Stops a call whose caller has left, or whose deadline has passed. Await this right before a statement that writes.
-    ///
-    /// The call is dropped while it waits here.
     pub async fn check_caller() {
         // The runtime reads the caller's connection only while the call waits. Without a wait, a long computation or a stopped process could
         // write for a caller that has left. The first wait lets the runtime read the connection, and the second lets it drop this call.
