@@ -90,8 +90,8 @@ async fn a_call_is_counted_before_its_scope_and_after_its_token() {
     let remaining = |caller: Caller| caller.rate_limit.map(|left| left.remaining);
     assert_eq!(check(&policy, READ, &HeaderMap::new(), None).0, Err(Reason::TokenMissing));
     assert_eq!(remaining(called(READ, 7).1), Some(1));
-    let (refused, caller) = called(MONITOR, 7);
-    assert_eq!((remaining(caller), refused), (Some(0), Err(Reason::ScopeMissing)));
+    let (refused, found) = called(MONITOR, 7);
+    assert_eq!((remaining(found), refused), (Some(0), Err(Reason::ScopeMissing)));
     assert_eq!(called(MONITOR, 7).0, Err(Reason::RateLimited));
     assert_eq!(called(READ, 8).0, Ok(Some(8)));
 }
