@@ -140,18 +140,19 @@ mod tests {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         let options = TestDatabase::create(&server.endpoint, "shards").await.options;
         let mut node = PgConnection::connect_with(&options).await.unwrap();
-        let mut names = "create function next_id(text) returns bigint language sql as 'select 1::bigint'".to_owned();
+        let next_id = "create function next_id(text) returns bigint language sql as 'select 1::bigint'".to_owned();
+        let mut names = vec![next_id];
         for (shard, table) in (1..).zip(SCHEMA.distributed) {
             let constraints =
                 "select conname::text from pg_constraint where conrelid = $1::text::regclass and contype in ('p', 'u')";
             let constraints: Vec<String> =
                 sqlx::query_scalar(constraints).bind(table).fetch_all(&mut node).await.unwrap();
             for constraint in constraints {
-                names += &format!("; alter table {table} rename constraint {constraint} to {constraint}_{shard}");
+                names.push(format!("alter table {table} rename constraint {constraint} to {constraint}_{shard}"));
             }
-            names += &format!("; alter table {table} rename to {table}_{shard}");
+            names.push(format!("alter table {table} rename to {table}_{shard}"));
         }
-        sqlx::raw_sql(AssertSqlSafe(names)).execute(&mut node).await.unwrap();
+        sqlx::raw_sql(AssertSqlSafe(names.join(";"))).execute(&mut node).await.unwrap();
         let shards: Vec<String> = (1..=SCHEMA.distributed.len()).map(|shard| shard.to_string()).collect();
         let mut count = 0;
         for (statement, types) in storage::database::statements_on_shards(&SCHEMA) {
