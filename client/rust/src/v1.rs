@@ -126,7 +126,7 @@ pub struct FieldViolation {
     /// Path of the field within the item, such as `country` or `infractions.0.infraction_name`.
     #[prost(string, tag = "1")]
     pub field: ::prost::alloc::string::String,
-    /// What is wrong, in a sentence.
+    /// What is wrong, in a sentence for people.
     #[prost(string, tag = "2")]
     pub description: ::prost::alloc::string::String,
 }
@@ -136,7 +136,7 @@ pub struct FieldViolation {
 pub enum ResultCode {
     /// Never sent.
     Unspecified = 0,
-    /// The request head is not valid HTTP.
+    /// The head of the request is not valid HTTP.
     BadRequest = 400,
     /// The token is missing, invalid or expired.
     Unauthorized = 401,
@@ -146,7 +146,7 @@ pub enum ResultCode {
     UnknownPath = 404,
     /// The path does not support this method.
     MethodNotAllowed = 405,
-    /// Changes after this position were removed.
+    /// The position is not available: its changes were removed, or a database restore lost it.
     Gone = 410,
     /// The record has changed since it was read.
     PreconditionFailed = 412,
@@ -168,17 +168,17 @@ pub enum ResultCode {
     Unavailable = 503,
     /// The request exceeded its deadline.
     Timeout = 504,
-    /// Record added or updated.
+    /// The record is saved.
     Saved = 1020,
-    /// A batch item could not be saved.
+    /// A batch item was not saved, or the record's state does not allow the change.
     UpdateFailed = 1021,
-    /// The affiliate name, or the URL, already exists for the company.
+    /// The company already has an affiliate with this name, this URL, or another case with this `request_id`.
     Duplicate = 1023,
-    /// Not an ISO 3166-1 alpha-2 country code.
+    /// The country is not an ISO 3166-1 alpha-2 code.
     InvalidCountry = 1024,
-    /// Record not found for the company.
+    /// The company does not have this record.
     NotFound = 1025,
-    /// Record(s) found.
+    /// The record or records were found.
     Found = 1026,
 }
 impl ResultCode {
@@ -250,7 +250,7 @@ impl ResultCode {
 pub enum Reason {
     /// Never sent.
     Unspecified = 0,
-    /// No bearer token was presented.
+    /// The request has no bearer token.
     TokenMissing = 1,
     /// The bearer token is not valid.
     TokenInvalid = 2,
@@ -260,7 +260,7 @@ pub enum Reason {
     ScopeMissing = 4,
     /// The company has exceeded its rate limit.
     RateLimited = 5,
-    /// Request fields violate their rules.
+    /// Fields of the request violate their rules.
     InvalidFields = 6,
     /// The company has no affiliate with this ID.
     AffiliateNotFound = 7,
@@ -278,20 +278,20 @@ pub enum Reason {
     BodyTooLarge = 13,
     /// The database cannot be reached.
     DatabaseUnavailable = 14,
-    /// The service is overloaded.
+    /// The service is overloaded. Retry later.
     Overloaded = 15,
     /// The core service cannot be reached.
     CoreUnavailable = 16,
     /// The request exceeded its deadline.
     DeadlineExceeded = 17,
-    /// An internal error. The service log has the details.
+    /// An unexpected error in the service. Its log has the details under the request ID.
     Internal = 18,
-    /// The company does not have a record that the request names. For health checks and reflection: the service or symbol
-    /// does not exist.
+    /// The request names a record that the company does not have. For gRPC health checks and reflection: the service or
+    /// symbol does not exist.
     ReferenceNotFound = 19,
     /// The record's state does not allow the change, or the affiliate has too many records or changes for one erasure. In
-    /// a sync: more affiliates are absent than may get `absent_status`. The metadata `absent` and `max_absent` hold both
-    /// numbers.
+    /// a sync, more affiliates would get `absent_status` than `max_absent` allows. Over gRPC, the metadata `absent` and
+    /// `max_absent` give both numbers.
     FailedPrecondition = 20,
     /// The request does not have exactly one `Host` header.
     HostInvalid = 21,
@@ -309,18 +309,18 @@ pub enum Reason {
     ContentTypeInvalid = 27,
     /// The message compression is not supported.
     CompressionUnsupported = 28,
-    /// The record has changed since it was read: the request names another etag.
+    /// The record has changed since it was read, so its etag differs from the etag in the request.
     EtagMismatch = 29,
     /// An earlier request with this `request_id` opened a case with other content.
     RequestIdReused = 30,
-    /// Changes after this position were removed, or the position is above the last change. Positions from
-    /// `dropped_position` to `last_position` are available.
+    /// The service no longer keeps all changes after this position, or the position is after the last change. Positions
+    /// from `dropped_position` to `last_position` are available.
     PositionGone = 31,
     /// The company has no webhook with this ID.
     WebhookNotFound = 32,
-    /// The position was lost: the database was restored from a backup, or a standby took over without the last changes.
-    /// Read all records again, then the changes after `restored_position`. `kept_position` is the last position that
-    /// survived.
+    /// The position is lost: the database was restored from a backup, or a standby took over without the last changes.
+    /// Read all records again, then the changes after `restored_position`. Over gRPC, `kept_position` is the last position
+    /// that is not lost.
     PositionRestored = 33,
 }
 impl Reason {
@@ -407,7 +407,7 @@ impl Reason {
         }
     }
 }
-/// Who may call.
+/// Who can call an operation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Authorization {
     /// No token is needed: calls involve no company data, or carry tokens in their messages.
@@ -421,11 +421,11 @@ pub struct Authorization {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Work {
-    /// A separate statement, or part of a coalesced statement, depending on the number of items.
+    /// Depending on its number of items, the call gets its own statement or shares one with concurrent calls.
     Unspecified = 0,
-    /// A read of one record. Concurrent reads become one statement.
+    /// A read of one record. Concurrent reads share one statement.
     SingleRead = 1,
-    /// A read of many records by a separate statement, as short as a short batch.
+    /// A read of many records with its own short statement.
     Page = 2,
 }
 impl Work {
@@ -474,19 +474,19 @@ pub struct Rules {
     /// The largest number allowed.
     #[prost(int64, optional, tag = "7")]
     pub at_most: ::core::option::Option<i64>,
-    /// The list element must have this field. A missing field is reported at the element's path.
+    /// Every element of the list must have this field. A missing field is reported at the element's path.
     #[prost(bool, tag = "8")]
     pub entry: bool,
     /// Violations within this message are reported at the path of its parent.
     #[prost(bool, tag = "9")]
     pub flatten: bool,
-    /// Within a list, a format violation fails only its item, with these result codes.
+    /// In a batch, a format violation fails only its item, with these result codes.
     #[prost(message, optional, tag = "10")]
     pub item_codes: ::core::option::Option<ItemCodes>,
     /// The largest number of list elements.
     #[prost(uint32, tag = "11")]
     pub max_items: u32,
-    /// Elements are validated separately. An invalid element fails only itself.
+    /// Elements are validated separately. An invalid element does not affect the others.
     #[prost(bool, tag = "12")]
     pub items_alone: bool,
     /// The smallest number of characters (not bytes).
@@ -623,280 +623,285 @@ impl StoredForm {
         }
     }
 }
-/// The writable fields of an affiliate.
+/// The writable fields of an affiliate. The service checks lengths and formats. Only the company knows what most values
+/// mean.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AffiliateInput {
-    /// The client's own affiliate identifier. Several affiliates can have the same identifier.
+    /// The company's own identifier for the affiliate. Several affiliates can have the same identifier.
     #[prost(string, optional, tag = "1")]
     pub client_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the affiliate, unique within the company. Names are compared exactly.
+    /// The affiliate's name, unique within the company. The service compares names exactly, including upper and lower
+    /// case.
     #[prost(string, optional, tag = "2")]
     pub affiliate_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// E-mail address.
+    /// The affiliate's first e-mail address, in a valid format.
     #[prost(string, optional, tag = "3")]
     pub email_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// E-mail address.
+    /// The affiliate's second e-mail address, in a valid format.
     #[prost(string, optional, tag = "4")]
     pub email_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// The affiliate's first phone number, in any notation.
     #[prost(string, optional, tag = "5")]
     pub phone_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// The affiliate's second phone number, in any notation.
     #[prost(string, optional, tag = "6")]
     pub phone_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// Profile or page URL.
+    /// URL of the affiliate's Facebook profile or page.
     #[prost(string, optional, tag = "7")]
     pub facebook: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's Instagram URL or handle.
     #[prost(string, optional, tag = "8")]
     pub instagram: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL.
+    /// URL of the affiliate's YouTube channel or page.
     #[prost(string, optional, tag = "9")]
     pub youtube: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's Twitter URL or handle.
     #[prost(string, optional, tag = "10")]
     pub twitter: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's TikTok URL or handle.
     #[prost(string, optional, tag = "11")]
     pub tiktok: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle on Pinterest. The field name is spelled this way.
+    /// The affiliate's Pinterest URL or handle. The field name is spelled this way.
     #[prost(string, optional, tag = "12")]
     pub pintrest: ::core::option::Option<::prost::alloc::string::String>,
-    /// ISO 3166-1 alpha-2 code, in either case.
+    /// The affiliate's country, as an ISO 3166-1 alpha-2 code such as `US` or `us`.
     #[prost(string, optional, tag = "13")]
     pub country: ::core::option::Option<::prost::alloc::string::String>,
-    /// First name.
+    /// The affiliate's first name.
     #[prost(string, optional, tag = "14")]
     pub first_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// Last name.
+    /// The affiliate's last name.
     #[prost(string, optional, tag = "15")]
     pub last_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// Internal notes.
+    /// The company's internal notes on the affiliate.
     #[prost(string, optional, tag = "16")]
     pub notes: ::core::option::Option<::prost::alloc::string::String>,
-    /// Street address.
+    /// The affiliate's street address.
     #[prost(string, optional, tag = "17")]
     pub address: ::core::option::Option<::prost::alloc::string::String>,
-    /// City.
+    /// The affiliate's city.
     #[prost(string, optional, tag = "18")]
     pub city: ::core::option::Option<::prost::alloc::string::String>,
-    /// State or province, name or code.
+    /// The affiliate's state or province, as a name or a code.
     #[prost(string, optional, tag = "19")]
     pub state: ::core::option::Option<::prost::alloc::string::String>,
-    /// Postal code.
+    /// The affiliate's postal code.
     #[prost(string, optional, tag = "20")]
     pub zip: ::core::option::Option<::prost::alloc::string::String>,
-    /// Ranking.
+    /// The affiliate's rank in the company's program. The company defines the values.
     #[prost(string, optional, tag = "21")]
     pub ranking: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's copy of the company's site.
+    /// URL of the affiliate's own copy of the company's website.
     #[prost(string, optional, tag = "22")]
     pub replicated_website: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the sponsor.
+    /// Name of the affiliate's sponsor. The service does not check whether the sponsor exists.
     #[prost(string, optional, tag = "23")]
     pub sponsor: ::core::option::Option<::prost::alloc::string::String>,
-    /// The upline's own affiliate identifier.
+    /// `client_affiliate_id` of the affiliate above this one in the company's program. Cases show the name of that
+    /// affiliate as `upline_name`.
     #[prost(string, optional, tag = "24")]
     pub upline: ::core::option::Option<::prost::alloc::string::String>,
-    /// Status of the affiliate.
+    /// The affiliate's status in the company's program. The company decides when it changes.
     #[prost(string, optional, tag = "25")]
     pub status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Calendar day, YYYY-MM-DD or MM/DD/YYYY.
+    /// The affiliate's start date, YYYY-MM-DD or MM/DD/YYYY. Responses have YYYY-MM-DD.
     #[prost(string, optional, tag = "26")]
     pub start_date: ::core::option::Option<::prost::alloc::string::String>,
-    /// Language.
+    /// The affiliate's language, in any notation, such as `en` or `English`.
     #[prost(string, optional, tag = "27")]
     pub language_used: ::core::option::Option<::prost::alloc::string::String>,
-    /// Territory.
+    /// The affiliate's territory, as the company names it.
     #[prost(string, optional, tag = "28")]
     pub territory: ::core::option::Option<::prost::alloc::string::String>,
-    /// Identifier.
+    /// The affiliate's entrepreneur ID in the company's own systems. The company defines its meaning.
     #[prost(string, optional, tag = "29")]
     pub entrepreneur_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// Identifier.
+    /// Entrepreneur ID of the affiliate's spouse in the company's own systems. The company defines its meaning.
     #[prost(string, optional, tag = "30")]
     pub entrepreneur_spouse_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// Flag or identifier.
+    /// Marks an international distributor: a flag or an identifier. The company defines the values and their meaning.
     #[prost(string, optional, tag = "31")]
     pub international_distributor: ::core::option::Option<
         ::prost::alloc::string::String,
     >,
-    /// Flag or identifier.
+    /// Marks a territory director: a flag or an identifier. The company defines the values and their meaning.
     #[prost(string, optional, tag = "32")]
     pub is_territory_director: ::core::option::Option<::prost::alloc::string::String>,
-    /// Status.
+    /// The affiliate's JV status. The company defines the values and their meaning.
     #[prost(string, optional, tag = "33")]
     pub jv_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// League.
+    /// The affiliate's league in the company's program. The company defines the values and their meaning.
     #[prost(string, optional, tag = "34")]
     pub league: ::core::option::Option<::prost::alloc::string::String>,
-    /// Territory master.
+    /// The affiliate's territory master. The company defines the values and their meaning.
     #[prost(string, optional, tag = "35")]
     pub territory_master: ::core::option::Option<::prost::alloc::string::String>,
-    /// Merchant type.
+    /// The affiliate's merchant type. The company defines the values and their meaning.
     #[prost(string, optional, tag = "36")]
     pub merchant_type: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the affiliate's company.
+    /// Name of the affiliate's own company.
     #[prost(string, optional, tag = "37")]
     pub company_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The sponsor's own affiliate identifier.
+    /// The company's own identifier for the affiliate's sponsor. Cases show it as `sponsor`.
     #[prost(string, optional, tag = "38")]
     pub sponsor_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// The sponsor's e-mail address.
+    /// The sponsor's e-mail address, in a valid format.
     #[prost(string, optional, tag = "39")]
     pub sponsor_email: ::core::option::Option<::prost::alloc::string::String>,
-    /// Pay rank.
+    /// The affiliate's pay rank. The company defines the values and their meaning.
     #[prost(string, optional, tag = "40")]
     pub pay_rank: ::core::option::Option<::prost::alloc::string::String>,
-    /// Recognition rank.
+    /// The affiliate's recognition rank. The company defines the values and their meaning.
     #[prost(string, optional, tag = "41")]
     pub recognition_rank: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// An affiliate as responses show it. Some fields have other names than in requests.
+/// An affiliate as responses show it. Some fields have different names in requests.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Affiliate {
-    /// Assigned by the service.
+    /// ID of the affiliate, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The company that the record belongs to.
+    /// ID of the company that the affiliate belongs to.
     #[prost(int64, tag = "2")]
     pub client_id: i64,
-    /// The client's own affiliate identifier. Several affiliates can have the same identifier.
+    /// The company's own identifier for the affiliate. Several affiliates can have the same identifier.
     #[prost(string, optional, tag = "3")]
     pub client_distributor_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the affiliate, unique within the company. Names are compared exactly.
+    /// The affiliate's name, unique within the company. The service compares names exactly, including upper and lower
+    /// case.
     #[prost(string, optional, tag = "4")]
     pub distributor_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// E-mail address.
+    /// The affiliate's first e-mail address.
     #[prost(string, optional, tag = "5")]
     pub email_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// E-mail address.
+    /// The affiliate's second e-mail address.
     #[prost(string, optional, tag = "6")]
     pub email_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// The affiliate's first phone number, in any notation.
     #[prost(string, optional, tag = "7")]
     pub phone_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// The affiliate's second phone number, in any notation.
     #[prost(string, optional, tag = "8")]
     pub phone_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// Profile or page URL.
+    /// URL of the affiliate's Facebook profile or page.
     #[prost(string, optional, tag = "9")]
     pub facebook: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's Instagram URL or handle.
     #[prost(string, optional, tag = "10")]
     pub instagram: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL.
+    /// URL of the affiliate's YouTube channel or page.
     #[prost(string, optional, tag = "11")]
     pub youtube: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's Twitter URL or handle.
     #[prost(string, optional, tag = "12")]
     pub twitter: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's TikTok URL or handle.
     #[prost(string, optional, tag = "13")]
     pub tiktok: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle on Pinterest. The field name is spelled this way.
+    /// The affiliate's Pinterest URL or handle. The field name is spelled this way.
     #[prost(string, optional, tag = "14")]
     pub pintrest: ::core::option::Option<::prost::alloc::string::String>,
-    /// ISO 3166-1 numeric code (840 for US).
+    /// The affiliate's country, as an ISO 3166-1 numeric code such as 840 for `US`.
     #[prost(int32, optional, tag = "15")]
     pub country: ::core::option::Option<i32>,
-    /// First name.
+    /// The affiliate's first name.
     #[prost(string, optional, tag = "16")]
     pub first_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// Last name.
+    /// The affiliate's last name.
     #[prost(string, optional, tag = "17")]
     pub last_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// Internal notes.
+    /// The company's internal notes on the affiliate.
     #[prost(string, optional, tag = "18")]
     pub notes: ::core::option::Option<::prost::alloc::string::String>,
-    /// Street address.
+    /// The affiliate's street address.
     #[prost(string, optional, tag = "19")]
     pub address: ::core::option::Option<::prost::alloc::string::String>,
-    /// City.
+    /// The affiliate's city.
     #[prost(string, optional, tag = "20")]
     pub city: ::core::option::Option<::prost::alloc::string::String>,
-    /// State or province, name or code.
+    /// The affiliate's state or province, as a name or a code.
     #[prost(string, optional, tag = "21")]
     pub state: ::core::option::Option<::prost::alloc::string::String>,
-    /// Postal code.
+    /// The affiliate's postal code.
     #[prost(string, optional, tag = "22")]
     pub zip: ::core::option::Option<::prost::alloc::string::String>,
-    /// Ranking.
+    /// The affiliate's rank in the company's program. The company defines the values.
     #[prost(string, optional, tag = "23")]
     pub ranking: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's copy of the company's site.
+    /// URL of the affiliate's own copy of the company's website.
     #[prost(string, optional, tag = "24")]
     pub replicated_website: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the sponsor.
+    /// Name of the affiliate's sponsor. The service does not check whether the sponsor exists.
     #[prost(string, optional, tag = "25")]
     pub sponsor: ::core::option::Option<::prost::alloc::string::String>,
-    /// The upline's own affiliate identifier.
+    /// `client_affiliate_id` of the affiliate above this one in the company's program. Cases show the name of that
+    /// affiliate as `upline_name`.
     #[prost(string, optional, tag = "26")]
     pub upline: ::core::option::Option<::prost::alloc::string::String>,
-    /// Status of the affiliate.
+    /// The affiliate's status in the company's program.
     #[prost(string, optional, tag = "27")]
     pub distributor_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Calendar day, YYYY-MM-DD.
+    /// The affiliate's start date, YYYY-MM-DD.
     #[prost(string, optional, tag = "28")]
     pub start_date: ::core::option::Option<::prost::alloc::string::String>,
-    /// Language.
+    /// The affiliate's language, in any notation, such as `en` or `English`.
     #[prost(string, optional, tag = "29")]
     pub language_used: ::core::option::Option<::prost::alloc::string::String>,
-    /// Territory.
+    /// The affiliate's territory, as the company names it.
     #[prost(string, optional, tag = "30")]
     pub territory: ::core::option::Option<::prost::alloc::string::String>,
-    /// Identifier.
+    /// The affiliate's entrepreneur ID in the company's own systems. The company defines its meaning.
     #[prost(string, optional, tag = "31")]
     pub entrepreneur_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// Identifier.
+    /// Entrepreneur ID of the affiliate's spouse in the company's own systems. The company defines its meaning.
     #[prost(string, optional, tag = "32")]
     pub entrepreneur_spouse_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// Flag or identifier.
+    /// Marks an international distributor: a flag or an identifier. The company defines the values and their meaning.
     #[prost(string, optional, tag = "33")]
     pub international_distributor: ::core::option::Option<
         ::prost::alloc::string::String,
     >,
-    /// Flag or identifier.
+    /// Marks a territory director: a flag or an identifier. The company defines the values and their meaning.
     #[prost(string, optional, tag = "34")]
     pub is_territory_director: ::core::option::Option<::prost::alloc::string::String>,
-    /// Status.
+    /// The affiliate's JV status. The company defines the values and their meaning.
     #[prost(string, optional, tag = "35")]
     pub jv_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// League.
+    /// The affiliate's league in the company's program. The company defines the values and their meaning.
     #[prost(string, optional, tag = "36")]
     pub league: ::core::option::Option<::prost::alloc::string::String>,
-    /// Territory master.
+    /// The affiliate's territory master. The company defines the values and their meaning.
     #[prost(string, optional, tag = "37")]
     pub territory_master: ::core::option::Option<::prost::alloc::string::String>,
-    /// Merchant type.
+    /// The affiliate's merchant type. The company defines the values and their meaning.
     #[prost(string, optional, tag = "38")]
     pub merchant_type: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the affiliate's company.
+    /// Name of the affiliate's own company.
     #[prost(string, optional, tag = "39")]
     pub company_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The sponsor's own affiliate identifier.
+    /// The company's own identifier for the affiliate's sponsor. Cases show it as `sponsor`.
     #[prost(string, optional, tag = "40")]
     pub sponsor_id: ::core::option::Option<::prost::alloc::string::String>,
     /// The sponsor's e-mail address.
     #[prost(string, optional, tag = "41")]
     pub sponsor_email: ::core::option::Option<::prost::alloc::string::String>,
-    /// Pay rank.
+    /// The affiliate's pay rank. The company defines the values and their meaning.
     #[prost(string, optional, tag = "42")]
     pub pay_rank: ::core::option::Option<::prost::alloc::string::String>,
-    /// Recognition rank.
+    /// The affiliate's recognition rank. The company defines the values and their meaning.
     #[prost(string, optional, tag = "43")]
     pub recognition_rank: ::core::option::Option<::prost::alloc::string::String>,
-    /// The record's version, which differs after every change. Send it with a change: the change fails if the record has
-    /// changed since you read it. Partners read it as the header `ETag`.
+    /// The affiliate's version. It changes with every change to the affiliate. Send it with a change: the change fails if
+    /// the affiliate has changed since you read it. Over REST, it is the header `ETag`.
     #[prost(string, tag = "44")]
     pub etag: ::prost::alloc::string::String,
 }
 /// A request for every affiliate of the company.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListAffiliatesRequest {
-    /// Only records created or changed after this position in the record of changes. OUT_OF_RANGE with the reason
-    /// POSITION_GONE if changes after it were removed, or if it is above the last position. Only the record of
-    /// changes lists deleted records.
+    /// Only records created or changed after this position in the record of changes. Get positions from `GET /api/changes`
+    /// (gRPC: ListChanges), which also lists deleted records. 410 (OUT_OF_RANGE, reason POSITION_GONE) if the service has
+    /// removed changes after this position, or if the position is above the last one.
     #[prost(int64, optional, tag = "1")]
     pub changed_after: ::core::option::Option<i64>,
 }
@@ -910,18 +915,18 @@ pub struct ListAffiliatesResponse {
 /// A request for one affiliate.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetAffiliateRequest {
-    /// ID assigned by the service.
+    /// ID of the affiliate, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then.
-    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time were removed.
+    /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. 404 (NOT_FOUND) if it did not exist
+    /// then. 410 (OUT_OF_RANGE, reason POSITION_GONE) if the service has removed changes since this time.
     #[prost(string, optional, tag = "2")]
     pub as_of: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for many affiliates.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BatchGetAffiliatesRequest {
-    /// IDs assigned by the service, at most 1,000.
+    /// IDs of affiliates, assigned by the service; at most 1,000.
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<i64>,
 }
@@ -935,8 +940,8 @@ pub struct BatchGetAffiliatesResponse {
 /// A request to search affiliates.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SearchAffiliatesRequest {
-    /// Part of the name or of the client's own identifier, or a complete e-mail address or phone number. The search ignores
-    /// case and has no wildcards. It compares only the digits of phone numbers.
+    /// Part of the name or of `client_affiliate_id`, or a complete e-mail address or phone number. The search ignores case
+    /// and has no wildcards. In phone numbers, it compares only the digits.
     #[prost(string, tag = "1")]
     pub q: ::prost::alloc::string::String,
     /// Maximum number of affiliates; 20 by default.
@@ -960,20 +965,21 @@ pub struct CreateAffiliateRequest {
 /// The affiliate was created.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateAffiliateResponse {
-    /// ID assigned by the service.
+    /// ID of the affiliate, assigned by the service.
     #[prost(int64, tag = "1")]
     pub affiliate_id: i64,
-    /// The client's own identifier, as sent.
+    /// The company's own identifier, as sent.
     #[prost(string, tag = "2")]
     pub client_affiliate_id: ::prost::alloc::string::String,
 }
 /// A request to create affiliates.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchCreateAffiliatesRequest {
-    /// The fields of each affiliate.
+    /// The new affiliates; at most 100,000.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateInput>,
-    /// Returns the results, without IDs for new records, and saves nothing.
+    /// If true, the service checks the request and saves nothing. The response has the results, without IDs of new
+    /// records.
     #[prost(bool, tag = "2")]
     pub validate_only: bool,
 }
@@ -987,13 +993,14 @@ pub struct BatchCreateAffiliatesResponse {
 /// Changes to one affiliate.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AffiliateUpdate {
-    /// ID assigned by the service.
+    /// ID of the affiliate, assigned by the service.
     #[prost(int64, optional, tag = "1")]
     pub id: ::core::option::Option<i64>,
     /// The new values.
     #[prost(message, optional, tag = "2")]
     pub affiliate: ::core::option::Option<AffiliateInput>,
-    /// Names of the fields to change. A named field without a value in `affiliate` is cleared.
+    /// Names of the fields to change. A named field without a value in `affiliate` is cleared. Without a mask, all fields
+    /// with a value are changed.
     #[prost(message, optional, tag = "3")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
     /// The expected etag, or several separated by commas; any etag if empty. If the affiliate has another etag, the change
@@ -1011,7 +1018,7 @@ pub struct UpdateAffiliateRequest {
 /// The affiliate was changed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateAffiliateResponse {
-    /// The ID.
+    /// ID of the affiliate.
     #[prost(int64, tag = "1")]
     pub affiliate_id: i64,
     /// The etag after the change.
@@ -1021,14 +1028,15 @@ pub struct UpdateAffiliateResponse {
 /// A request to change affiliates.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchUpdateAffiliatesRequest {
-    /// If set, ID of an affiliate that the company must have. Otherwise the whole request fails with NOT_FOUND and changes
-    /// nothing.
+    /// ID of any affiliate of the company, as in the URL of the REST operation. If the company does not have this
+    /// affiliate, the whole request fails with NOT_FOUND and changes nothing. Without this field, the service checks only
+    /// the items.
     #[prost(int64, optional, tag = "1")]
     pub anchor_id: ::core::option::Option<i64>,
-    /// The changes, applied in this order.
+    /// The changes, applied in this order; at most 100,000.
     #[prost(message, repeated, tag = "2")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateUpdate>,
-    /// Returns the results and saves nothing.
+    /// If true, the service checks the request and saves nothing. The response has the results.
     #[prost(bool, tag = "3")]
     pub validate_only: bool,
 }
@@ -1042,16 +1050,17 @@ pub struct BatchUpdateAffiliatesResponse {
 /// The result of one batch item.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AffiliateResult {
-    /// 1020, 1021, 1023, 1024 or 1025.
+    /// 1020: saved. 1021: not updated. 1023: another affiliate has the name. 1024: not an ISO country code. 1025: the
+    /// company does not have this affiliate.
     #[prost(enumeration = "ResultCode", tag = "1")]
     pub code: i32,
     /// ID of the new affiliate, or the ID that an update sent.
     #[prost(int64, optional, tag = "2")]
     pub affiliate_id: ::core::option::Option<i64>,
-    /// For a creation, the client's own identifier, as sent.
+    /// For a creation, the company's own identifier, as sent.
     #[prost(string, optional, tag = "3")]
     pub client_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "4")]
     pub msg: ::prost::alloc::string::String,
 }
@@ -1066,7 +1075,7 @@ pub mod affiliate_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The company's own records of its affiliates (distributors). The token names the company.
+    /// The company's affiliates (distributors), as the company itself describes them. The token names the company.
     #[derive(Debug, Clone)]
     pub struct AffiliateServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1187,7 +1196,7 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns many affiliates by ID. Unknown IDs are omitted from the response.
+        /// Returns many affiliates by ID. The response omits unknown IDs.
         pub async fn batch_get_affiliates(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchGetAffiliatesRequest>,
@@ -1217,8 +1226,9 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Searches affiliates by name, client identifier, e-mail address or phone number, by ascending ID. The service reads
-        /// the company's records until it has found enough.
+        /// Searches affiliates by name, `client_affiliate_id`, e-mail address or phone number. Results are sorted by ascending
+        /// ID. The service reads the company's records until it has found `limit` affiliates, so a search with few matches
+        /// takes longer.
         pub async fn search_affiliates(
             &mut self,
             request: impl tonic::IntoRequest<super::SearchAffiliatesRequest>,
@@ -1272,8 +1282,8 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Creates many affiliates. A duplicate name or an unknown country code fails only its item. Any other violation
-        /// rejects the whole request, and nothing is saved.
+        /// Creates many affiliates. If an item has a duplicate name or an unknown country code, only this item fails. On any
+        /// other violation, the service rejects the whole request and saves nothing.
         pub async fn batch_create_affiliates(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchCreateAffiliatesRequest>,
@@ -1331,8 +1341,14 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Changes many affiliates, in the order sent. An unknown ID, an etag that does not match, a name that is taken or an
-        /// unknown country code fails only its item. Any other violation rejects the whole request, and nothing is saved.
+        /// Changes many affiliates, in the order sent. If an item has one of these errors, only this item
+        /// fails:
+        ///
+        /// - an unknown ID or an unknown country code
+        /// - an etag that does not match
+        /// - a name that another affiliate has
+        ///
+        /// On any other violation, the service rejects the whole request and saves nothing.
         pub async fn batch_update_affiliates(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchUpdateAffiliatesRequest>,
@@ -1378,22 +1394,22 @@ pub struct AffiliateSync {
 /// A request to sync affiliates.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchSyncAffiliatesRequest {
-    /// The list of affiliates.
+    /// The list of affiliates; at most 100,000.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateSync>,
-    /// Whether to report absent affiliates: the company's affiliates that are missing in the list.
+    /// Whether to report absent affiliates: affiliates that the company has and the list does not.
     #[prost(bool, tag = "2")]
     pub report_absent: bool,
-    /// The new status of absent affiliates, which are then also reported. No status changes if any item lacks a valid
-    /// identifier.
+    /// The new status of absent affiliates. With a status, the response also reports them, as with `report_absent`. If any
+    /// item lacks a valid `client_affiliate_id`, no status changes.
     #[prost(string, optional, tag = "3")]
     pub absent_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether to only validate: the response shows the result, and nothing is saved.
+    /// If true, the service checks the request and saves nothing. The response has the results.
     #[prost(bool, tag = "4")]
     pub validate_only: bool,
-    /// Maximum number of affiliates that get `absent_status`. If more would, the whole request fails with
-    /// FAILED_PRECONDITION and changes nothing. By default, a tenth of the company's affiliates with another status, and
-    /// at least 10.
+    /// Maximum number of affiliates that get `absent_status`. If more would get it, the whole request fails with 409
+    /// (FAILED_PRECONDITION) and changes nothing. The default is a tenth of the company's affiliates that have a status
+    /// other than `absent_status`, but at least 10.
     #[prost(int64, optional, tag = "5")]
     pub max_absent: ::core::option::Option<i64>,
 }
@@ -1409,7 +1425,8 @@ pub struct BatchSyncAffiliatesResponse {
     /// Number of all absent affiliates; 0 if they were not requested.
     #[prost(int64, tag = "3")]
     pub absent_total: i64,
-    /// Number of absent affiliates whose status changed, or would change. The others already have this status.
+    /// Number of absent affiliates whose status changed or, with `validate_only`, would change. The others already have
+    /// this status.
     #[prost(int64, tag = "4")]
     pub absent_changed: i64,
 }
@@ -1419,20 +1436,22 @@ pub struct SyncAffiliatesRequest {
     /// A part of the list.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<AffiliateSync>,
-    /// Whether to report absent affiliates. The last message decides. Set it only in the last message, so that an
-    /// interrupted list changes nothing else. The last message can have no items.
+    /// Whether to report absent affiliates. Set it only in the last message, which can have no items. If the list is
+    /// interrupted, the service then reports and changes no absent affiliates. It ignores the field in other messages.
     #[prost(bool, tag = "2")]
     pub report_absent: bool,
-    /// The new status of absent affiliates, which are then also reported. The last message decides. No status changes if
-    /// any item lacks a valid identifier, or if the list is empty.
+    /// The new status of absent affiliates. With a status, the service also reports them, as with `report_absent`. It
+    /// reads this field only in the last message. No status changes if any item lacks a valid `client_affiliate_id`, or if
+    /// the list is empty.
     #[prost(string, optional, tag = "3")]
     pub absent_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether to only validate: the responses show the results, and nothing is saved. The first message decides.
+    /// If true, the service checks the list and saves nothing. The responses have the results. The service reads this
+    /// field only in the first message.
     #[prost(bool, tag = "4")]
     pub validate_only: bool,
-    /// Maximum number of affiliates that get `absent_status`, as in `BatchSyncAffiliatesRequest`. The last message
-    /// decides. If more would, the stream ends with FAILED_PRECONDITION and no status changes. Acknowledged chunks stay
-    /// saved.
+    /// Maximum number of affiliates that get `absent_status`, as in `BatchSyncAffiliatesRequest`. The service reads it
+    /// only in the last message. If more would get the status, the stream ends with FAILED_PRECONDITION and no status
+    /// changes. Acknowledged chunks stay saved.
     #[prost(int64, optional, tag = "5")]
     pub max_absent: ::core::option::Option<i64>,
 }
@@ -1449,47 +1468,51 @@ pub struct SyncAffiliatesResponse {
 /// The result of one item.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AffiliateSyncResult {
-    /// 1020: the affiliate has the item's values. 1021: refused. 1023: refused, because another affiliate has the name.
+    /// 1020: the affiliate has the item's values. 1021: not saved; `msg` gives the reason. 1023: not saved, because
+    /// another affiliate has the name.
     #[prost(enumeration = "ResultCode", tag = "1")]
     pub code: i32,
-    /// What became of the item.
+    /// What the service did with the item.
     #[prost(enumeration = "SyncOutcome", tag = "2")]
     pub outcome: i32,
-    /// ID of the affiliate. Absent if `validate_only` would create it.
+    /// ID of the affiliate. Not set if the item is refused, or if `validate_only` is true and the affiliate does not exist
+    /// yet.
     #[prost(int64, optional, tag = "3")]
     pub affiliate_id: ::core::option::Option<i64>,
-    /// The client's own identifier, as sent.
+    /// The company's own identifier, as sent.
     #[prost(string, optional, tag = "4")]
     pub client_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
     /// Names of the fields that differed.
     #[prost(string, repeated, tag = "5")]
     pub changed_fields: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// For a refused item: IDs of up to 10 affiliates that share the identifier, or ID of the affiliate that has the name.
+    /// For a refused item: IDs of up to 10 affiliates that share the identifier, or the ID of the affiliate that has the
+    /// name.
     #[prost(int64, repeated, tag = "6")]
     pub conflicting_ids: ::prost::alloc::vec::Vec<i64>,
-    /// For a refused item: positions, from 0, of all items with the same identifier or name, including this one.
+    /// For a refused item: positions of all items with the same identifier or name, including this one. Positions count
+    /// from 0.
     #[prost(int64, repeated, tag = "7")]
     pub conflicting_positions: ::prost::alloc::vec::Vec<i64>,
     /// For a refused item: the violations.
     #[prost(message, repeated, tag = "8")]
     pub violations: ::prost::alloc::vec::Vec<FieldViolation>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "9")]
     pub msg: ::prost::alloc::string::String,
 }
-/// An affiliate that is missing in the list.
+/// An affiliate that is missing from the list.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AbsentAffiliate {
-    /// ID assigned by the service.
+    /// ID of the affiliate, assigned by the service.
     #[prost(int64, tag = "1")]
     pub affiliate_id: i64,
-    /// The client's own identifier.
+    /// The company's own identifier for the affiliate.
     #[prost(string, tag = "2")]
     pub client_affiliate_id: ::prost::alloc::string::String,
-    /// The status before the sync.
+    /// The affiliate's status before the sync.
     #[prost(string, optional, tag = "3")]
     pub status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the status changed, or would change.
+    /// Whether the status changed. With `validate_only`, whether it would change.
     #[prost(bool, tag = "4")]
     pub changed: bool,
 }
@@ -1545,8 +1568,8 @@ pub mod affiliate_sync_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Updates the company's affiliates from a list, which identifies each affiliate by the client's own identifier. The
-    /// token names the company.
+    /// Updates the company's affiliates from a list. In the list, `client_affiliate_id` identifies each affiliate. The token
+    /// names the company.
     #[derive(Debug, Clone)]
     pub struct AffiliateSyncServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1616,8 +1639,8 @@ pub mod affiliate_sync_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Creates missing affiliates and updates affiliates that differ. An invalid item fails only itself. A repeated sync
-        /// changes nothing.
+        /// Creates missing affiliates and updates affiliates that differ. An invalid item does not affect the others. A
+        /// repeated sync changes nothing.
         pub async fn batch_sync_affiliates(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchSyncAffiliatesRequest>,
@@ -1660,7 +1683,7 @@ pub mod affiliate_roster_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Syncs lists of any size.
+    /// Updates the company's affiliates from a list of any size.
     #[derive(Debug, Clone)]
     pub struct AffiliateRosterServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1732,9 +1755,10 @@ pub mod affiliate_roster_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Each message is a chunk of the list. The service syncs a chunk as a whole and acknowledges it with one response,
-        /// in order. You can send an unacknowledged chunk again on a new stream. After the last chunk, the service sends the
-        /// absent affiliates, if requested. Chunks of 1,000 to 5,000 items are fastest.
+        /// Syncs a list that you send in chunks, one chunk per message. The service syncs a chunk as a whole and acknowledges
+        /// it with one response, in order. You can send an unacknowledged chunk again on a new stream. After the last chunk,
+        /// the service sends the absent affiliates if you requested them: affiliates that the company has and the list does
+        /// not. Chunks of 1,000 to 5,000 items are fastest.
         pub async fn sync_affiliates(
             &mut self,
             request: impl tonic::IntoStreamingRequest<
@@ -1817,52 +1841,53 @@ impl SortDirection {
         }
     }
 }
-/// Incidents grouped for an affiliate. Affiliate fields show the affiliate's current data.
+/// A case: what one affiliate did against the company's rules. Fields of the affiliate show its current data.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ComplianceCase {
-    /// Assigned by the service.
+    /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub case_id: i64,
-    /// Who works on the case.
+    /// Name of the person who works on the case.
     #[prost(string, optional, tag = "2")]
     pub case_worker: ::core::option::Option<::prost::alloc::string::String>,
-    /// Tags, in the order they were given.
+    /// The case's tags, in the order they were given.
     #[prost(string, repeated, tag = "3")]
     pub tags: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Name of the case status.
+    /// Name of the case status, such as `Open`.
     #[prost(string, optional, tag = "4")]
     pub case_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the sub-status.
+    /// Name of the sub-status, such as `Under Review`. It describes the current step in more detail.
     #[prost(string, optional, tag = "5")]
     pub sub_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Who submitted the case.
+    /// Name of the person or program that submitted the case.
     #[prost(string, optional, tag = "6")]
     pub submitter: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the notice status.
+    /// Name of the notice status: whether the affiliate was notified, such as `Sent`.
     #[prost(string, optional, tag = "7")]
     pub notice_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the risk level.
+    /// Name of the risk level, such as `High`.
     #[prost(string, optional, tag = "8")]
     pub risk_level: ::core::option::Option<::prost::alloc::string::String>,
     /// ISO 3166-1 short name of the case's country.
     #[prost(string, optional, tag = "9")]
     pub case_country: ::core::option::Option<::prost::alloc::string::String>,
-    /// Identifier of the sub-affiliate.
+    /// Identifier of the sub-affiliate. The caller who opens the case defines it; the service does not look it up.
     #[prost(string, optional, tag = "10")]
     pub sub_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
     /// When the case was created, UTC.
     #[prost(message, optional, tag = "11")]
     pub created_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the case was reviewed, UTC.
+    /// When the case was first reviewed, UTC. The service sets it with the first sub-status, or the first status other
+    /// than New and Open.
     #[prost(message, optional, tag = "12")]
     pub reviewed_date: ::core::option::Option<::prost_types::Timestamp>,
     /// When the case was resolved, UTC.
     #[prost(message, optional, tag = "13")]
     pub resolved_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the first action was taken, UTC.
+    /// When somebody first acted on the case, UTC.
     #[prost(message, optional, tag = "14")]
     pub first_action_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the case was flagged, UTC.
+    /// When the case was flagged, UTC. The service sets it when the risk level first becomes High or Critical.
     #[prost(message, optional, tag = "15")]
     pub flagged_date: ::core::option::Option<::prost_types::Timestamp>,
     /// When the case is due for follow-up, UTC.
@@ -1871,13 +1896,13 @@ pub struct ComplianceCase {
     /// When the case was closed, UTC.
     #[prost(message, optional, tag = "17")]
     pub closed_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// Name of the affiliate.
+    /// The affiliate's name.
     #[prost(string, optional, tag = "18")]
     pub affiliate_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The client's own identifier of the affiliate.
+    /// The company's own identifier for the affiliate: its `client_affiliate_id`.
     #[prost(string, optional, tag = "19")]
     pub affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's merchant type.
+    /// The affiliate's merchant type, as the company defines it.
     #[prost(string, optional, tag = "20")]
     pub merchant_type: ::core::option::Option<::prost::alloc::string::String>,
     /// The affiliate's first name.
@@ -1886,10 +1911,10 @@ pub struct ComplianceCase {
     /// The affiliate's last name.
     #[prost(string, optional, tag = "22")]
     pub last_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's status.
+    /// The affiliate's status in the company's program.
     #[prost(string, optional, tag = "23")]
     pub status: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's ranking.
+    /// The affiliate's rank in the company's program.
     #[prost(string, optional, tag = "24")]
     pub ranking: ::core::option::Option<::prost::alloc::string::String>,
     /// The affiliate's start date, YYYY-MM-DD.
@@ -1901,19 +1926,19 @@ pub struct ComplianceCase {
     /// The affiliate's territory.
     #[prost(string, optional, tag = "27")]
     pub territory: ::core::option::Option<::prost::alloc::string::String>,
-    /// Internal notes on the affiliate.
+    /// The company's internal notes on the affiliate.
     #[prost(string, optional, tag = "28")]
     pub notes: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's e-mail address.
+    /// The affiliate's first e-mail address.
     #[prost(string, optional, tag = "29")]
     pub email_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's e-mail address.
+    /// The affiliate's second e-mail address.
     #[prost(string, optional, tag = "30")]
     pub email_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's phone number.
+    /// The affiliate's first phone number.
     #[prost(string, optional, tag = "31")]
     pub phone_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's phone number.
+    /// The affiliate's second phone number.
     #[prost(string, optional, tag = "32")]
     pub phone_two: ::core::option::Option<::prost::alloc::string::String>,
     /// The affiliate's street address.
@@ -1931,41 +1956,42 @@ pub struct ComplianceCase {
     /// ISO 3166-1 short name of the affiliate's country.
     #[prost(string, optional, tag = "37")]
     pub affiliate_country: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// URL of the affiliate's Facebook profile or page.
     #[prost(string, optional, tag = "38")]
     pub facebook: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// URL of the affiliate's YouTube channel or page.
     #[prost(string, optional, tag = "39")]
     pub youtube: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's Twitter URL or handle.
     #[prost(string, optional, tag = "40")]
     pub twitter: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle.
+    /// The affiliate's TikTok URL or handle.
     #[prost(string, optional, tag = "41")]
     pub tiktok: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL or handle on Pinterest. The field name is spelled this way.
+    /// The affiliate's Pinterest URL or handle. The field name is spelled this way.
     #[prost(string, optional, tag = "42")]
     pub pintrest: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate's copy of the company's site.
+    /// URL of the affiliate's own copy of the company's website.
     #[prost(string, optional, tag = "43")]
     pub replicated_website: ::core::option::Option<::prost::alloc::string::String>,
-    /// The sponsor's own affiliate identifier.
+    /// The company's own identifier for the affiliate's sponsor: the affiliate's `sponsor_id`.
     #[prost(string, optional, tag = "44")]
     pub sponsor: ::core::option::Option<::prost::alloc::string::String>,
-    /// The upline's own affiliate identifier.
+    /// `client_affiliate_id` of the affiliate above this one in the company's program.
     #[prost(string, optional, tag = "45")]
     pub upline: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the affiliate that the upline identifies.
+    /// Name of the affiliate with the `client_affiliate_id` that `upline` holds; the oldest one if there are several. Null
+    /// if there is none.
     #[prost(string, optional, tag = "46")]
     pub upline_name: ::core::option::Option<::prost::alloc::string::String>,
     /// When the case was last changed, UTC.
     #[prost(message, optional, tag = "47")]
     pub last_updated_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// The incidents of the case, in the order attached.
+    /// The incidents of the case, in the order they were attached.
     #[prost(message, repeated, tag = "48")]
     pub incidents: ::prost::alloc::vec::Vec<Incident>,
-    /// The case's version, which differs after every change of the case or its incidents. Changes of affiliate data do not
-    /// count. Send it with a change: the change fails if the case has changed since you read it.
+    /// The case's version. It changes with every change to the case or its incidents, but not with changes to the
+    /// affiliate. Send it with a change: the change fails if the case has changed since you read it.
     #[prost(string, tag = "49")]
     pub etag: ::prost::alloc::string::String,
     /// ID of the affiliate, assigned by the service.
@@ -1975,35 +2001,35 @@ pub struct ComplianceCase {
     #[prost(string, optional, tag = "51")]
     pub note: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// Content found in breach of policy.
+/// Content that breaks the company's rules.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Incident {
-    /// ID of the incident.
+    /// ID of the incident, assigned by the service.
     #[prost(int64, tag = "1")]
     pub incident_id: i64,
-    /// The kind of content.
+    /// The kind of content: `url`, `form`, `display ad` or `paid search ad`.
     #[prost(enumeration = "IncidentType", tag = "2")]
     pub incident_type: i32,
-    /// Infraction type, a vocabulary name.
+    /// Name of the infraction type, such as `Health Claim`.
     #[prost(string, optional, tag = "3")]
     pub infraction_type: ::core::option::Option<::prost::alloc::string::String>,
-    /// Infraction name, a vocabulary name.
+    /// Name of the infraction, such as `weight loss`. Each name belongs to an infraction type.
     #[prost(string, optional, tag = "4")]
     pub infraction_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// For the type `url`: ID of the URL.
+    /// For the incident type `url`: ID of the URL, assigned by the service.
     #[prost(int64, optional, tag = "5")]
     pub url_id: ::core::option::Option<i64>,
-    /// For the type `url`: the URL.
+    /// For the incident type `url`: the URL.
     #[prost(string, optional, tag = "6")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
-    /// For other types: the finder's identifier of the content.
+    /// For other incident types: the identifier that the caller gave the content, such as an ad ID.
     #[prost(string, optional, tag = "7")]
     pub reference: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for one page of the cases that match all filters.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListComplianceCasesRequest {
-    /// Only cases with this case status.
+    /// Only cases with the case status that has this ID.
     #[prost(int64, optional, tag = "1")]
     pub case_status_id: ::core::option::Option<i64>,
     /// Only cases created on or after this day, YYYY-MM-DD, UTC.
@@ -2012,34 +2038,36 @@ pub struct ListComplianceCasesRequest {
     /// Only cases created on or before this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "3")]
     pub created_before: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only cases of the affiliate with this ID, assigned by the service.
+    /// Only cases of the affiliate with this ID. The service assigned it: it is the `id` of the affiliate.
     #[prost(int64, optional, tag = "4")]
     pub distributor_id: ::core::option::Option<i64>,
-    /// The field to sort by.
+    /// The field to sort by; `id` by default. `case_status`, `sub_status`, `risk_level` and `infraction_type` sort by the
+    /// IDs of the names.
     #[prost(enumeration = "CaseSort", tag = "5")]
     pub sort_by: i32,
-    /// The sort direction; descending by default. To read all pages, sort by ascending ID, so new records come last.
+    /// The sort direction; descending by default. To read all pages, sort by ascending ID: then new records come last.
     #[prost(enumeration = "SortDirection", tag = "6")]
     pub sort_dir: i32,
-    /// Records per page; 100 by default.
+    /// Number of records per page; 100 by default.
     #[prost(int64, optional, tag = "7")]
     pub per_page: ::core::option::Option<i64>,
     /// Page number, from 1; 1 by default.
     #[prost(int64, optional, tag = "8")]
     pub page: ::core::option::Option<i64>,
-    /// Only open cases, or only ended cases: Resolved, Closed, Rejected, Invalid or Duplicate.
+    /// `yes` (true): only open cases. `no` (false): only ended cases, which have the status Resolved, Closed, Rejected,
+    /// Invalid or Duplicate.
     #[prost(bool, optional, tag = "9")]
     pub open: ::core::option::Option<bool>,
-    /// Only cases with this risk level; 0 selects cases without a risk level.
+    /// Only cases with the risk level that has this ID; 0 selects cases without a risk level.
     #[prost(int64, optional, tag = "10")]
     pub risk_level_id: ::core::option::Option<i64>,
-    /// Only cases with this sub-status; 0 selects cases without a sub-status.
+    /// Only cases with the sub-status that has this ID; 0 selects cases without a sub-status.
     #[prost(int64, optional, tag = "11")]
     pub sub_status_id: ::core::option::Option<i64>,
-    /// Only cases of this case worker, compared exactly.
+    /// Only cases of this case worker. The name is compared exactly.
     #[prost(string, optional, tag = "12")]
     pub case_worker: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only cases with a case worker, or only cases without a case worker.
+    /// `yes` (true): only cases with a case worker. `no` (false): only cases without a case worker.
     #[prost(bool, optional, tag = "13")]
     pub assigned: ::core::option::Option<bool>,
     /// Only cases due for follow-up on or after this day, YYYY-MM-DD, UTC.
@@ -2048,7 +2076,7 @@ pub struct ListComplianceCasesRequest {
     /// Only cases due for follow-up on or before this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "15")]
     pub follow_up_before: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only open cases with an overdue follow-up, or only all other cases.
+    /// `yes` (true): only open cases whose follow-up date has passed. `no` (false): only the other cases.
     #[prost(bool, optional, tag = "16")]
     pub overdue: ::core::option::Option<bool>,
     /// Only cases closed on or after this day, YYYY-MM-DD, UTC.
@@ -2057,7 +2085,7 @@ pub struct ListComplianceCasesRequest {
     /// Only cases closed on or before this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "18")]
     pub closed_before: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only cases with an incident of this infraction type.
+    /// Only cases with an incident whose infraction type has this ID.
     #[prost(int64, optional, tag = "19")]
     pub infraction_type_id: ::core::option::Option<i64>,
 }
@@ -2067,14 +2095,14 @@ pub struct ListComplianceCasesResponse {
     /// The records, in the requested order.
     #[prost(message, repeated, tag = "1")]
     pub cases: ::prost::alloc::vec::Vec<ComplianceCase>,
-    /// The position of the page.
+    /// The position of this page in the list.
     #[prost(message, optional, tag = "2")]
     pub meta: ::core::option::Option<PageMeta>,
 }
 /// A request for every case that matches all filters.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListAllComplianceCasesRequest {
-    /// Only cases with this case status.
+    /// Only cases with the case status that has this ID.
     #[prost(int64, optional, tag = "1")]
     pub case_status_id: ::core::option::Option<i64>,
     /// Only cases created on or after this day, YYYY-MM-DD, UTC.
@@ -2083,28 +2111,30 @@ pub struct ListAllComplianceCasesRequest {
     /// Only cases created on or before this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "3")]
     pub created_before: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only cases of the affiliate with this ID, assigned by the service.
+    /// Only cases of the affiliate with this ID. The service assigned it: it is the `id` of the affiliate.
     #[prost(int64, optional, tag = "4")]
     pub distributor_id: ::core::option::Option<i64>,
     /// Only records with a higher ID. Use it to continue after an interruption.
     #[prost(int64, optional, tag = "5")]
     pub after_id: ::core::option::Option<i64>,
-    /// Only cases that changed after this position in the record of changes, or whose incidents did.
+    /// Only cases that changed, or whose incidents changed, after this position in the record of changes. Get positions
+    /// from `GET /api/changes` (gRPC: ListChanges).
     #[prost(int64, optional, tag = "6")]
     pub changed_after: ::core::option::Option<i64>,
-    /// Only open cases, or only ended cases: Resolved, Closed, Rejected, Invalid or Duplicate.
+    /// `yes` (true): only open cases. `no` (false): only ended cases, which have the status Resolved, Closed, Rejected,
+    /// Invalid or Duplicate.
     #[prost(bool, optional, tag = "7")]
     pub open: ::core::option::Option<bool>,
-    /// Only cases with this risk level; 0 selects cases without a risk level.
+    /// Only cases with the risk level that has this ID; 0 selects cases without a risk level.
     #[prost(int64, optional, tag = "8")]
     pub risk_level_id: ::core::option::Option<i64>,
-    /// Only cases with this sub-status; 0 selects cases without a sub-status.
+    /// Only cases with the sub-status that has this ID; 0 selects cases without a sub-status.
     #[prost(int64, optional, tag = "9")]
     pub sub_status_id: ::core::option::Option<i64>,
-    /// Only cases of this case worker, compared exactly.
+    /// Only cases of this case worker. The name is compared exactly.
     #[prost(string, optional, tag = "10")]
     pub case_worker: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only cases with a case worker, or only cases without a case worker.
+    /// `yes` (true): only cases with a case worker. `no` (false): only cases without a case worker.
     #[prost(bool, optional, tag = "11")]
     pub assigned: ::core::option::Option<bool>,
     /// Only cases due for follow-up on or after this day, YYYY-MM-DD, UTC.
@@ -2113,7 +2143,7 @@ pub struct ListAllComplianceCasesRequest {
     /// Only cases due for follow-up on or before this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "13")]
     pub follow_up_before: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only open cases with an overdue follow-up, or only all other cases.
+    /// `yes` (true): only open cases whose follow-up date has passed. `no` (false): only the other cases.
     #[prost(bool, optional, tag = "14")]
     pub overdue: ::core::option::Option<bool>,
     /// Only cases closed on or after this day, YYYY-MM-DD, UTC.
@@ -2122,7 +2152,7 @@ pub struct ListAllComplianceCasesRequest {
     /// Only cases closed on or before this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "16")]
     pub closed_before: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only cases with an incident of this infraction type.
+    /// Only cases with an incident whose infraction type has this ID.
     #[prost(int64, optional, tag = "17")]
     pub infraction_type_id: ::core::option::Option<i64>,
 }
@@ -2136,19 +2166,19 @@ pub struct ListAllComplianceCasesResponse {
 /// A request for one case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceCaseRequest {
-    /// ID assigned by the service.
+    /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then.
-    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time were removed. Custom vocabulary
-    /// names are always the current names, and `upline_name` is absent.
+    /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. 404 (NOT_FOUND) if it did not exist
+    /// then. 410 (OUT_OF_RANGE, reason POSITION_GONE) if the service has removed changes since this time. Names that the
+    /// company added to a vocabulary are always the current names, and `upline_name` is null.
     #[prost(string, optional, tag = "2")]
     pub as_of: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for many cases.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BatchGetComplianceCasesRequest {
-    /// IDs assigned by the service, at most 1,000.
+    /// IDs of cases, assigned by the service; at most 1,000.
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<i64>,
 }
@@ -2214,7 +2244,7 @@ pub enum CaseSort {
     CaseStatus = 3,
     /// By sub-status ID.
     SubStatus = 4,
-    /// By risk level ID. Ascending, the default levels begin with the lowest risk.
+    /// By risk level ID: of the default levels, Low has the lowest ID and Critical the highest.
     RiskLevel = 5,
     /// By case worker, ignoring case.
     CaseWorker = 6,
@@ -2427,7 +2457,7 @@ pub mod compliance_case_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns many cases by ID. Unknown IDs are omitted from the response.
+        /// Returns many cases by ID. The response omits unknown IDs.
         pub async fn batch_get_compliance_cases(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchGetComplianceCasesRequest>,
@@ -2461,73 +2491,72 @@ pub mod compliance_case_service_client {
 }
 /// The writable fields of a case.
 ///
-/// Some dates follow from a change. The service sets them to the time of the change, unless the request sets or clears
-/// them:
+/// The service sets some dates to the time of a change, unless the request sets or clears them:
 ///
-/// - `created_date`: the case is opened.
-/// - `first_action_date`: the first status other than New, case worker, notice status, or change of incidents.
-/// - `reviewed_date`: for the first time, the status leaves New and Open, or a sub-status is set.
-/// - `flagged_date`: for the first time, the risk level becomes High or Critical.
-/// - `resolved_date`: the status becomes Resolved. It is cleared when the case reopens.
-/// - `closed_date`: the status becomes Closed, Rejected, Invalid or Duplicate. It is cleared when the status leaves these.
-/// - `last_updated_date`: the case is opened, or the case or its incidents change.
+/// - `created_date`: when the case is opened.
+/// - `first_action_date`: when it first has a status other than New, a case worker, a notice status, or changed incidents.
+/// - `reviewed_date`: when the case first gets a sub-status, or a status other than New and Open.
+/// - `flagged_date`: when the risk level first becomes High or Critical.
+/// - `resolved_date`: when the status becomes Resolved. Reopening the case clears it.
+/// - `closed_date`: when the status becomes Closed, Rejected, Invalid or Duplicate. Any other status clears it.
+/// - `last_updated_date`: when the case is opened, or when the case or its incidents change.
 ///
-/// "For the first time" means while the date is null. Opening a case counts as a change of an empty case with the status
-/// New. The incidents of a new case do not count as an action. A case reopens when its status leaves Resolved, Closed,
-/// Rejected, Invalid and Duplicate. A case that is resolved and later closed keeps its `resolved_date`. A request that
-/// changes nothing sets no date.
+/// "First" means that the date was null before the change. When a request opens a case, the service compares it with a
+/// case that has the status New and no other values. The incidents in that request do not set `first_action_date`. A
+/// case reopens when it gets a status other than Resolved, Closed, Rejected, Invalid and Duplicate. A resolved case that
+/// is closed later keeps its `resolved_date`. A request that changes nothing sets no date.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CaseInput {
-    /// The affiliate, by the client's own identifier. If several affiliates have it, the oldest one. A case always has an
-    /// affiliate: you can change it but not clear it.
+    /// `client_affiliate_id` of the affiliate that the case is about. If several affiliates have it, the service takes the
+    /// oldest one. You can change the affiliate of a case, but not clear it.
     #[prost(string, optional, tag = "1")]
     pub client_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate by its ID, instead of `client_affiliate_id`.
+    /// ID of the affiliate, assigned by the service. Send it instead of `client_affiliate_id`.
     #[prost(int64, optional, tag = "2")]
     pub affiliate_id: ::core::option::Option<i64>,
-    /// Who works on the case.
+    /// Name of the person who works on the case. Set it to assign the case.
     #[prost(string, optional, tag = "3")]
     pub case_worker: ::core::option::Option<::prost::alloc::string::String>,
-    /// Tags, in this order; at most 100. An update replaces all tags.
+    /// Tags, in the order that you want; at most 100. An update replaces all tags.
     #[prost(string, repeated, tag = "4")]
     pub tags: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// A name in the case status vocabulary; New by default. It cannot be cleared.
+    /// A name in the case status vocabulary, such as `Open`; New by default. You cannot clear it.
     #[prost(string, optional, tag = "5")]
     pub case_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the case sub-status vocabulary.
+    /// A name in the case sub-status vocabulary, such as `Under Review`.
     #[prost(string, optional, tag = "6")]
     pub sub_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Who submitted the case.
+    /// Name of the person or program that submitted the case.
     #[prost(string, optional, tag = "7")]
     pub submitter: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the notice status vocabulary.
+    /// A name in the notice status vocabulary, such as `Sent`. It says whether the affiliate was notified.
     #[prost(string, optional, tag = "8")]
     pub notice_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the risk level vocabulary.
+    /// A name in the risk level vocabulary, such as `High`.
     #[prost(string, optional, tag = "9")]
     pub risk_level: ::core::option::Option<::prost::alloc::string::String>,
-    /// ISO 3166-1 alpha-2 code, in either case.
+    /// Country of the case, as an ISO 3166-1 alpha-2 code such as `US` or `us`.
     #[prost(string, optional, tag = "10")]
     pub case_country: ::core::option::Option<::prost::alloc::string::String>,
-    /// Identifier of the sub-affiliate.
+    /// Your identifier of the sub-affiliate. The service does not look it up.
     #[prost(string, optional, tag = "11")]
     pub sub_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// When the case was created. It cannot be cleared.
+    /// When the case was created. You cannot clear it.
     #[prost(message, optional, tag = "12")]
     pub created_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the case was reviewed.
+    /// When the case was first reviewed.
     #[prost(message, optional, tag = "13")]
     pub reviewed_date: ::core::option::Option<::prost_types::Timestamp>,
     /// When the case was resolved.
     #[prost(message, optional, tag = "14")]
     pub resolved_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the first action was taken.
+    /// When somebody first acted on the case.
     #[prost(message, optional, tag = "15")]
     pub first_action_date: ::core::option::Option<::prost_types::Timestamp>,
     /// When the case was flagged.
     #[prost(message, optional, tag = "16")]
     pub flagged_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the case is due for follow-up.
+    /// When the case is due for follow-up. After that, an open case counts as overdue.
     #[prost(message, optional, tag = "17")]
     pub follow_up_date: ::core::option::Option<::prost_types::Timestamp>,
     /// When the case was closed.
@@ -2540,54 +2569,56 @@ pub struct CaseInput {
     #[prost(string, optional, tag = "20")]
     pub note: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// An incident to attach to a case: content found in breach of policy.
+/// An incident to attach to a case: content that breaks the company's rules.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct IncidentInput {
-    /// The kind of content.
+    /// The kind of content: `url`, `form`, `display ad` or `paid search ad`.
     #[prost(enumeration = "IncidentType", tag = "1")]
     pub incident_type: i32,
-    /// For the type `url`: the URL as text. The company must have it.
+    /// For the incident type `url`: the complete URL, unless you send `url_id`. The company must have this URL.
     #[prost(string, optional, tag = "2")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
-    /// For the type `url`: the URL by its ID, instead of `url`.
+    /// For the incident type `url`: ID of the URL, assigned by the service. Send it instead of `url`.
     #[prost(int64, optional, tag = "3")]
     pub url_id: ::core::option::Option<i64>,
-    /// For other types: the finder's identifier of the content. The same reference identifies the same incident.
+    /// For all other incident types: your identifier of the content, such as an ad ID. The same type and reference
+    /// identify the same content.
     #[prost(string, optional, tag = "4")]
     pub reference: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the infraction type vocabulary.
+    /// A name in the infraction type vocabulary, such as `Health Claim`. Required with `infraction_name`.
     #[prost(string, optional, tag = "5")]
     pub infraction_type: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the infraction name vocabulary that belongs to the type.
+    /// A name in the infraction name vocabulary, such as `weight loss`. It belongs to the infraction type.
     #[prost(string, optional, tag = "6")]
     pub infraction_name: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// A request to open a case. Exported cases also have this form.
+/// A request to open a case. ExportCases returns cases in this form.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct OpenCaseRequest {
-    /// The caller's identifier for this case, unique within the company. A `request_id` opens at most one case. A second
-    /// request with the same content returns the same case, even if the case has changed since. A second request with
-    /// other content fails with ALREADY_EXISTS: the error names the case and the fields that differ. With
-    /// `dates_as_given`, content that equals the case's current export also returns the case.
+    /// Your own key for this case, unique within the company. A `request_id` opens at most one case. A repeated request
+    /// with the same content returns the same case, even if the case has changed since. With other content, it fails with
+    /// 409 (ALREADY_EXISTS): the error names the case and the fields that differ. With `dates_as_given`, the request also
+    /// returns the case if its content equals the case's current export.
     #[prost(string, optional, tag = "1")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// The fields of the case. The affiliate is required.
+    /// The fields of the case. It needs `client_affiliate_id` or `affiliate_id`.
     #[prost(message, optional, tag = "2")]
     pub case: ::core::option::Option<CaseInput>,
-    /// The incidents, in this order; at most 10,000.
+    /// The incidents of the case, in the order that you want; at most 10,000.
     #[prost(message, repeated, tag = "3")]
     pub incidents: ::prost::alloc::vec::Vec<IncidentInput>,
-    /// Imports a past case: absent dates stay absent, except `created_date`, which every case has.
+    /// If true, the request imports a past case: the service saves the dates that you send and sets no others. Only a
+    /// missing `created_date` is set, because every case has one.
     #[prost(bool, optional, tag = "4")]
     pub dates_as_given: ::core::option::Option<bool>,
 }
 /// The case is open.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OpenCaseResponse {
-    /// The ID.
+    /// ID of the case.
     #[prost(int64, tag = "1")]
     pub case_id: i64,
-    /// Whether this request opened the case. If not, an earlier request with the same `request_id` did.
+    /// Whether this request opened the case. If not, an earlier request with the same `request_id` opened it.
     #[prost(bool, tag = "2")]
     pub created: bool,
 }
@@ -2609,28 +2640,28 @@ pub struct BatchOpenCasesResponse {
 /// The result of one case.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CaseResult {
-    /// 1020: open. 1021: not opened; `violations` give the reasons. 1023: not opened, because `request_id` opened a case
-    /// with other content; `violations` name the fields that differ. 1025: not opened; `violations` name the records that
-    /// the company does not have.
+    /// 1020: this item opened the case, or an earlier request with the same content did. 1021: not opened; `violations`
+    /// give the reasons. 1023: not opened, because `request_id` opened a case with other content; `violations` name the
+    /// fields that differ. 1025: not opened; `violations` name the records that the company does not have.
     #[prost(enumeration = "ResultCode", tag = "1")]
     pub code: i32,
-    /// ID of the case, if open. For 1023, ID of the case that `request_id` opened.
+    /// ID of the case that `request_id` opened, for 1020 and 1023.
     #[prost(int64, optional, tag = "2")]
     pub case_id: ::core::option::Option<i64>,
     /// Whether this item opened the case.
     #[prost(bool, tag = "3")]
     pub created: bool,
-    /// The violations of this item.
+    /// The rules that this item violates, or the fields that differ.
     #[prost(message, repeated, tag = "4")]
     pub violations: ::prost::alloc::vec::Vec<FieldViolation>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "5")]
     pub msg: ::prost::alloc::string::String,
 }
 /// Changes to one case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateCaseRequest {
-    /// ID assigned by the service.
+    /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// The new values.
@@ -2647,7 +2678,7 @@ pub struct UpdateCaseRequest {
 /// The case has the new values.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateCaseResponse {
-    /// The ID.
+    /// ID of the case.
     #[prost(int64, tag = "1")]
     pub case_id: i64,
     /// Whether anything changed.
@@ -2660,7 +2691,7 @@ pub struct UpdateCaseResponse {
 /// A request to resolve a case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResolveCaseRequest {
-    /// ID assigned by the service.
+    /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// When the case was resolved; now by default.
@@ -2673,7 +2704,7 @@ pub struct ResolveCaseRequest {
 /// The case is resolved.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResolveCaseResponse {
-    /// The ID.
+    /// ID of the case.
     #[prost(int64, tag = "1")]
     pub case_id: i64,
     /// Whether anything changed.
@@ -2686,10 +2717,11 @@ pub struct ResolveCaseResponse {
 /// A request to close a case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CloseCaseRequest {
-    /// ID assigned by the service.
+    /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The status that ends the case; Closed by default. A case that is already closed takes this status if you send one.
+    /// The status that ends the case. With a value, a case that has already ended also takes it. By default, the status is
+    /// Closed, and a case that already has one of these statuses stays unchanged.
     #[prost(string, optional, tag = "2")]
     pub case_status: ::core::option::Option<::prost::alloc::string::String>,
     /// When the case was closed; now by default.
@@ -2702,7 +2734,7 @@ pub struct CloseCaseRequest {
 /// The case is closed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CloseCaseResponse {
-    /// The ID.
+    /// ID of the case.
     #[prost(int64, tag = "1")]
     pub case_id: i64,
     /// Whether anything changed.
@@ -2715,7 +2747,7 @@ pub struct CloseCaseResponse {
 /// A request to reopen a case.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReopenCaseRequest {
-    /// ID assigned by the service.
+    /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// A case status other than Resolved, Closed, Rejected, Invalid and Duplicate; Open by default.
@@ -2728,7 +2760,7 @@ pub struct ReopenCaseRequest {
 /// The case is open.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReopenCaseResponse {
-    /// The ID.
+    /// ID of the case.
     #[prost(int64, tag = "1")]
     pub case_id: i64,
     /// Whether anything changed.
@@ -2741,10 +2773,10 @@ pub struct ReopenCaseResponse {
 /// A request to attach incidents.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AttachIncidentsRequest {
-    /// ID of the case. NOT_FOUND if the company has no case with this ID.
+    /// ID of the case, assigned by the service. NOT_FOUND if the company has no case with this ID.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The incidents, at most 1,000. If two have the same content, the later infraction counts.
+    /// The incidents to attach; at most 1,000. If two have the same content, the infraction of the later one counts.
     #[prost(message, repeated, tag = "2")]
     pub incidents: ::prost::alloc::vec::Vec<IncidentInput>,
 }
@@ -2758,29 +2790,29 @@ pub struct AttachIncidentsResponse {
 /// A request to detach incidents.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct DetachIncidentsRequest {
-    /// ID of the case. NOT_FOUND if the company has no case with this ID.
+    /// ID of the case, assigned by the service. NOT_FOUND if the company has no case with this ID.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The incidents, at most 1,000.
+    /// The incidents to detach; at most 1,000.
     #[prost(message, repeated, tag = "2")]
     pub incidents: ::prost::alloc::vec::Vec<IncidentKey>,
 }
 /// Identifies an incident within a case: by ID, or by type and content.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct IncidentKey {
-    /// ID of the incident.
+    /// ID of the incident. With it, you need no other field.
     #[prost(int64, optional, tag = "1")]
     pub incident_id: ::core::option::Option<i64>,
-    /// The kind of content, unless `incident_id` is given.
+    /// The kind of content: `url`, `form`, `display ad` or `paid search ad`. Required without `incident_id`.
     #[prost(enumeration = "IncidentType", optional, tag = "2")]
     pub incident_type: ::core::option::Option<i32>,
-    /// For the type `url`: the URL as text.
+    /// For the incident type `url`: the complete URL, unless you send `url_id`.
     #[prost(string, optional, tag = "3")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
-    /// For the type `url`: the URL by its ID, instead of `url`.
+    /// For the incident type `url`: ID of the URL, assigned by the service. Send it instead of `url`.
     #[prost(int64, optional, tag = "4")]
     pub url_id: ::core::option::Option<i64>,
-    /// For other types: the reference.
+    /// For all other incident types: your identifier of the content, as it was attached.
     #[prost(string, optional, tag = "5")]
     pub reference: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -2804,21 +2836,21 @@ pub struct IncidentResult {
     /// Whether anything changed.
     #[prost(bool, tag = "3")]
     pub changed: bool,
-    /// The violations of this item.
+    /// The rules that this item violates.
     #[prost(message, repeated, tag = "4")]
     pub violations: ::prost::alloc::vec::Vec<FieldViolation>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "5")]
     pub msg: ::prost::alloc::string::String,
 }
 /// A request for changes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListChangesRequest {
-    /// Only changes after this position: 0 at first, then the `position` of the last response. Without it, the response
-    /// contains no changes, only the last position.
+    /// Only changes after this position. Begin with 0, then send the `position` of the last response. Without `after`, the
+    /// response has the last position and no changes.
     #[prost(int64, optional, tag = "1")]
     pub after: ::core::option::Option<i64>,
-    /// Only changes of these record types; all types by default. Separate them by commas in a query.
+    /// Only changes of these record types; all types by default. In a query, separate them by commas.
     #[prost(string, repeated, tag = "2")]
     pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Maximum number of changes; 100 by default.
@@ -2831,17 +2863,17 @@ pub struct ListChangesResponse {
     /// The changes. A response can have fewer than `limit`, or none, even if more follow.
     #[prost(message, repeated, tag = "1")]
     pub changes: ::prost::alloc::vec::Vec<Change>,
-    /// Send this position as the next `after`: all changes of the requested types up to it were returned.
+    /// Send this position as the next `after`. You have received all changes of the requested types up to this position.
     #[prost(int64, tag = "2")]
     pub position: i64,
     /// Position of the company's last change; 0 without changes. If it is above `position`, more changes follow.
     #[prost(int64, tag = "3")]
     pub last_position: i64,
-    /// Changes up to this position were removed.
+    /// The service has removed all changes up to this position; 0 if it has removed none.
     #[prost(int64, tag = "4")]
     pub dropped_position: i64,
 }
-/// A request for changes as they are committed.
+/// A request for a watch: a stream of changes as they are committed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchChangesRequest {
     /// Only changes after this position: the `position` of the last message that you received. Without it, the watch
@@ -2852,7 +2884,7 @@ pub struct WatchChangesRequest {
     #[prost(string, repeated, tag = "2")]
     pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// Changes of a watch.
+/// One message of a watch.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchChangesResponse {
     /// The changes. Without changes, the message only reports the position that the watch has reached.
@@ -2862,19 +2894,19 @@ pub struct WatchChangesResponse {
 /// A request for changes that match all filters.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SearchChangesRequest {
-    /// Only changes before this position: the `next` of the last response.
+    /// Only changes before this position. Begin without `before`, then send the `next` of the last response.
     #[prost(int64, optional, tag = "1")]
     pub before: ::core::option::Option<i64>,
     /// Only changes of this record type.
     #[prost(string, optional, tag = "2")]
     pub resource: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only changes of the record with this ID and the type `resource`.
+    /// Only changes of the record with this ID. Requires `resource`.
     #[prost(int64, optional, tag = "3")]
     pub id: ::core::option::Option<i64>,
-    /// Only changes by tokens with this subject.
+    /// Only changes by tokens with this subject, the claim `sub`.
     #[prost(string, optional, tag = "4")]
     pub subject: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only changes by the request with this ID.
+    /// Only changes by the request with this ID, which is its `X-Request-Id`.
     #[prost(string, optional, tag = "5")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
     /// Only changes at or after this time, YYYY-MM-DD HH:MM:SS, UTC.
@@ -2896,7 +2928,7 @@ pub struct SearchChangesResponse {
     /// Send this position as the next `before`. Absent if no more changes follow.
     #[prost(int64, optional, tag = "2")]
     pub next: ::core::option::Option<i64>,
-    /// Changes up to this position were removed.
+    /// The service has removed all changes up to this position; 0 if it has removed none.
     #[prost(int64, tag = "3")]
     pub dropped_position: i64,
 }
@@ -2911,26 +2943,26 @@ pub struct Change {
     pub time: ::core::option::Option<::prost_types::Timestamp>,
     /// The record type: `affiliate`, `url`, `infraction` (of the URL `url_id`), `case`, `incident` (of the case `case_id`)
     /// or `vocabulary_entry` (a name that the company added). An erasure has the type `affiliate` or `company`. Only
-    /// searches return changes of the type `webhook`, which never contain the secret.
+    /// searches return the type `webhook`, and never a webhook's secret.
     #[prost(string, tag = "3")]
     pub resource: ::prost::alloc::string::String,
     /// ID of the record.
     #[prost(int64, tag = "4")]
     pub id: i64,
-    /// The operation: `created`, `updated`, `deleted`, `erased` or `restored`. `erased`: the record is deleted, and its
-    /// changes keep only IDs, dates and statuses. `restored`, of the type `company`: the database was restored from a
-    /// backup, and the positions between the two values of the field `position` are lost.
+    /// What happened: `created`, `updated`, `deleted`, `erased` or `restored`. `erased`: the record is deleted, and its
+    /// changes keep only IDs, dates and statuses. `restored` (type `company`): the database was restored from a backup, or
+    /// a standby took over. The positions between the two values of the field `position` are lost.
     #[prost(string, tag = "5")]
     pub operation: ::prost::alloc::string::String,
-    /// The fields that changed. For a new or deleted record, all fields with a value.
+    /// The fields that changed. For a new or deleted record: all fields with a value.
     #[prost(message, repeated, tag = "6")]
     pub fields: ::prost::alloc::vec::Vec<FieldChange>,
-    /// Subject of the token that made the change. Absent if the token has no subject, or if another program made the
-    /// change. Only callers with the scope `audit` receive it. Webhook messages never contain it.
+    /// Subject (claim `sub`) of the token that made the change. Absent if the token has no subject, or if a program made
+    /// the change without a token. Only callers with the scope `audit` receive it. Webhook messages never contain it.
     #[prost(string, optional, tag = "7")]
     pub subject: ::core::option::Option<::prost::alloc::string::String>,
-    /// ID of the request that made the change, if any. Only callers with the scope `audit` receive it. Webhook messages
-    /// never contain it.
+    /// ID of the request that made the change (`X-Request-Id`). Absent if no request made it. Only callers with the scope
+    /// `audit` receive it. Webhook messages never contain it.
     #[prost(string, optional, tag = "8")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -2941,13 +2973,14 @@ pub struct Change {
 /// - countries as ISO 3166-1 numeric codes, vocabulary names as IDs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FieldChange {
-    /// Name of the field, as in requests. Stored IDs have names such as `affiliate_id` or `incident_status_id`.
+    /// Name of the field, as in requests. Fields that hold an ID have names such as `affiliate_id` or
+    /// `incident_status_id`.
     #[prost(string, tag = "1")]
     pub field: ::prost::alloc::string::String,
-    /// The value before the change.
+    /// The value before the change. Absent if the field had no value.
     #[prost(string, optional, tag = "2")]
     pub before: ::core::option::Option<::prost::alloc::string::String>,
-    /// The value after the change.
+    /// The value after the change. Absent if the field has no value.
     #[prost(string, optional, tag = "3")]
     pub after: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -2962,8 +2995,8 @@ pub mod change_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The record of changes: every change of the company's records, by any caller or program. The token names the company.
-    /// Only tokens with the scope `audit` see who made a change.
+    /// Reads the record of changes: the log of every change to the company's records, by any caller or program. The token
+    /// names the company. Only tokens with the scope `audit` see who made a change.
     #[derive(Debug, Clone)]
     pub struct ChangeServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -3034,9 +3067,10 @@ pub mod change_service_client {
             self
         }
         /// Lists changes by ascending position. Positions follow the commit order: a new change never gets a position below
-        /// a position that you have read. The service keeps changes for a limited time. OUT_OF_RANGE with the reason POSITION_GONE if
-        /// changes after `after` were removed, or if `after` is above the last position. OUT_OF_RANGE with the
-        /// reason POSITION_RESTORED if a restore lost `after`.
+        /// a position that you have read. The service keeps changes for a limited time. OUT_OF_RANGE has one of these reasons:
+        ///
+        /// - POSITION_GONE: the service has removed changes after `after`, or `after` is above the last position.
+        /// - POSITION_RESTORED: a database restore lost the position `after`.
         pub async fn list_changes(
             &mut self,
             request: impl tonic::IntoRequest<super::ListChangesRequest>,
@@ -3061,11 +3095,17 @@ pub mod change_service_client {
                 .insert(GrpcMethod::new("compliance.v1.ChangeService", "ListChanges"));
             self.inner.unary(req, path, codec).await
         }
-        /// Streams changes after `after` by ascending position, then new changes as they are committed. The service sends the
-        /// first message immediately. After some seconds without changes, it sends a message without changes. A watch ends
-        /// when its token expires (UNAUTHENTICATED), its caller stops reading (RESOURCE_EXHAUSTED), the service stops
-        /// (UNAVAILABLE), or a day has passed (DEADLINE_EXCEEDED). To continue, start a new watch with the last `position` as
-        /// `after`. OUT_OF_RANGE as in ListChanges.
+        /// Streams the changes after `after` by ascending position, then new changes as they are committed. The service sends
+        /// the first message immediately. After some seconds without changes, it sends a message without changes. A watch ends
+        /// in these cases:
+        ///
+        /// - Its token expires: UNAUTHENTICATED.
+        /// - Its caller stops reading: RESOURCE_EXHAUSTED.
+        /// - The service stops: UNAVAILABLE.
+        /// - A day has passed: DEADLINE_EXCEEDED.
+        /// - The position `after` is not available: OUT_OF_RANGE, as in ListChanges.
+        ///
+        /// To continue, start a new watch with the last `position` as `after`.
         pub async fn watch_changes(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchChangesRequest>,
@@ -3203,7 +3243,7 @@ pub mod audit_service_client {
 /// A request to erase an affiliate.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EraseAffiliateRequest {
-    /// ID of the affiliate.
+    /// ID of the affiliate, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// The expected etag, or several separated by commas; any etag if empty. If the affiliate has another etag, the call
@@ -3211,7 +3251,7 @@ pub struct EraseAffiliateRequest {
     #[prost(string, tag = "2")]
     pub etag: ::prost::alloc::string::String,
 }
-/// The number of erased records, besides the affiliate.
+/// How many records were erased with the affiliate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EraseAffiliateResponse {
     /// Number of erased URLs.
@@ -3220,7 +3260,7 @@ pub struct EraseAffiliateResponse {
     /// Number of erased cases.
     #[prost(int64, tag = "2")]
     pub cases: i64,
-    /// Number of erased incidents, including incidents of other cases with these URLs.
+    /// Number of erased incidents, including incidents of other cases with the erased URLs.
     #[prost(int64, tag = "3")]
     pub incidents: i64,
     /// Number of erased infractions.
@@ -3308,9 +3348,10 @@ pub mod erasure_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Erases an affiliate with its URLs, its cases and their records, all or nothing. The record of changes keeps only
-        /// their IDs, dates and statuses. NOT_FOUND if the company has no affiliate with this ID. FAILED_PRECONDITION if the
-        /// affiliate has too many records or changes for one call: the operator can then run `compliance erase`.
+        /// Erases an affiliate with its URLs, its cases, and their infractions and incidents. It erases all of them or none.
+        /// The record of changes keeps only their IDs, dates and statuses. NOT_FOUND if the company has no affiliate with this
+        /// ID. FAILED_PRECONDITION if the affiliate has too many records or changes for one call: ask the operator to run
+        /// `compliance erase`.
         pub async fn erase_affiliate(
             &mut self,
             request: impl tonic::IntoRequest<super::EraseAffiliateRequest>,
@@ -3342,14 +3383,14 @@ pub mod erasure_service_client {
 /// Observations, applied in order. If two observe the same URL, the later one wins, field by field.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ObserveUrlsRequest {
-    /// The items, at most 10,000.
+    /// The observations; at most 10,000.
     #[prost(message, repeated, tag = "1")]
     pub observations: ::prost::alloc::vec::Vec<UrlObservation>,
 }
 /// A chunk of observations, applied in order, as by ObserveUrls.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct StreamUrlObservationsRequest {
-    /// The items, at most 10,000.
+    /// The observations; at most 10,000.
     #[prost(message, repeated, tag = "1")]
     pub observations: ::prost::alloc::vec::Vec<UrlObservation>,
 }
@@ -3357,22 +3398,23 @@ pub struct StreamUrlObservationsRequest {
 /// takes its default on a new URL.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct UrlObservation {
-    /// The complete URL, with its scheme. The normalized form is the key. A known URL keeps its original text.
+    /// The complete URL, with its scheme. The service compares URLs in their normalized form. A known URL keeps its
+    /// original text.
     #[prost(string, optional, tag = "1")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the URL incident status vocabulary; New by default. It cannot be cleared.
+    /// A name in the URL incident status vocabulary, such as `In Violation`; New by default. You cannot clear it.
     #[prost(string, optional, tag = "2")]
     pub incident_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether monitoring is switched off; false by default. It cannot be cleared.
+    /// Whether monitoring of the URL is switched off; false by default. You cannot clear it.
     #[prost(bool, optional, tag = "3")]
     pub disabled: ::core::option::Option<bool>,
-    /// Whether the URL was marked a false positive.
+    /// Whether a reviewer marked the URL as a false positive.
     #[prost(bool, optional, tag = "4")]
     pub false_positive: ::core::option::Option<bool>,
-    /// ISO 3166-1 alpha-2 code, in either case.
+    /// Country of the URL, as an ISO 3166-1 alpha-2 code such as `US` or `us`.
     #[prost(string, optional, tag = "5")]
     pub country: ::core::option::Option<::prost::alloc::string::String>,
-    /// When the URL was first discovered; now by default. On a known URL, it corrects the date. It cannot be cleared.
+    /// When the URL was first discovered; now by default. On a known URL, it corrects the date. You cannot clear it.
     #[prost(message, optional, tag = "6")]
     pub discovery_date: ::core::option::Option<::prost_types::Timestamp>,
     /// When the URL was last reviewed.
@@ -3381,52 +3423,53 @@ pub struct UrlObservation {
     /// When the URL was last crawled.
     #[prost(message, optional, tag = "8")]
     pub last_crawl_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the URL was last seen active.
+    /// When a crawler last found the URL active.
     #[prost(message, optional, tag = "9")]
     pub last_seen: ::core::option::Option<::prost_types::Timestamp>,
-    /// The affiliate, by the client's own identifier. If several affiliates have it, the oldest one.
+    /// `client_affiliate_id` of the affiliate that the URL belongs to. If several affiliates have it, the service takes
+    /// the oldest one.
     #[prost(string, optional, tag = "10")]
     pub client_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// The affiliate by its ID, instead of `client_affiliate_id`.
+    /// ID of the affiliate, assigned by the service. Send it instead of `client_affiliate_id`.
     #[prost(int64, optional, tag = "11")]
     pub affiliate_id: ::core::option::Option<i64>,
-    /// Identifier of the sub-affiliate.
+    /// Your identifier of the sub-affiliate. The service does not look it up.
     #[prost(string, optional, tag = "12")]
     pub sub_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// E-mail address of the URL's owner.
+    /// E-mail address of the URL's owner, in a valid format.
     #[prost(string, optional, tag = "13")]
     pub owner_email: ::core::option::Option<::prost::alloc::string::String>,
-    /// Social media link.
+    /// First social media link in the URL's contact data.
     #[prost(string, optional, tag = "14")]
     pub social_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// Social media link.
+    /// Second social media link in the URL's contact data.
     #[prost(string, optional, tag = "15")]
     pub social_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// Social media link.
+    /// Third social media link in the URL's contact data.
     #[prost(string, optional, tag = "16")]
     pub social_three: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// First phone number in the URL's contact data.
     #[prost(string, optional, tag = "17")]
     pub phone_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// Second phone number in the URL's contact data.
     #[prost(string, optional, tag = "18")]
     pub phone_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL of the landing page.
+    /// URL of the landing page that belongs to this URL.
     #[prost(string, optional, tag = "19")]
     pub landing_page: ::core::option::Option<::prost::alloc::string::String>,
-    /// Notes.
+    /// Notes on the URL.
     #[prost(string, optional, tag = "20")]
     pub note: ::core::option::Option<::prost::alloc::string::String>,
-    /// Path to video content.
+    /// Path to the URL's video content. The crawler that reports it defines the form of the path.
     #[prost(string, optional, tag = "21")]
     pub video_path: ::core::option::Option<::prost::alloc::string::String>,
-    /// Transcribed text.
+    /// Transcript of the URL's video.
     #[prost(string, optional, tag = "22")]
     pub transcription_text: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the transcription status vocabulary.
+    /// A name in the transcription status vocabulary, such as `Completed`.
     #[prost(string, optional, tag = "23")]
     pub transcription_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// The infractions found on the URL; at most 100. They are added, as by RecordInfractions, and never removed.
+    /// The infractions found on the URL; at most 100. The service adds them, as RecordInfractions does, and removes none.
     #[prost(message, repeated, tag = "24")]
     pub infractions: ::prost::alloc::vec::Vec<InfractionInput>,
     /// Names of fields to clear. Both `affiliate_id` and `client_affiliate_id` clear the affiliate. A field cannot have a
@@ -3437,10 +3480,10 @@ pub struct UrlObservation {
 /// An infraction to record or withdraw.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct InfractionInput {
-    /// A name in the infraction type vocabulary.
+    /// A name in the infraction type vocabulary, such as `Health Claim`.
     #[prost(string, optional, tag = "1")]
     pub infraction_type: ::core::option::Option<::prost::alloc::string::String>,
-    /// A name in the infraction name vocabulary that belongs to the type.
+    /// A name in the infraction name vocabulary, such as `weight loss`. It belongs to the infraction type.
     #[prost(string, optional, tag = "2")]
     pub infraction_name: ::core::option::Option<::prost::alloc::string::String>,
     /// When the infraction was found; now by default. A known infraction keeps its date.
@@ -3474,27 +3517,27 @@ pub struct ObservationResult {
     /// Whether this item added the URL.
     #[prost(bool, tag = "3")]
     pub created: bool,
-    /// The violations of this item.
+    /// The rules that this item violates.
     #[prost(message, repeated, tag = "4")]
     pub violations: ::prost::alloc::vec::Vec<FieldViolation>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "5")]
     pub msg: ::prost::alloc::string::String,
 }
 /// A request to record infractions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RecordInfractionsRequest {
-    /// The items, at most 10,000.
+    /// The infractions to record; at most 10,000.
     #[prost(message, repeated, tag = "1")]
     pub infractions: ::prost::alloc::vec::Vec<UrlInfraction>,
 }
 /// An infraction of one URL.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UrlInfraction {
-    /// The URL, by its ID.
+    /// ID of the URL, assigned by the service.
     #[prost(int64, optional, tag = "1")]
     pub url_id: ::core::option::Option<i64>,
-    /// The URL as text, instead of `url_id`.
+    /// The complete URL. Send it instead of `url_id`.
     #[prost(string, optional, tag = "2")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
     /// The infraction.
@@ -3511,7 +3554,7 @@ pub struct RecordInfractionsResponse {
 /// A request to withdraw infractions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WithdrawInfractionsRequest {
-    /// The infractions, at most 10,000. Their dates are ignored.
+    /// The infractions to withdraw; at most 10,000. The service ignores their dates.
     #[prost(message, repeated, tag = "1")]
     pub infractions: ::prost::alloc::vec::Vec<UrlInfraction>,
 }
@@ -3532,13 +3575,14 @@ pub struct InfractionResult {
     /// ID of the URL, if done.
     #[prost(int64, optional, tag = "2")]
     pub url_id: ::core::option::Option<i64>,
-    /// Whether anything changed. False if the infraction to record existed, or the infraction to withdraw did not.
+    /// Whether anything changed. False if the infraction to record was already recorded, or if there was no such
+    /// infraction to withdraw.
     #[prost(bool, tag = "3")]
     pub changed: bool,
-    /// The violations of this item.
+    /// The rules that this item violates.
     #[prost(message, repeated, tag = "4")]
     pub violations: ::prost::alloc::vec::Vec<FieldViolation>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "5")]
     pub msg: ::prost::alloc::string::String,
 }
@@ -3548,9 +3592,9 @@ pub struct ExportUrlsRequest {
     /// Only records with a higher ID. Use it to continue after an interruption.
     #[prost(int64, optional, tag = "1")]
     pub after_url_id: ::core::option::Option<i64>,
-    /// Only URLs created or changed after this position in the record of changes, or whose infractions were. OUT_OF_RANGE
-    /// with the reason POSITION_GONE if changes after it were removed, or if it is above the last position.
-    /// Only the record of changes lists deleted records.
+    /// Only URLs that were created or changed, or whose infractions changed, after this position in the record of changes.
+    /// Only the record of changes lists deleted records. OUT_OF_RANGE with the reason POSITION_GONE if the service has
+    /// removed changes after this position, or if the position is above the last one.
     #[prost(int64, optional, tag = "2")]
     pub changed_after: ::core::option::Option<i64>,
 }
@@ -3560,7 +3604,7 @@ pub struct ExportUrlsResponse {
     /// The next URLs, by ascending ID.
     #[prost(message, repeated, tag = "1")]
     pub observations: ::prost::alloc::vec::Vec<UrlObservation>,
-    /// ID of the last record in this message.
+    /// ID of the last URL in this message.
     #[prost(int64, tag = "2")]
     pub last_url_id: i64,
 }
@@ -3570,61 +3614,62 @@ pub struct ExportCasesRequest {
     /// Only records with a higher ID. Use it to continue after an interruption.
     #[prost(int64, optional, tag = "1")]
     pub after_case_id: ::core::option::Option<i64>,
-    /// Only cases created or changed after this position in the record of changes, or whose incidents were. OUT_OF_RANGE
-    /// with the reason POSITION_GONE if changes after it were removed, or if it is above the last position.
-    /// Only the record of changes lists deleted records.
+    /// Only cases that were created or changed, or whose incidents changed, after this position in the record of changes.
+    /// Only the record of changes lists deleted records. OUT_OF_RANGE with the reason POSITION_GONE if the service has
+    /// removed changes after this position, or if the position is above the last one.
     #[prost(int64, optional, tag = "2")]
     pub changed_after: ::core::option::Option<i64>,
 }
 /// A part of the exported cases.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ExportCasesResponse {
-    /// The next cases, by ascending ID. A case that was opened without a `request_id` gets the `request_id` `case-<ID>`,
+    /// The next cases, by ascending ID. If a case was opened without a `request_id`, its `request_id` here is `case-<ID>`,
     /// which identifies it in later imports.
     #[prost(message, repeated, tag = "1")]
     pub cases: ::prost::alloc::vec::Vec<OpenCaseRequest>,
-    /// ID of the last record in this message.
+    /// ID of the last case in this message.
     #[prost(int64, tag = "2")]
     pub last_case_id: i64,
 }
 /// A request to review one URL.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ReviewUrlRequest {
-    /// ID assigned by the service.
+    /// ID of the URL, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// The new values.
     #[prost(message, optional, tag = "2")]
     pub review: ::core::option::Option<UrlReview>,
     /// Names of the fields to change. A named field without a value in `review` is cleared. Without a mask, all fields
-    /// with a value are changed. If no field changes, the URL stays unchanged.
+    /// with a value are changed. If the request has no field, the URL stays unchanged. If it repeats the current values,
+    /// only `last_review_date` changes.
     #[prost(message, optional, tag = "3")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
 }
-/// The fields that a review changes.
+/// The verdict of a review: the fields that it changes.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct UrlReview {
-    /// A name in the URL incident status vocabulary. It cannot be cleared.
+    /// A name in the URL incident status vocabulary, such as `In Violation`. You cannot clear it.
     #[prost(string, optional, tag = "1")]
     pub incident_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the URL was marked a false positive.
+    /// Whether the URL is a false positive.
     #[prost(bool, optional, tag = "2")]
     pub false_positive: ::core::option::Option<bool>,
-    /// Whether monitoring is switched off. It cannot be cleared.
+    /// Whether to switch off monitoring of the URL. You cannot clear it.
     #[prost(bool, optional, tag = "3")]
     pub disabled: ::core::option::Option<bool>,
-    /// Notes.
+    /// Notes on the URL.
     #[prost(string, optional, tag = "4")]
     pub note: ::core::option::Option<::prost::alloc::string::String>,
-    /// The infractions of the URL; at most 100. They replace all infractions that the URL has. A known infraction keeps
-    /// its date.
+    /// All infractions of the URL; at most 100. They replace the infractions that the URL has; an infraction in both lists
+    /// keeps its date.
     #[prost(message, repeated, tag = "5")]
     pub infractions: ::prost::alloc::vec::Vec<InfractionInput>,
 }
 /// The URL has the new values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReviewUrlResponse {
-    /// The ID.
+    /// ID of the URL.
     #[prost(int64, tag = "1")]
     pub url_id: i64,
 }
@@ -3661,7 +3706,7 @@ pub struct VocabularyNames {
 /// One name.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct VocabularyEntry {
-    /// ID of the name. Names that every company has share IDs below 1000.
+    /// ID of the name, which filters take. IDs below 1000 are the same for every company.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// The name.
@@ -3670,28 +3715,28 @@ pub struct VocabularyEntry {
     /// For an infraction name: the infraction type that the name belongs to.
     #[prost(string, optional, tag = "3")]
     pub infraction_type: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the company added the name.
+    /// Whether the company added the name. Otherwise every company has it.
     #[prost(bool, tag = "4")]
     pub own: bool,
 }
 /// A request to add names.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AddVocabularyEntriesRequest {
-    /// The names, at most 1,000. A company can have 10,000 names of its own.
+    /// The names, at most 1,000. A company can add at most 10,000 names.
     #[prost(message, repeated, tag = "1")]
     pub entries: ::prost::alloc::vec::Vec<VocabularyEntryInput>,
 }
 /// A name to add.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct VocabularyEntryInput {
-    /// The vocabulary.
+    /// The vocabulary to add the name to.
     #[prost(enumeration = "VocabularyKind", tag = "1")]
     pub vocabulary: i32,
     /// The name.
     #[prost(string, optional, tag = "2")]
     pub name: ::core::option::Option<::prost::alloc::string::String>,
-    /// For an infraction name: the infraction type that it belongs to. The type must exist, or the same request must add
-    /// it.
+    /// For an infraction name: the infraction type that it belongs to. The company must have this type, or the same
+    /// request must add it.
     #[prost(string, optional, tag = "3")]
     pub infraction_type: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -3708,16 +3753,16 @@ pub struct VocabularyEntryResult {
     /// 1020: the vocabulary has the name. 1021: not added; `violations` give the reasons.
     #[prost(enumeration = "ResultCode", tag = "1")]
     pub code: i32,
-    /// The ID.
+    /// ID of the name.
     #[prost(int64, optional, tag = "2")]
     pub id: ::core::option::Option<i64>,
     /// Whether this item added the name.
     #[prost(bool, tag = "3")]
     pub created: bool,
-    /// The violations of this item.
+    /// The rules that this item violates.
     #[prost(message, repeated, tag = "4")]
     pub violations: ::prost::alloc::vec::Vec<FieldViolation>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "5")]
     pub msg: ::prost::alloc::string::String,
 }
@@ -3793,7 +3838,7 @@ pub mod vocabulary_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The names that fields can have. The token names the company.
+    /// The vocabularies: lists of the names that a field, such as a case status, can have. The token names the company.
     #[derive(Debug, Clone)]
     pub struct VocabularyServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -3863,8 +3908,8 @@ pub mod vocabulary_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Lists every vocabulary with the names that the company can use and their IDs, which filters take. Every caller can
-        /// use it, unlike `ListVocabularies` of the monitoring service.
+        /// Lists every vocabulary: the names that the company can use, and their IDs, which filters take. It needs no scope,
+        /// unlike `ListVocabularies` of the monitoring service.
         pub async fn get_vocabularies(
             &mut self,
             request: impl tonic::IntoRequest<super::GetVocabulariesRequest>,
@@ -3904,21 +3949,22 @@ pub mod monitoring_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Writes the records that partners read: URL observations, infractions, cases with incidents, and vocabularies. It serves
-    /// crawlers, case tools and migrations. The token needs the scope `monitor`, and names the company. Operations on one
-    /// case, and ReviewUrl, also accept the scope `cases`.
+    /// Writes the records that partners read: URL observations, infractions, cases with incidents, and vocabularies.
+    /// Crawlers, case tools and migrations call it. The token names the company and needs the scope `monitor`. For
+    /// operations on one case, and for ReviewUrl, the scope `cases` is enough.
     ///
     /// For all operations:
     ///
     /// - Every write is idempotent. Each operation names the key that identifies a record, and a repeated call changes
-    ///   nothing.
-    /// - Operations on many items return one result per item, in the order sent. An invalid item fails only itself. The
-    ///   token, the rate limit, the size or the number of items can reject the whole request. A message can have 10,000 items.
+    ///   nothing, except the time of a review.
+    /// - Operations on many items return one result per item, in the order sent. An invalid item does not affect the others.
+    ///   The whole request fails if its token is invalid, the rate limit is exceeded, or the message is too large. A message
+    ///   can have at most 10,000 items; with more, the whole request fails.
     /// - Vocabulary names are the names that every company has, and the names that the company added. The service compares
     ///   them exactly, and rejects an unknown name with the list of known names.
-    /// - Records of other companies do not exist.
-    /// - Timestamps have whole seconds; fractions are cut off. An empty text means an absent value: it clears the field if
-    ///   the field can be cleared.
+    /// - Records of other companies do not exist for the caller.
+    /// - Timestamps have whole seconds: the service cuts off fractions. An empty text clears the field if the field can be
+    ///   cleared.
     #[derive(Debug, Clone)]
     pub struct MonitoringServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -4015,10 +4061,10 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Records URL observations at a high rate, for crawlers. Each message is a chunk. The service saves a chunk as a whole
-        /// and acknowledges it with one response, in order. You can send an unacknowledged chunk again. The service reads no
-        /// further chunks while you do not read acknowledgements. A stream ends when it is idle for a minute or its token
-        /// expires. Chunks of a few hundred to 2,000 items are fastest.
+        /// Records URL observations at a high rate, for crawlers. Each message is a chunk. The service saves each chunk as a
+        /// whole and acknowledges it with one response, in order. You can send an unacknowledged chunk again. If you do not
+        /// read acknowledgements, the service reads no further chunks. The stream ends when it has been idle for a minute or
+        /// its token expires. Chunks of a few hundred to 2,000 items are fastest.
         pub async fn stream_url_observations(
             &mut self,
             request: impl tonic::IntoStreamingRequest<
@@ -4140,8 +4186,8 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Saves the verdict of a review and sets `last_review_date` to now. Key: the URL. NOT_FOUND if the company has no URL
-        /// with this ID.
+        /// Saves the result of reviewing a URL and sets `last_review_date` to now. Key: the URL. NOT_FOUND if the company has
+        /// no URL with this ID.
         pub async fn review_url(
             &mut self,
             request: impl tonic::IntoRequest<super::ReviewUrlRequest>,
@@ -4219,8 +4265,8 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Streams every case of the company as a request that opens it, by ascending ID. BatchOpenCases accepts these requests
-        /// for another company.
+        /// Streams every case of the company as a request that opens it, by ascending ID. BatchOpenCases accepts these
+        /// requests for another company.
         pub async fn export_cases(
             &mut self,
             request: impl tonic::IntoRequest<super::ExportCasesRequest>,
@@ -4301,7 +4347,8 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Sets the case status to Closed, or to another status that closes a case. A closed case stays unchanged.
+        /// Sets the case status to Closed, or to another status that closes a case. Without `case_status`, a case that already
+        /// has one of these statuses stays unchanged.
         pub async fn close_case(
             &mut self,
             request: impl tonic::IntoRequest<super::CloseCaseRequest>,
@@ -4353,8 +4400,9 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Attaches incidents to a case. Key: case, type and content. An attached incident takes the new infraction. A case can
-        /// have 10,000 incidents. The `case_id` of a URL is the case that the URL was last attached to.
+        /// Attaches incidents to a case. Key: case, type and content. If the incident is already attached, it takes the new
+        /// infraction. A case can have at most 10,000 incidents. The `case_id` of a URL is the case that the URL was last
+        /// attached to.
         pub async fn attach_incidents(
             &mut self,
             request: impl tonic::IntoRequest<super::AttachIncidentsRequest>,
@@ -4381,8 +4429,8 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Detaches incidents from a case. Key: the incident. An unknown incident counts as detached. The `case_id` of a URL
-        /// becomes the previous case that the URL is still attached to, or null.
+        /// Detaches incidents from a case. Key: the incident. An unknown incident counts as detached. The `case_id` of the URL
+        /// becomes the latest other case that the URL is attached to, or null.
         pub async fn detach_incidents(
             &mut self,
             request: impl tonic::IntoRequest<super::DetachIncidentsRequest>,
@@ -4409,7 +4457,7 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Lists every vocabulary with the names that the company can use and their IDs, which filters take.
+        /// Lists every vocabulary: the names that the company can use, and their IDs, which filters take.
         pub async fn list_vocabularies(
             &mut self,
             request: impl tonic::IntoRequest<super::ListVocabulariesRequest>,
@@ -4439,8 +4487,8 @@ pub mod monitoring_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Adds names to the company's vocabularies. Key: vocabulary and name, and the type of an infraction name. A known name
-        /// keeps its ID. Names are never removed or renamed.
+        /// Adds names to the company's vocabularies. Key: vocabulary and name, and the type of an infraction name. A known
+        /// name keeps its ID. Names are never removed or renamed.
         pub async fn add_vocabulary_entries(
             &mut self,
             request: impl tonic::IntoRequest<super::AddVocabularyEntriesRequest>,
@@ -4475,8 +4523,8 @@ pub mod monitoring_service_client {
 /// A request for the overview.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetOverviewRequest {}
-/// What is open, overdue and new. Days and weeks are in UTC. "New" means within the last seven days, the last entry of
-/// `weeks`.
+/// What is open, overdue and new. Days and weeks are in UTC. "New" means within the last seven days, including today:
+/// the last entry of `weeks`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Overview {
     /// Open and overdue cases.
@@ -4514,7 +4562,7 @@ pub struct CaseOverview {
 /// Open cases of one risk level.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OpenCasesByRisk {
-    /// Name of the risk level.
+    /// Name of the risk level; null for cases without a risk level.
     #[prost(string, optional, tag = "1")]
     pub risk_level: ::core::option::Option<::prost::alloc::string::String>,
     /// Number of open cases.
@@ -4527,7 +4575,7 @@ pub struct OpenCasesByAge {
     /// Minimum number of days since the creation day.
     #[prost(int32, tag = "1")]
     pub from_days: i32,
-    /// Maximum number of days since the creation day.
+    /// Maximum number of days since the creation day; null for the oldest cases.
     #[prost(int32, optional, tag = "2")]
     pub to_days: ::core::option::Option<i32>,
     /// Number of open cases.
@@ -4537,7 +4585,7 @@ pub struct OpenCasesByAge {
 /// An open case whose follow-up date has passed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OverdueCase {
-    /// ID assigned by the service.
+    /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub case_id: i64,
     /// When the follow-up was due, UTC.
@@ -4549,10 +4597,10 @@ pub struct OverdueCase {
     /// Name of the case status.
     #[prost(string, optional, tag = "4")]
     pub case_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the affiliate.
+    /// The affiliate's name.
     #[prost(string, optional, tag = "5")]
     pub affiliate_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The client's own identifier of the affiliate.
+    /// The company's own identifier for the affiliate: its `client_affiliate_id`.
     #[prost(string, optional, tag = "6")]
     pub affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -4572,14 +4620,14 @@ pub struct InfractionOverview {
     /// Number of infractions recorded in the last seven days, including today.
     #[prost(int64, tag = "1")]
     pub new: i64,
-    /// How many URLs they are of.
+    /// Number of URLs with at least one of these infractions.
     #[prost(int64, tag = "2")]
     pub urls: i64,
 }
 /// Figures of seven days.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OverviewWeek {
-    /// The first day, YYYY-MM-DD.
+    /// The first of the seven days, YYYY-MM-DD.
     #[prost(string, tag = "1")]
     pub from: ::prost::alloc::string::String,
     /// Number of discovered URLs.
@@ -4594,7 +4642,7 @@ pub struct OverviewWeek {
     /// Number of closed cases.
     #[prost(int64, tag = "5")]
     pub closed_cases: i64,
-    /// URLs whose infractions were recorded.
+    /// Number of URLs with at least one of these infractions.
     #[prost(int64, tag = "6")]
     pub infraction_urls: i64,
 }
@@ -4679,8 +4727,8 @@ pub mod overview_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Returns what is open, overdue and new. All figures come from one database snapshot. The service reads all cases and
-        /// infractions of the company for them.
+        /// Returns what is open, overdue and new. All figures come from one database snapshot. The call takes longer for
+        /// companies with many records, because the service counts all cases and infractions.
         pub async fn get_overview(
             &mut self,
             request: impl tonic::IntoRequest<super::GetOverviewRequest>,
@@ -4707,25 +4755,25 @@ pub mod overview_service_client {
 /// A web address monitored for the company.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ComplianceUrl {
-    /// Assigned by the service.
+    /// ID of the URL, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The full URL, as it was sent.
+    /// The complete URL, as it was sent.
     #[prost(string, tag = "2")]
     pub url: ::prost::alloc::string::String,
-    /// Host of the URL.
+    /// Host of the URL, such as `shop.example`.
     #[prost(string, optional, tag = "3")]
     pub domain: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the incident status.
+    /// Name of the incident status, such as `In Violation`.
     #[prost(string, optional, tag = "4")]
     pub incident_status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether monitoring is switched off (`yes` or `no` in JSON).
+    /// Whether monitoring of the URL is switched off (`yes` or `no` in JSON).
     #[prost(bool, tag = "5")]
     pub disabled: bool,
-    /// Whether the URL was marked a false positive (`yes` or `no` in JSON).
+    /// Whether a reviewer marked the URL as a false positive (`yes` or `no` in JSON). Null if nobody decided.
     #[prost(bool, optional, tag = "6")]
     pub false_positive: ::core::option::Option<bool>,
-    /// ISO 3166-1 short name of the country.
+    /// ISO 3166-1 short name of the country of the URL.
     #[prost(string, optional, tag = "7")]
     pub country: ::core::option::Option<::prost::alloc::string::String>,
     /// When the URL was first discovered, UTC.
@@ -4737,81 +4785,81 @@ pub struct ComplianceUrl {
     /// When the URL was last crawled, UTC.
     #[prost(message, optional, tag = "10")]
     pub last_crawl_date: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the URL was last seen active, UTC.
+    /// When a crawler last found the URL active, UTC.
     #[prost(message, optional, tag = "11")]
     pub last_seen: ::core::option::Option<::prost_types::Timestamp>,
-    /// Name of the affiliate.
+    /// The affiliate's name.
     #[prost(string, optional, tag = "12")]
     pub affiliate_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// The client's own identifier of the affiliate.
+    /// The company's own identifier for the affiliate: its `client_affiliate_id`.
     #[prost(string, optional, tag = "13")]
     pub affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
-    /// Identifier of the sub-affiliate.
+    /// Identifier of the sub-affiliate. The company or its crawler defines it; the service does not look it up.
     #[prost(string, optional, tag = "14")]
     pub sub_affiliate_id: ::core::option::Option<::prost::alloc::string::String>,
     /// E-mail address of the URL's owner.
     #[prost(string, optional, tag = "15")]
     pub owner_email: ::core::option::Option<::prost::alloc::string::String>,
-    /// Social media link.
+    /// First social media link in the URL's contact data.
     #[prost(string, optional, tag = "16")]
     pub social_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// Social media link.
+    /// Second social media link in the URL's contact data.
     #[prost(string, optional, tag = "17")]
     pub social_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// Social media link.
+    /// Third social media link in the URL's contact data.
     #[prost(string, optional, tag = "18")]
     pub social_three: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// First phone number in the URL's contact data.
     #[prost(string, optional, tag = "19")]
     pub phone_one: ::core::option::Option<::prost::alloc::string::String>,
-    /// Phone number.
+    /// Second phone number in the URL's contact data.
     #[prost(string, optional, tag = "20")]
     pub phone_two: ::core::option::Option<::prost::alloc::string::String>,
-    /// URL of the landing page.
+    /// URL of the landing page that belongs to this URL.
     #[prost(string, optional, tag = "21")]
     pub landing_page: ::core::option::Option<::prost::alloc::string::String>,
-    /// ID of the case that contains this URL as an incident.
+    /// ID of the case that the URL was last attached to as an incident. Null if it belongs to no case.
     #[prost(int64, optional, tag = "22")]
     pub case_id: ::core::option::Option<i64>,
-    /// Notes.
+    /// Notes on the URL.
     #[prost(string, optional, tag = "23")]
     pub note: ::core::option::Option<::prost::alloc::string::String>,
-    /// Path to video content.
+    /// Path to the URL's video content. The crawler that reports it defines the form of the path.
     #[prost(string, optional, tag = "24")]
     pub video_path: ::core::option::Option<::prost::alloc::string::String>,
-    /// Transcribed text.
+    /// Transcript of the URL's video.
     #[prost(string, optional, tag = "25")]
     pub transcription_text: ::core::option::Option<::prost::alloc::string::String>,
-    /// Name of the transcription status.
+    /// Name of the transcription status of the URL's video, such as `Completed`.
     #[prost(string, optional, tag = "26")]
     pub transcription_status: ::core::option::Option<::prost::alloc::string::String>,
     /// The infractions found on the URL, oldest first.
     #[prost(message, repeated, tag = "27")]
     pub infractions: ::prost::alloc::vec::Vec<Infraction>,
 }
-/// A breach of policy found on a URL.
+/// A breach of the company's rules, found on a URL.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Infraction {
-    /// Infraction type, a vocabulary name.
+    /// Name of the infraction type, such as `Health Claim`.
     #[prost(string, optional, tag = "1")]
     pub infraction_type: ::core::option::Option<::prost::alloc::string::String>,
-    /// Infraction name, a vocabulary name.
+    /// Name of the infraction, such as `weight loss`. Each name belongs to an infraction type.
     #[prost(string, optional, tag = "2")]
     pub infraction_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// When it was recorded, UTC.
+    /// When the infraction was found, UTC.
     #[prost(message, optional, tag = "3")]
     pub created_date: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// A request for one page of the URLs that match all filters.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListComplianceUrlsRequest {
-    /// Only URLs with this incident status.
+    /// Only URLs with the incident status that has this ID.
     #[prost(int64, optional, tag = "1")]
     pub incident_status_id: ::core::option::Option<i64>,
-    /// Only URLs of the affiliate with this ID, assigned by the service.
+    /// Only URLs of the affiliate with this ID. The service assigned it: it is the `id` of the affiliate.
     #[prost(int64, optional, tag = "2")]
     pub distributor_id: ::core::option::Option<i64>,
-    /// Only URLs with monitoring switched off, or only URLs with monitoring switched on.
+    /// `yes` (true): only URLs with monitoring switched off. `no` (false): only URLs with monitoring switched on.
     #[prost(bool, optional, tag = "3")]
     pub disabled: ::core::option::Option<bool>,
     /// Only URLs discovered on or after this day, YYYY-MM-DD, UTC.
@@ -4820,32 +4868,33 @@ pub struct ListComplianceUrlsRequest {
     /// Only URLs discovered on or before this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "5")]
     pub discovery_before: ::core::option::Option<::prost::alloc::string::String>,
-    /// The field to sort by.
+    /// The field to sort by; `id` by default.
     #[prost(enumeration = "UrlSort", tag = "6")]
     pub sort_by: i32,
-    /// The sort direction; descending by default. To read all pages, sort by ascending ID, so new records come last.
+    /// The sort direction; descending by default. To read all pages, sort by ascending ID: then new records come last.
     #[prost(enumeration = "SortDirection", tag = "7")]
     pub sort_dir: i32,
-    /// Records per page; 100 by default.
+    /// Number of records per page; 100 by default.
     #[prost(int64, optional, tag = "8")]
     pub per_page: ::core::option::Option<i64>,
     /// Page number, from 1; 1 by default.
     #[prost(int64, optional, tag = "9")]
     pub page: ::core::option::Option<i64>,
-    /// With an infraction recorded on or after this day, YYYY-MM-DD, UTC.
+    /// Only URLs with an infraction found on or after this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "10")]
     pub infraction_after: ::core::option::Option<::prost::alloc::string::String>,
-    /// With an infraction recorded on or before this day, YYYY-MM-DD, UTC. With both, one infraction is between them.
+    /// Only URLs with an infraction found on or before this day, YYYY-MM-DD, UTC. With `infraction_after`, one infraction
+    /// meets both conditions.
     #[prost(string, optional, tag = "11")]
     pub infraction_before: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// One page of URLs. OUT_OF_RANGE when it is larger than a message may be; StreamComplianceUrls returns any page.
+/// One page of URLs. OUT_OF_RANGE if the page exceeds the message size limit: StreamComplianceUrls returns any page.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListComplianceUrlsResponse {
     /// The records, in the requested order.
     #[prost(message, repeated, tag = "1")]
     pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
-    /// The position of the page.
+    /// The position of this page in the list.
     #[prost(message, optional, tag = "2")]
     pub meta: ::core::option::Option<PageMeta>,
 }
@@ -4862,20 +4911,20 @@ pub struct StreamComplianceUrlsResponse {
     /// The next records, in the requested order.
     #[prost(message, repeated, tag = "1")]
     pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
-    /// The position of the page. Only in the first message.
+    /// The position of this page in the list. Only in the first message.
     #[prost(message, optional, tag = "2")]
     pub meta: ::core::option::Option<PageMeta>,
 }
 /// A request for every URL that matches all filters.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListAllComplianceUrlsRequest {
-    /// Only URLs with this incident status.
+    /// Only URLs with the incident status that has this ID.
     #[prost(int64, optional, tag = "1")]
     pub incident_status_id: ::core::option::Option<i64>,
-    /// Only URLs of the affiliate with this ID, assigned by the service.
+    /// Only URLs of the affiliate with this ID. The service assigned it: it is the `id` of the affiliate.
     #[prost(int64, optional, tag = "2")]
     pub distributor_id: ::core::option::Option<i64>,
-    /// Only URLs with monitoring switched off, or only URLs with monitoring switched on.
+    /// `yes` (true): only URLs with monitoring switched off. `no` (false): only URLs with monitoring switched on.
     #[prost(bool, optional, tag = "3")]
     pub disabled: ::core::option::Option<bool>,
     /// Only URLs discovered on or after this day, YYYY-MM-DD, UTC.
@@ -4887,13 +4936,15 @@ pub struct ListAllComplianceUrlsRequest {
     /// Only records with a higher ID. Use it to continue after an interruption.
     #[prost(int64, optional, tag = "6")]
     pub after_id: ::core::option::Option<i64>,
-    /// Only URLs that changed after this position in the record of changes, or whose infractions did.
+    /// Only URLs that changed, or whose infractions changed, after this position in the record of changes. Get positions
+    /// from `GET /api/changes` (gRPC: ListChanges).
     #[prost(int64, optional, tag = "7")]
     pub changed_after: ::core::option::Option<i64>,
-    /// With an infraction recorded on or after this day, YYYY-MM-DD, UTC.
+    /// Only URLs with an infraction found on or after this day, YYYY-MM-DD, UTC.
     #[prost(string, optional, tag = "8")]
     pub infraction_after: ::core::option::Option<::prost::alloc::string::String>,
-    /// With an infraction recorded on or before this day, YYYY-MM-DD, UTC. With both, one infraction is between them.
+    /// Only URLs with an infraction found on or before this day, YYYY-MM-DD, UTC. With `infraction_after`, one infraction
+    /// meets both conditions.
     #[prost(string, optional, tag = "9")]
     pub infraction_before: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -4907,19 +4958,19 @@ pub struct ListAllComplianceUrlsResponse {
 /// A request for one URL.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetComplianceUrlRequest {
-    /// ID assigned by the service.
+    /// ID of the URL, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. NOT_FOUND if it did not exist then.
-    /// OUT_OF_RANGE with the reason POSITION_GONE if changes after this time were removed. Custom vocabulary
-    /// names are always the current names.
+    /// Returns the record as of the end of this second, YYYY-MM-DD HH:MM:SS, UTC. 404 (NOT_FOUND) if it did not exist
+    /// then. 410 (OUT_OF_RANGE, reason POSITION_GONE) if the service has removed changes since this time. Names that the
+    /// company added to a vocabulary are always the current names.
     #[prost(string, optional, tag = "2")]
     pub as_of: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A request for many URLs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BatchGetComplianceUrlsRequest {
-    /// IDs assigned by the service, at most 1,000.
+    /// IDs of URLs, assigned by the service; at most 1,000.
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub ids: ::prost::alloc::vec::Vec<i64>,
 }
@@ -4953,14 +5004,15 @@ pub struct AddComplianceUrlsRequest {
     /// The URLs, at most 100,000.
     #[prost(message, repeated, tag = "1")]
     pub urls: ::prost::alloc::vec::Vec<UrlInput>,
-    /// Returns the results, without IDs for new records, and saves nothing.
+    /// If true, the service checks the request and saves nothing. The response has the results, without IDs of new
+    /// records.
     #[prost(bool, tag = "2")]
     pub validate_only: bool,
 }
 /// A URL to monitor.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UrlInput {
-    /// The complete URL, with its scheme.
+    /// The complete URL to monitor, with its scheme.
     #[prost(string, optional, tag = "1")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -4974,13 +5026,13 @@ pub struct AddComplianceUrlsResponse {
 /// The result of one URL.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UrlResult {
-    /// 1020 or 1023.
+    /// 1020: added. 1023: skipped, because the company already has the URL.
     #[prost(enumeration = "ResultCode", tag = "1")]
     pub code: i32,
     /// ID of the new URL.
     #[prost(int64, optional, tag = "2")]
     pub url_id: ::core::option::Option<i64>,
-    /// What happened, in a sentence.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "3")]
     pub msg: ::prost::alloc::string::String,
 }
@@ -4996,7 +5048,7 @@ pub enum UrlSort {
     DiscoveryDt = 2,
     /// By the time of the last review.
     LastReviewDt = 3,
-    /// By the time it was last seen.
+    /// By the time when the URL was last seen.
     LastSeen = 4,
 }
 impl UrlSort {
@@ -5136,8 +5188,8 @@ pub mod compliance_url_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Streams the same page in as many messages as its size needs. All messages come from one database snapshot. A page
-        /// of at most 4 MiB is one message. A stream that ends early ends with an error.
+        /// Streams one page of the company's URLs, for pages that are larger than one message. All messages come from one
+        /// database snapshot. A page of at most 4 MiB is one message. If the stream ends early, it ends with an error.
         pub async fn stream_compliance_urls(
             &mut self,
             request: impl tonic::IntoRequest<super::StreamComplianceUrlsRequest>,
@@ -5228,7 +5280,7 @@ pub mod compliance_url_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns many URLs by ID. Unknown IDs are omitted from the response.
+        /// Returns many URLs by ID. The response omits unknown IDs.
         pub async fn batch_get_compliance_urls(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchGetComplianceUrlsRequest>,
@@ -5258,8 +5310,8 @@ pub mod compliance_url_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Searches URLs that contain a text, ignoring case, newest first. The service reads the company's records until it
-        /// has found enough.
+        /// Returns the newest URLs that contain a text, ignoring case. The service reads the company's records until it has
+        /// found `limit` URLs, so a search with few matches takes longer.
         pub async fn search_compliance_urls(
             &mut self,
             request: impl tonic::IntoRequest<super::SearchComplianceUrlsRequest>,
@@ -5289,7 +5341,7 @@ pub mod compliance_url_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Adds URLs to monitor. URLs that the company already has are skipped.
+        /// Adds URLs to monitor. The service skips URLs that the company already has.
         pub async fn add_compliance_urls(
             &mut self,
             request: impl tonic::IntoRequest<super::AddComplianceUrlsRequest>,
@@ -5321,7 +5373,7 @@ pub mod compliance_url_service_client {
         }
     }
 }
-/// At most 1,000 reads.
+/// A request for at most 1,000 reads.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BatchReadRequest {
     /// The callers' `authorization` headers, without duplicates.
@@ -5411,10 +5463,10 @@ pub struct RateLimitHeaders {
 /// The status of a read that failed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReadStatus {
-    /// The gRPC code.
+    /// The gRPC status code.
     #[prost(int32, tag = "1")]
     pub code: i32,
-    /// The sentence for people.
+    /// What happened, in a sentence for people.
     #[prost(string, tag = "2")]
     pub message: ::prost::alloc::string::String,
     /// The encoded google.rpc.Status, as in the header `grpc-status-details-bin`.
@@ -5502,9 +5554,9 @@ pub mod read_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Makes many reads. Each read has its own token, request ID and result, and counts towards its company's rate limit,
-        /// as a separate call would. The call itself has no token. Its deadline applies to all reads. Each read gets exactly
-        /// one response, as soon as it is available, in any order.
+        /// Makes many reads. The call itself has no token. Each read has its own token, request ID and result, and counts
+        /// towards its company's rate limit. The deadline of the call applies to all reads. Each read gets exactly one
+        /// response, as soon as it is available, in any order.
         pub async fn batch_read(
             &mut self,
             request: impl tonic::IntoRequest<super::BatchReadRequest>,
@@ -5534,37 +5586,37 @@ pub mod read_service_client {
 /// A webhook.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Webhook {
-    /// ID assigned by the service.
+    /// ID of the webhook, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// URL of the endpoint.
     #[prost(string, tag = "2")]
     pub url: ::prost::alloc::string::String,
-    /// The record types whose changes are sent; all types if empty.
+    /// Record types: the service sends only changes of these types; all types if empty.
     #[prost(string, repeated, tag = "3")]
     pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// What the webhook is for.
     #[prost(string, optional, tag = "4")]
     pub description: ::core::option::Option<::prost::alloc::string::String>,
-    /// `enabled` or `disabled`.
+    /// `enabled` or `disabled`. The service sends nothing to a disabled webhook.
     #[prost(string, tag = "5")]
     pub status: ::prost::alloc::string::String,
-    /// Why the webhook is disabled.
+    /// Why the webhook is disabled. Absent if it is enabled.
     #[prost(string, optional, tag = "6")]
     pub disabled_reason: ::core::option::Option<::prost::alloc::string::String>,
-    /// Changes up to this position are delivered.
+    /// The service has delivered all changes up to this position.
     #[prost(int64, tag = "7")]
     pub position: i64,
-    /// Number of failed attempts to send the next message.
+    /// Number of failed attempts to deliver the next message.
     #[prost(int64, tag = "8")]
     pub attempts: i64,
-    /// When the next message first failed. After three days, the service disables the webhook.
+    /// When the next message first failed. Three days later, the service disables the webhook.
     #[prost(message, optional, tag = "9")]
     pub failing_since: ::core::option::Option<::prost_types::Timestamp>,
-    /// When the service retries the failed message.
+    /// When the service next retries the failed message.
     #[prost(message, optional, tag = "10")]
     pub next_attempt_at: ::core::option::Option<::prost_types::Timestamp>,
-    /// Until when messages are also signed with the previous secret.
+    /// Until this time, the service also signs messages with the previous secret.
     #[prost(message, optional, tag = "11")]
     pub previous_secret_until: ::core::option::Option<::prost_types::Timestamp>,
     /// When the webhook was created.
@@ -5577,17 +5629,18 @@ pub struct WebhookInput {
     /// URL of the endpoint, beginning with `<https://`,> at a public address. Required for a new webhook.
     #[prost(string, optional, tag = "1")]
     pub url: ::core::option::Option<::prost::alloc::string::String>,
-    /// Only changes of these record types; all types by default. To return to the default, name all types.
+    /// Record types: the service sends only changes of these types; all types by default. To return to the default, name
+    /// all types.
     #[prost(string, repeated, tag = "2")]
     pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// What the webhook is for. An empty text removes the description.
     #[prost(string, optional, tag = "3")]
     pub description: ::core::option::Option<::prost::alloc::string::String>,
-    /// `disabled`, or `enabled` to resume delivery. A new webhook is enabled.
+    /// `disabled` stops delivery, and `enabled` resumes it. A new webhook is enabled.
     #[prost(string, optional, tag = "4")]
     pub status: ::core::option::Option<::prost::alloc::string::String>,
-    /// Sends changes after this position; 0 sends all available changes. By default, a new webhook receives only later
-    /// changes.
+    /// The service sends changes after this position; 0 sends all changes that it still has. By default, a new webhook
+    /// receives only later changes.
     #[prost(int64, optional, tag = "5")]
     pub position: ::core::option::Option<i64>,
 }
@@ -5621,14 +5674,14 @@ pub struct ListWebhooksResponse {
 /// A request for a webhook.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetWebhookRequest {
-    /// ID of the webhook.
+    /// ID of the webhook, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
 }
 /// A request to change a webhook.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateWebhookRequest {
-    /// ID of the webhook.
+    /// ID of the webhook, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// The new values. Absent fields stay unchanged.
@@ -5645,7 +5698,7 @@ pub struct UpdateWebhookResponse {
 /// A request to delete a webhook.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeleteWebhookRequest {
-    /// ID of the webhook.
+    /// ID of the webhook, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
 }
@@ -5655,7 +5708,7 @@ pub struct DeleteWebhookResponse {}
 /// A request for a new secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RotateWebhookSecretRequest {
-    /// ID of the webhook.
+    /// ID of the webhook, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
 }
@@ -5672,20 +5725,20 @@ pub struct RotateWebhookSecretResponse {
 /// A request to send a test message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TestWebhookRequest {
-    /// ID of the webhook.
+    /// ID of the webhook, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
 }
 /// The result of a test message.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TestWebhookResponse {
-    /// ID of the message, which its header `webhook-id` carries.
+    /// ID of the message, in its header `webhook-id`.
     #[prost(string, tag = "1")]
     pub message_id: ::prost::alloc::string::String,
-    /// HTTP status of the endpoint's response.
+    /// HTTP status of the endpoint's response. Absent if the endpoint did not respond.
     #[prost(int64, optional, tag = "2")]
     pub http_status: ::core::option::Option<i64>,
-    /// Why the message was not delivered.
+    /// Why the message was not delivered. Absent if it was delivered.
     #[prost(string, optional, tag = "3")]
     pub error: ::core::option::Option<::prost::alloc::string::String>,
     /// Duration of the attempt, in milliseconds.
@@ -5695,7 +5748,7 @@ pub struct TestWebhookResponse {
 /// A request for delivery attempts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListWebhookDeliveriesRequest {
-    /// ID of the webhook.
+    /// ID of the webhook, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
     /// Maximum number of attempts; 100 by default.
@@ -5712,10 +5765,10 @@ pub struct ListWebhookDeliveriesResponse {
 /// An attempt to deliver the changes of a range of positions.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WebhookDelivery {
-    /// Number of the attempt among all attempts of the webhook. Numbers can have gaps.
+    /// Number of this attempt among all attempts of the webhook. Numbers can have gaps.
     #[prost(int64, tag = "1")]
     pub number: i64,
-    /// ID of the message, which its header `webhook-id` carries. All attempts to send the message share it.
+    /// ID of the message, in its header `webhook-id`. All attempts to deliver the message have the same ID.
     #[prost(string, tag = "2")]
     pub message_id: ::prost::alloc::string::String,
     /// The message contains changes after this position.
@@ -5724,7 +5777,7 @@ pub struct WebhookDelivery {
     /// The message contains changes up to this position.
     #[prost(int64, tag = "4")]
     pub position: i64,
-    /// Number of the attempt to send this message, from 1.
+    /// Number of this attempt among the attempts to deliver the message, from 1.
     #[prost(int64, tag = "5")]
     pub attempt: i64,
     /// When the attempt began.
@@ -5733,10 +5786,10 @@ pub struct WebhookDelivery {
     /// Duration of the attempt, in milliseconds.
     #[prost(int64, tag = "7")]
     pub duration_ms: i64,
-    /// HTTP status of the endpoint's response.
+    /// HTTP status of the endpoint's response. Absent if the endpoint did not respond.
     #[prost(int64, optional, tag = "8")]
     pub http_status: ::core::option::Option<i64>,
-    /// Why the message was not delivered.
+    /// Why the attempt failed. Absent if the message was delivered.
     #[prost(string, optional, tag = "9")]
     pub error: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -5751,9 +5804,9 @@ pub mod webhook_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The company's endpoints that receive its changes over HTTPS, signed according to Standard Webhooks. The token names
-    /// the company and needs the scope `webhooks`, because an endpoint receives changes long after the token has expired.
-    /// NOT_FOUND with the reason WEBHOOK_NOT_FOUND if the company has no webhook with this ID.
+    /// Manages the company's webhooks: endpoints to which the service sends changes over HTTPS, signed according to Standard
+    /// Webhooks. The token names the company and needs the scope `webhooks`. Operations on one webhook return NOT_FOUND with
+    /// the reason WEBHOOK_NOT_FOUND if the company has no webhook with this ID.
     #[derive(Debug, Clone)]
     pub struct WebhookServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -5823,9 +5876,9 @@ pub mod webhook_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Adds a webhook. Only this response contains its secret. For an hour, the same request by the same subject returns
-        /// the same response, unless the secret was rotated. FAILED_PRECONDITION if the company has reached its webhook limit,
-        /// or already has a webhook with this URL and these types: the metadata `webhook_id` then names it.
+        /// Adds a webhook. Only this response contains its secret. If the same subject repeats the request within an hour, it
+        /// gets the same response, unless the secret was rotated. FAILED_PRECONDITION if the company has reached its webhook
+        /// limit, or already has a webhook with this URL and these types: the metadata `webhook_id` then names that webhook.
         pub async fn create_webhook(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateWebhookRequest>,
@@ -5899,7 +5952,7 @@ pub mod webhook_service_client {
                 .insert(GrpcMethod::new("compliance.v1.WebhookService", "GetWebhook"));
             self.inner.unary(req, path, codec).await
         }
-        /// Changes a webhook. The next attempt follows immediately, with a new message.
+        /// Changes a webhook. The service then attempts the next delivery immediately, with a new message.
         pub async fn update_webhook(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdateWebhookRequest>,
@@ -5953,7 +6006,7 @@ pub mod webhook_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Creates a new secret. For a day, messages are also signed with the previous secret.
+        /// Creates a new secret. For a day, the service signs messages with both secrets.
         pub async fn rotate_webhook_secret(
             &mut self,
             request: impl tonic::IntoRequest<super::RotateWebhookSecretRequest>,
@@ -5983,7 +6036,7 @@ pub mod webhook_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Sends a message of the type `test` immediately and returns the result. It also works on a disabled webhook.
+        /// Sends a message of the type `test` immediately and returns the result. It also tests disabled webhooks.
         pub async fn test_webhook(
             &mut self,
             request: impl tonic::IntoRequest<super::TestWebhookRequest>,
@@ -6008,7 +6061,7 @@ pub mod webhook_service_client {
                 .insert(GrpcMethod::new("compliance.v1.WebhookService", "TestWebhook"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists delivery attempts, latest first. The service keeps the last 1,000.
+        /// Lists delivery attempts, latest first. The service keeps the last 1,000 attempts of each webhook.
         pub async fn list_webhook_deliveries(
             &mut self,
             request: impl tonic::IntoRequest<super::ListWebhookDeliveriesRequest>,
