@@ -329,7 +329,7 @@ fn an_old_primary_is_not_used(servers: &mut Servers, data: &DataDir, core: &Serv
     servers.primary.kill();
     servers.primary.make_standby();
     servers.runtime.block_on(servers.primary.restart());
-    new.wait_for_log("follows another timeline");
+    new.wait_for_log("is on a different timeline");
     expect_read(serve, &new, "next to an old standby");
     assert_eq!([in_use(&new), in_use(core)], [1, 1]);
 }

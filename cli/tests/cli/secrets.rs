@@ -84,7 +84,7 @@ const FAILURES: &[Failure] = &[
     (
         &["export", "urls", "--company", "7", "--core-url", "http://127.0.0.1:1"],
         &[("COMPLIANCE_TOKEN", "$\u{7f}")],
-        "tokens do not have",
+        "the token has invalid characters",
     ),
     (&["export", "urls", "--company", "7", "--core-url", "ftp://u:$@127.0.0.1:1"], &[LONG], "the core's address"),
     (&["token", "--company", "7", "--jwt-secret", "$"], &[], "at least 32"),
