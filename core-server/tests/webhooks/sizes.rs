@@ -72,7 +72,7 @@ async fn a_change_that_is_too_large_is_reported() {
     let error = fixture.deliveries().await[0].error.clone().unwrap();
     let bytes = first.body.len();
     assert!(error.starts_with("the endpoint responded 413 to a message with only change 1 (affiliate "), "{error}");
-    assert!(error.ends_with(&format!(", a body of {bytes} bytes")), "{error}");
+    assert!(error.ends_with(&format!(": {bytes} bytes")), "{error}");
     fixture.receiver.react(Reaction::OK);
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.position == 5).await;
