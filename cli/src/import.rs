@@ -128,7 +128,7 @@ struct CommonArgs {
     #[arg(long, value_enum)]
     dates: Option<Order>,
     /// File for the report of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It can replace only an earlier
-    /// report. It is written only if a row is invalid.
+    /// report. It is written only if a row is invalid, or if --absent finds absent affiliates.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the result as one line of JSON on standard output.

@@ -85,7 +85,7 @@ fn row(argument: &Arg) -> String {
     let choices = argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
     let value = match quoted(choices) {
         _ if !takes_value => String::new(),
-        none if none.is_empty() => argument.get_value_names().unwrap_or_default().join(" "),
+        none if none.is_empty() => argument.get_value_names().unwrap_or_default().join(" ").replace('|', "\\|"),
         choices => choices,
     };
     let meaning = argument.get_long_help().or(argument.get_help()).unwrap().to_string();

@@ -99,6 +99,7 @@ pub struct WebhookSettings {
     #[arg(id = "no-webhook-delivery", long, env = "COMPLIANCE_NO_WEBHOOK_DELIVERY")]
     pub no_delivery: bool,
     /// Private networks that may contain webhook endpoints, besides the internet, such as 10.1.0.0/16.
+    /// Separate several by commas, or repeat the flag.
     #[arg(
         id = "webhook-networks",
         long,

@@ -71,8 +71,8 @@ pub struct RestConnections {
     #[arg(id = "rest-header-timeout", long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
-    /// Longest time that a connection may be idle. A load balancer in front must close idle connections earlier: AWS ALB does after
-    /// 60s, Google Cloud after 600s.
+    /// Longest time that a connection may be idle. A load balancer in front must close idle connections earlier. AWS ALB closes
+    /// them after 60s, so the default suits it. Google Cloud closes them after 600s, so it needs 620s here.
     #[arg(id = "rest-idle-timeout", long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "75s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,

@@ -26,7 +26,7 @@ use crate::{
 #[command(after_help = "Example:
   DATABASE_URL=postgres://compliance:…@db/compliance compliance core --grpc-addr 0.0.0.0:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct CoreTierArgs {
-    /// Migrate the database's schema first. Without this flag, an outdated schema is an error.
+    /// Migrate the database's schema first. Without this flag, the core waits up to --start-timeout for the migration.
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]

@@ -43,7 +43,7 @@ pub(crate) struct DemoDataArgs {
     /// Seed of the records. Another number produces other records.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Day on which the records end. The newest records are from the day before [default: today, UTC].
+    /// Day before which the records end [default: today, UTC].
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     until: Option<Date>,
     /// Print the result as one line of JSON on standard output.
