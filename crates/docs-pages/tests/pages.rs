@@ -40,6 +40,7 @@ const OTHER_FLAGS: &[&str] = &[
     // cargo, docker, pg_restore, protoc
     "--features",
     "--version",
+    "--rev",
     "--tag",
     "--test",
     "--skip",
