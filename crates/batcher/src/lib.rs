@@ -1,8 +1,8 @@
 //! Coalesces concurrent requests of one kind into batches.
 //!
 //! If fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a batch, together with requests that other tasks
-//! are about to send. Otherwise it waits and joins the next batch. The number of waiting requests is limited. A panic in a batch reaches only the callers of
-//! that batch. A request whose caller has left is dropped before its batch starts.
+//! are about to send. Otherwise it waits and joins the next batch. The number of waiting requests is limited. A panic in a batch
+//! reaches only the callers of that batch. A request whose caller has left is dropped before its batch starts.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
 use std::{
