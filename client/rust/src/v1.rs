@@ -274,7 +274,7 @@ pub enum Reason {
     UnknownPath = 11,
     /// The path does not support this method.
     MethodNotAllowed = 12,
-    /// The request is too large.
+    /// The request or its response is too large.
     BodyTooLarge = 13,
     /// The database cannot be reached.
     DatabaseUnavailable = 14,
@@ -289,9 +289,9 @@ pub enum Reason {
     /// The request names a record that the company does not have. For gRPC health checks and reflection: the service or
     /// symbol does not exist.
     ReferenceNotFound = 19,
-    /// The record's state does not allow the change, or the affiliate has too many records or changes for one erasure. In
-    /// a sync, more affiliates would get `absent_status` than `max_absent` allows. Over gRPC, the metadata `absent` and
-    /// `max_absent` give both numbers.
+    /// The record's state or the company's other records do not allow the change. Or the affiliate has too many records
+    /// or changes for one erasure. In a sync, more affiliates would get `absent_status` than `max_absent` allows. Over
+    /// gRPC, the metadata `absent` and `max_absent` give both numbers.
     FailedPrecondition = 20,
     /// The request does not have exactly one `Host` header.
     HostInvalid = 21,
@@ -318,7 +318,7 @@ pub enum Reason {
     PositionGone = 31,
     /// The company has no webhook with this ID.
     WebhookNotFound = 32,
-    /// The position is lost: the database was restored from a backup, or a standby took over without the last changes.
+    /// The position is lost: the database was restored from a backup, or another server took over without the last changes.
     /// Read all records again, then the changes after `restored_position`. Over gRPC, `kept_position` is the last position
     /// that is not lost.
     PositionRestored = 33,
@@ -2598,7 +2598,7 @@ pub struct OpenCaseRequest {
     /// Your own key for this case, unique within the company. A `request_id` opens at most one case. A repeated request
     /// with the same content returns the same case, even if the case has changed since. With other content, it fails with
     /// 409 (ALREADY_EXISTS): the error names the case and the fields that differ. With `dates_as_given`, the request also
-    /// returns the case if its content equals the case's current export.
+    /// returns the case if it describes the case as it is now.
     #[prost(string, optional, tag = "1")]
     pub request_id: ::core::option::Option<::prost::alloc::string::String>,
     /// The fields of the case. It needs `client_affiliate_id` or `affiliate_id`.
@@ -2720,8 +2720,8 @@ pub struct CloseCaseRequest {
     /// ID of the case, assigned by the service.
     #[prost(int64, tag = "1")]
     pub id: i64,
-    /// The status that ends the case. With a value, a case that has already ended also takes it. By default, the status is
-    /// Closed, and a case that already has one of these statuses stays unchanged.
+    /// The status that ends the case. If you name one, the case gets it, even if the case has already ended. Without a
+    /// value, a case that has not ended gets the status Closed, and an ended case stays unchanged.
     #[prost(string, optional, tag = "2")]
     pub case_status: ::core::option::Option<::prost::alloc::string::String>,
     /// When the case was closed; now by default.

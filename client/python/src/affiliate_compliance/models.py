@@ -888,7 +888,7 @@ class CaseOpen(TypedDict):
     """A request to open a case. ExportCases returns cases in this form."""
 
     request_id: str
-    """Your own key for this case, unique within the company. A `request_id` opens at most one case. A repeated request with the same content returns the same case, even if the case has changed since. With other content, it fails with 409 (ALREADY_EXISTS): the error names the case and the fields that differ. With `dates_as_given`, the request also returns the case if its content equals the case's current export."""
+    """Your own key for this case, unique within the company. A `request_id` opens at most one case. A repeated request with the same content returns the same case, even if the case has changed since. With other content, it fails with 409 (ALREADY_EXISTS): the error names the case and the fields that differ. With `dates_as_given`, the request also returns the case if it describes the case as it is now."""
     case: CaseFields
     """The fields of the case. It needs `client_affiliate_id` or `affiliate_id`."""
     incidents: NotRequired[list[IncidentInput] | None]
@@ -963,7 +963,7 @@ class CaseClose(TypedDict):
     """A request to close a case."""
 
     case_status: NotRequired[Literal["Closed", "Rejected", "Invalid", "Duplicate"] | None]
-    """The status that ends the case. With a value, a case that has already ended also takes it. By default, the status is Closed, and a case that already has one of these statuses stays unchanged."""
+    """The status that ends the case. If you name one, the case gets it, even if the case has already ended. Without a value, a case that has not ended gets the status Closed, and an ended case stays unchanged."""
     closed_date: NotRequired[str | None]
     """When the case was closed; now by default."""
 
