@@ -57,7 +57,7 @@ pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> 
     Ok(match row {
         Some((None, _)) if is_lost => Some(Broken::Lost { position }),
         Some((Some(found), _)) if found == *hash => None,
-        Some((None, dropped)) if dropped >= position => Some(Broken::NotKept { position }),
+        Some((None, dropped)) if dropped >= position => Some(Broken::NotRetained { position }),
         _ => Some(Broken::Rewritten { position }),
     })
 }
@@ -141,7 +141,7 @@ async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bo
 
 /// The part of a company's record that retention has kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub struct Kept {
+pub struct Retained {
     /// The position before the first kept change. Without one, the last position.
     pub after: i64,
     /// The position of the last change.
@@ -178,8 +178,8 @@ pub struct Drop {
 /// # Errors
 ///
 /// If the database does not respond, or has no record.
-pub async fn kept(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Kept>, sqlx::Error> {
-    sqlx::query_as(include_str!("audit/kept.sql")).bind(company_id).fetch_optional(executor).await
+pub async fn retained(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Retained>, sqlx::Error> {
+    sqlx::query_as(include_str!("audit/retained.sql")).bind(company_id).fetch_optional(executor).await
 }
 
 /// Returns what was dropped of a company's record, oldest first.
@@ -239,7 +239,7 @@ pub enum Broken {
     },
     /// The change that a checkpoint names was dropped.
     #[error("change {position} was removed after its retention time, so the checkpoint cannot be compared")]
-    NotKept {
+    NotRetained {
         /// The position of the checkpoint.
         position: i64,
     },

@@ -136,7 +136,7 @@ pub fn tables() -> impl Iterator<Item = &'static str> {
 
 /// The rows of a company in a table with records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct TableRows {
     /// The table.
     pub table: &'static str,
     /// Their number.
@@ -148,12 +148,12 @@ pub struct Held {
 /// # Errors
 ///
 /// If the database does not respond.
-pub async fn held(connection: &mut PgConnection, company_id: i64) -> Result<Vec<Held>, sqlx::Error> {
+pub async fn rows_by_table(connection: &mut PgConnection, company_id: i64) -> Result<Vec<TableRows>, sqlx::Error> {
     let mut all = Vec::new();
     for (table, _) in RECORDS {
         let count = AssertSqlSafe(format!("select count(*) from {table} where company_id = $1"));
         let rows = sqlx::query_scalar(count).bind(company_id).fetch_one(&mut *connection).await?;
-        all.push(Held { table, rows });
+        all.push(TableRows { table, rows });
     }
     Ok(all)
 }

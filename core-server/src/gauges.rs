@@ -10,14 +10,14 @@ use telemetry::metrics::{describe, on_render};
 use crate::quotas::{CALLS, DURATION, Quotas, WRITTEN};
 
 /// The most frequent reasons for rejections.
-const REFUSALS: [&str; 6] =
+const REJECTIONS: [&str; 6] =
     ["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED", "SCOPE_MISSING", "RATE_LIMITED", "OVERLOADED"];
 
 /// Reports the state of a core as gauges.
 pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     measure(connections);
     let description = "Calls rejected before any work began, by reason.";
-    describe("compliance_refusals_total", description, "reason", &REFUSALS);
+    describe("compliance_refusals_total", description, "reason", &REJECTIONS);
     describe_gauge!("compliance_core_running", "Running work, by queue.");
 
     describe_counter!(
@@ -50,5 +50,5 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     report("compliance_core_streams_open", description, |quotas| quotas.streams.open());
     report("compliance_core_watchers", "Open watches of changes.", |quotas| quotas.watchers.open());
     let description = "Memory in use by requests and their responses, in bytes.";
-    report("compliance_core_memory_held_bytes", description, |quotas| quotas.memory.held());
+    report("compliance_core_memory_held_bytes", description, |quotas| quotas.memory.reserved());
 }

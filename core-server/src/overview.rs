@@ -13,7 +13,7 @@ use compliance_api::{
 use storage::{
     database::{self, Connections},
     error::from_database,
-    table::{Shown, timestamp},
+    table::{ValidTimestamp, timestamp},
     vocabulary::name,
 };
 use time::{Date, Duration, OffsetDateTime};
@@ -49,7 +49,7 @@ struct Figures {
     open_by_risk: Vec<i64>,
     overdue: i64,
     overdue_ids: Vec<i64>,
-    follow_up_dates: Vec<Shown>,
+    follow_up_dates: Vec<ValidTimestamp>,
     overdue_risk_level_ids: Vec<Option<i32>>,
     overdue_own_risk_levels: Vec<Option<String>>,
     overdue_status_ids: Vec<i32>,

@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
 use admission::{
-    Callers, Count, Counts, Full, MEMORY_SHARE, Memory, QueueLimits, Refusals, Reservation, ResponseMemory, SLOW_AFTER,
-    WorkPermit, WorkQueue,
+    Callers, Count, Counts, LimitReached, MEMORY_QUOTA_DIVISOR, Memory, QueueLimits, RejectionDelay, Reservation,
+    ResponseMemory, SLOW_AFTER, WorkPermit, WorkQueue,
 };
 use compliance_api::error::Error;
 use metrics::{Counter, Histogram, counter, histogram};
@@ -57,7 +57,7 @@ pub(crate) struct Quotas {
     pub(crate) memory: Memory,
     pub(crate) calls: Counts,
     pub(crate) callers: Callers,
-    pub(crate) refusals: Refusals,
+    pub(crate) rejections: RejectionDelay,
     pub(crate) streams: Counts,
     pub(crate) watchers: Counts,
     pub(crate) usage: Arc<Usage>,
@@ -120,7 +120,7 @@ impl Quotas {
         let watches = own(|limit| if let Limit::Watches(watches) = limit { Some(watches) } else { None });
         let calls_of_a_company = (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST);
         Self {
-            memory: Memory::with_companies(request_memory, request_memory / MEMORY_SHARE, memory),
+            memory: Memory::with_companies(request_memory, request_memory / MEMORY_QUOTA_DIVISOR, memory),
             calls: Counts::with_companies(max_in_flight, calls_of_a_company, calls),
             streams: Counts::with_companies(max_streams.saturating_mul(STREAM_COMPANIES), max_streams, streams),
             watchers: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches.clone()),
@@ -131,12 +131,12 @@ impl Quotas {
             heavy: queue(limits(cpus.max(LONG_BATCHES_AT_LEAST).min(connections), MAX_QUEUED_LONG_BATCHES)),
             large_pages: queue(large_pages),
             callers,
-            refusals: Refusals::default(),
+            rejections: RejectionDelay::default(),
         }
     }
 
     /// Counts a call of a company as in flight until the count is dropped.
-    pub(crate) fn call(&self, company_id: i64) -> Result<Count, Full> {
+    pub(crate) fn call(&self, company_id: i64) -> Result<Count, LimitReached> {
         self.callers.called(company_id);
         self.calls.add(company_id)
     }
@@ -165,24 +165,24 @@ impl Quotas {
 
     /// Counts a watcher as open until the count is dropped.
     pub(crate) fn watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.watchers.add(company_id).map_err(|full| self.too_many_watches(company_id, full))
+        self.watchers.add(company_id).map_err(|limit| self.too_many_watches(company_id, limit))
     }
 
     /// Counts a call that opens a watch until the count is dropped.
     pub(crate) fn open_watch(&self, company_id: i64) -> Result<Count, Error> {
         self.callers.called(company_id);
-        self.openings.add(company_id).map_err(|full| self.too_many_watches(company_id, full))
+        self.openings.add(company_id).map_err(|limit| self.too_many_watches(company_id, limit))
     }
 
-    fn too_many_watches(&self, company_id: i64, full: Full) -> Error {
+    fn too_many_watches(&self, company_id: i64, limit: LimitReached) -> Error {
         let most = self.watchers.limit_of(company_id);
-        let message = match full {
-            Full::Company => format!("The company has reached its limit for open watches: {most}."),
-            Full::Process => {
+        let message = match limit {
+            LimitReached::Company => format!("The company has reached its limit for open watches: {most}."),
+            LimitReached::Process => {
                 format!("This instance of the service has reached its limit for open watches: {WATCHERS}.")
             }
         };
-        Error { message, ..full.into() }
+        Error { message, ..limit.into() }
     }
 }
 

@@ -90,7 +90,7 @@ impl<T: RecordPage> Producer<T> {
         memory.shrink_to(0);
         let (rows, permit) = self.read(&memory).await?;
         match rows.end {
-            End::Full(full) if is_full(&rows) => Err(full.into()),
+            End::LimitReached(limit) if is_full(&rows) => Err(limit.into()),
             _ => Ok((rows, permit)),
         }
     }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use admission::{HoldingBody, Reservation, ResponseMemory, SMALL, WATCH_TIME, WorkPermit, compute};
+use admission::{GuardedBody, Reservation, ResponseMemory, SMALL, WATCH_TIME, WorkPermit, compute};
 use axum::{
     body::{Body, HttpBody as _},
     extract::FromRequestParts,
@@ -31,7 +31,7 @@ use tokio::time::{Instant, timeout};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
 use crate::{
-    envelope::{Envelope, Refusal, respond},
+    envelope::{Envelope, Rejection, respond},
     gateway::Gateway,
     limits::CORE_DEADLINE_SLACK,
     observe::{REQUEST_ID, RequestRecord},
@@ -60,7 +60,7 @@ impl<R> CoreResponse<R> {
         caller: &Caller,
         msg: &str,
         data: fn(&R) -> &T,
-    ) -> Result<HttpResponse, Refusal> {
+    ) -> Result<HttpResponse, Rejection> {
         self.respond(caller, 0, |message| respond(StatusCode::OK, &Envelope::found(msg, data(message), None)))
     }
 
@@ -72,7 +72,7 @@ impl<R> CoreResponse<R> {
         caller: &Caller,
         bytes: usize,
         make: impl FnOnce(&R) -> HttpResponse,
-    ) -> Result<HttpResponse, Refusal> {
+    ) -> Result<HttpResponse, Rejection> {
         let Self { message, resources: Resources { memory, permit } } = self;
         let of_core = memory.as_ref().map_or(0, |memory| memory.bytes());
         let response = compute(of_core.max(bytes), || make(&message));
@@ -84,7 +84,7 @@ impl<R> CoreResponse<R> {
         }
         let mut own = caller.memory();
         own.grow(size.saturating_sub(of_core)).map_err(Error::from)?;
-        Ok(response.map(|body| Body::new(HoldingBody::new(body, false, (memory, own)))))
+        Ok(response.map(|body| Body::new(GuardedBody::new(body, false, (memory, own)))))
     }
 }
 
@@ -160,7 +160,7 @@ impl Caller {
         &'a self,
         message: M,
         operation: impl FnOnce(&'a Clients, Request<M>) -> F,
-    ) -> Result<CoreResponse<R>, Refusal>
+    ) -> Result<CoreResponse<R>, Rejection>
     where
         F: Future<Output = Result<Response<R>, Status>>,
     {
@@ -183,7 +183,7 @@ impl Caller {
         message: M,
         messages: usize,
         operation: impl Fn(&'a Clients, Request<M>) -> F,
-    ) -> Result<Opened<R>, Refusal>
+    ) -> Result<Opened<R>, Rejection>
     where
         F: Future<Output = Result<Response<BoxStream<R>>, Status>>,
     {
@@ -224,7 +224,7 @@ impl Caller {
     /// Returns what the gateway has read of a request. If that failed, asks the core whether it accepts the call.
     ///
     /// The core counts the request. An exceeded rate limit and a missing scope come before any violation.
-    pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Refusal> {
+    pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Rejection> {
         match read {
             Ok(read) => Ok(read),
             Err(error) => {
@@ -269,9 +269,9 @@ fn unix_now() -> i64 {
 }
 
 impl FromRequestParts<Arc<Gateway>> for Caller {
-    type Rejection = Refusal;
+    type Rejection = Rejection;
 
-    async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, gateway: &Arc<Gateway>) -> Result<Self, Rejection> {
         let caller = Self::of(gateway, parts).await?;
         caller.accept(caller.permits(parts)).await?;
         Ok(caller)

@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, future::ready};
 
-use admission::{HoldingBody, Memory};
+use admission::{GuardedBody, Memory};
 use axum::{
     body::{Body, HttpBody as _},
     response::Response,
@@ -50,7 +50,7 @@ pub(crate) async fn compress(memory: &Memory, company: i64, accepted: HeaderValu
         if let Some(tag) = tag {
             response.headers_mut().insert(ETAG, tag);
         }
-        response.map(|body| Body::new(HoldingBody::new(body, false, memory)))
+        response.map(|body| Body::new(GuardedBody::new(body, false, memory)))
     } else {
         response
     }

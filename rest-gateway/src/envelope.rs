@@ -198,15 +198,15 @@ pub(crate) fn respond_with(status: StatusCode, json: impl Into<Body>) -> Respons
 
 /// A refused request.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal(pub(crate) Error);
+pub(crate) struct Rejection(pub(crate) Error);
 
-impl From<Error> for Refusal {
+impl From<Error> for Rejection {
     fn from(error: Error) -> Self {
         Self(error)
     }
 }
 
-impl From<Status> for Refusal {
+impl From<Status> for Rejection {
     fn from(status: Status) -> Self {
         let error = Error::from(&status);
         if meaning(error.reason).http.is_server_error() {
@@ -217,7 +217,7 @@ impl From<Status> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         let Self(error) = self;
         let meaning = meaning(error.reason);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, thread::available_parallelism};
 
-use admission::{Callers, MEMORY_SHARE, Memory, QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
+use admission::{Callers, MEMORY_QUOTA_DIVISOR, Memory, QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
 use compliance_api::{client::Clients, error::Error, token::Verifier};
 use metrics::{describe_gauge, gauge};
 use pages::Page;
@@ -26,7 +26,7 @@ fn report(large_requests: &WorkQueue, memory: &Memory) {
     let queue = gauge!("compliance_gateway_queue_length", "queue" => "large requests");
     on_render(queue, move || Some(waiting.waiting() as f64));
     on_render(gauge!("compliance_gateway_running"), move || Some(running.running() as f64));
-    on_render(gauge!("compliance_gateway_memory_held_bytes"), move || Some(memory.held() as f64));
+    on_render(gauge!("compliance_gateway_memory_held_bytes"), move || Some(memory.reserved() as f64));
 }
 
 pub(crate) struct Gateway {
@@ -56,7 +56,7 @@ impl Gateway {
         };
         let callers = Callers::default();
         let large_requests = WorkQueue::new(limits, callers.clone());
-        let own = || Memory::new(settings.memory(), settings.memory() / MEMORY_SHARE);
+        let own = || Memory::new(settings.memory(), settings.memory() / MEMORY_QUOTA_DIVISOR);
         let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
         let console = settings.console.console(verifier.company_claim());

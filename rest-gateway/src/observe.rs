@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use admission::{HoldingBody, Memory, Refusals};
+use admission::{GuardedBody, Memory, RejectionDelay};
 use axum::{
     Router,
     body::{Body, HttpBody as _},
@@ -40,7 +40,7 @@ use tower::{Service as _, layer::layer_fn, service_fn};
 
 use crate::{
     compression::{Endless, compress},
-    envelope::Refusal,
+    envelope::Rejection,
     route::{IGNORED_FIELDS, IGNORED_PARAMETERS, Route, ignored_parameters},
 };
 
@@ -61,7 +61,7 @@ static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyL
 
 struct State {
     memory: Memory,
-    refusals: Refusals,
+    rejections: RejectionDelay,
 }
 
 /// Adds one layer to every route and fallback. It is a single layer because axum boxes the future of each layer.
@@ -70,7 +70,7 @@ pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
     declared: &'static [Route],
     memory: Memory,
 ) -> Router<S> {
-    let state = Arc::new(State { memory, refusals: Refusals::default() });
+    let state = Arc::new(State { memory, rejections: RejectionDelay::default() });
     router.layer(layer_fn(move |mut route: axum::routing::Route| {
         let state = Arc::clone(&state);
         service_fn(move |mut request: Request| {
@@ -145,7 +145,7 @@ async fn respond(
     };
     let respond = AssertUnwindSafe(record.span.run(respond)).catch_unwind();
     // The panic's message is in the log already. Callers do not get it.
-    let mut response = respond.await.unwrap_or_else(|_| Refusal::from(Error::internal()).into_response());
+    let mut response = respond.await.unwrap_or_else(|_| Rejection::from(Error::internal()).into_response());
 
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, record.request_id.clone());
@@ -157,20 +157,20 @@ async fn respond(
     headers.extend(ignored.into_iter().chain(rate_limit).filter_map(|(name, value)| Some((name, value?))));
     record.status.store(response.status().as_u16(), Ordering::Relaxed);
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
-        state.refusals.delay(record.company()).await;
+        state.rejections.delay(record.company()).await;
     }
     // A body of known size is complete, so its request is too. The record lives until the end of other bodies.
     let is_endless = response.extensions().get::<Endless>().is_some();
     Ok(response.map(|body| match body.size_hint().exact() {
         _ if is_endless => body,
         Some(_) => body,
-        None => Body::new(HoldingBody::new(body, false, record)),
+        None => Body::new(GuardedBody::new(body, false, record)),
     }))
 }
 
 fn refuse(error: Error) -> Response {
     let is_malformed = error.reason == Reason::RequestMalformed;
-    let mut response = Refusal::from(error).into_response();
+    let mut response = Rejection::from(error).into_response();
     if is_malformed {
         // Nobody knows where the next request begins.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

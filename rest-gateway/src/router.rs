@@ -32,7 +32,7 @@ use http::{
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::{
-    envelope::Refusal,
+    envelope::Rejection,
     gateway::Gateway,
     limits::PREFLIGHT_MAX_AGE,
     observe::{REQUEST_ID, observe},
@@ -59,7 +59,7 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
 
 /// The routes of a service that is not ready. `/livez` responds normally, and everything else with 503.
 pub fn unready() -> Router {
-    let unavailable = || async { Refusal::from(Error::core_unavailable()).into_response() };
+    let unavailable = || async { Rejection::from(Error::core_unavailable()).into_response() };
     Router::new()
         .route("/livez", get(service::live))
         .route("/readyz", get(service::unavailable))

@@ -12,14 +12,14 @@ pub(crate) mod webhooks;
 use compliance_api::error::{Error, Reason};
 use http::Method;
 
-use crate::envelope::Refusal;
+use crate::envelope::Rejection;
 
 /// The response for an unknown path.
-pub(crate) async fn unknown_path() -> Refusal {
+pub(crate) async fn unknown_path() -> Rejection {
     Error::unknown_path().into()
 }
 
 /// The response for a method that the path does not support.
-pub(crate) async fn wrong_method(method: Method) -> Refusal {
+pub(crate) async fn wrong_method(method: Method) -> Rejection {
     Error::new(Reason::MethodNotAllowed, format!("This path does not support the method {method}.")).into()
 }

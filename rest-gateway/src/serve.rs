@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tower::util::MapRequest;
 
 use crate::{
-    envelope::{Detail, Envelope, Refusal},
+    envelope::{Detail, Envelope, Rejection},
     head::canonical,
     observe::{is_health_check, new_id},
     settings::Settings,
@@ -30,7 +30,7 @@ pub async fn serve(
         // Layers of a router run after its routing.
         service: MapRequest::new(router, canonical::<Incoming>),
         is_health_check,
-        full: || Refusal::from(Error::overloaded()).into_response(),
+        full: || Rejection::from(Error::overloaded()).into_response(),
         refuse: Some(refuse),
         // Time for the body, the calls of the core, and a list.
         request_time: Some(settings.body_timeout + settings.request_timeout * 3 + settings.list_timeout),

@@ -103,9 +103,9 @@ async fn late_pages_pass_over_few_records() {
     sqlx::raw_sql(records).execute(&mut connection).await.unwrap();
     sqlx::raw_sql("vacuum analyze").execute(&mut connection).await.unwrap();
     set_mode(&mut connection, "force_generic_plan").await;
-    let walks = core_server::list_statements().filter(|(_, statement, _)| statement.contains("start as materialized"));
+    let seeks = core_server::list_statements().filter(|(_, statement, _)| statement.contains("start as materialized"));
     let mut statements = 0;
-    for (name, statement, types) in walks {
+    for (name, statement, types) in seeks {
         let filters = types.split(", ").skip(6).map(|kind| if kind == "boolean" { "false" } else { "1" });
         let arguments =
             [&["1", "100", "8000", "19700", "19800", "1"], &*filters.collect::<Vec<_>>()].concat().join(", ");

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
-use core_server::audit::{self, Checkpoint, Drop, Kept, Restore};
+use core_server::audit::{self, Checkpoint, Drop, Restore, Retained};
 use sqlx::PgConnection;
 use time::{OffsetDateTime, UtcOffset};
 
@@ -84,7 +84,7 @@ async fn verify(
         for Restore { first, last, time } in audit::restores(&mut *connection, each).await? {
             print(&format!("company {each}: a restore lost positions {first} to {last}; it was detected at {time}"))?;
         }
-        retention.add(audit::kept(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
+        retention.add(audit::retained(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
         if let Some(found) = audit::verify(connection, each).await? {
             report(each, found)?;
         } else if company.is_some() && audit::checkpoint(&mut *connection, each).await?.is_none() {
@@ -154,8 +154,8 @@ struct Retention {
 }
 
 impl Retention {
-    fn add(&mut self, kept: Option<Kept>, drops: Vec<Drop>) {
-        if let Some(Kept { changes, since, .. }) = kept {
+    fn add(&mut self, kept: Option<Retained>, drops: Vec<Drop>) {
+        if let Some(Retained { changes, since, .. }) = kept {
             self.changes += changes;
             self.since = [self.since, since].into_iter().flatten().min();
         }

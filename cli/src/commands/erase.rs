@@ -50,14 +50,14 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
             "affiliate {affiliate} is erased, with {urls} URLs, {cases} cases, {incidents} incidents and {infractions} infractions"
         ));
     }
-    let tables = erasure::held(connection, company).await?;
+    let tables = erasure::rows_by_table(connection, company).await?;
     let list: Vec<String> = tables.iter().map(|table| format!("{} {}", table.rows, table.table)).collect();
     let list = list.join(", ");
     if args.dry_run {
         return print(&format!("company {company} has {list}"));
     }
     erasure::erase_company(connection, company).await?;
-    if erasure::held(connection, company).await?.iter().any(|table| table.rows > 0) {
+    if erasure::rows_by_table(connection, company).await?.iter().any(|table| table.rows > 0) {
         bail!("records of company {company} were added during the erasure: run the command again");
     }
     print(&format!("company {company} is erased: {list}"))

@@ -68,7 +68,7 @@ impl Stream {
     }
 
     /// Sends a batch and returns its results.
-    async fn exchange(&mut self, request: SyncAffiliatesRequest) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
+    async fn send(&mut self, request: SyncAffiliatesRequest) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
         // This fails if the service has ended the stream. Its next message has the reason.
         let _ = self.requests.send(request).await;
         next(&mut self.responses).await
@@ -110,7 +110,7 @@ pub(super) async fn check_absent(
         if are_all_valid {
             let affiliates = batch.iter().filter_map(|(_, row)| row.as_ref().ok()).map(Affiliate::identified).collect();
             let request = SyncAffiliatesRequest { affiliates, validate_only: true, ..SyncAffiliatesRequest::default() };
-            stream.exchange(request).await?;
+            stream.send(request).await?;
         }
     }
     if rows == 0 {
@@ -138,7 +138,7 @@ pub(super) async fn send(
         rows.extend(batch.iter().map(|(position, _)| position.row));
         let affiliates = batch.iter().map(|(_, affiliate)| affiliate.to_item()).collect();
         let request = SyncAffiliatesRequest { affiliates, validate_only: dry_run, ..SyncAffiliatesRequest::default() };
-        record(stream.exchange(request).await?, batch, &rows, recorder);
+        record(stream.send(request).await?, batch, &rows, recorder);
     }
     if recorder.tally.rows == 0 {
         bail!(NO_ROWS);

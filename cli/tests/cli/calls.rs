@@ -45,7 +45,7 @@ pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &
 
 /// The notes of an affiliate.
 pub(crate) async fn notes(side: &Side, token: &str, id: i64) -> anyhow::Result<String> {
-    let (status, body) = exchange(&side.rest, token, "other", &LoadRequest::GetAffiliate(id)).await?;
+    let (status, body) = send(&side.rest, token, "other", &LoadRequest::GetAffiliate(id)).await?;
     ensure!(status == 200, "status {status} instead of 200");
     let read: Value = serde_json::from_slice(&body)?;
     Ok(read["data"]["notes"].as_str().unwrap_or_default().to_owned())
@@ -53,7 +53,7 @@ pub(crate) async fn notes(side: &Side, token: &str, id: i64) -> anyhow::Result<S
 
 /// The IDs and names of the affiliates of a company.
 pub(crate) async fn names(side: &Side, token: &str) -> anyhow::Result<Vec<(i64, String)>> {
-    let (status, body) = exchange(&side.rest, token, "other", &LoadRequest::ListAffiliates).await?;
+    let (status, body) = send(&side.rest, token, "other", &LoadRequest::ListAffiliates).await?;
     ensure!(status == 200, "status {status} instead of 200");
     let list: Value = serde_json::from_slice(&body)?;
     let listed = list["data"].as_array().context("a list has no data")?.iter();
@@ -63,13 +63,13 @@ pub(crate) async fn names(side: &Side, token: &str) -> anyhow::Result<Vec<(i64, 
 
 /// The total of the URLs of a company.
 pub(crate) async fn total_of_urls(side: &Side, token: &str) -> anyhow::Result<i64> {
-    let (status, body) = exchange(&side.rest, token, "other", &LoadRequest::ListUrls { page: 1, per_page: 1 }).await?;
+    let (status, body) = send(&side.rest, token, "other", &LoadRequest::ListUrls { page: 1, per_page: 1 }).await?;
     ensure!(status == 200, "status {status} instead of 200");
     let list: Value = serde_json::from_slice(&body)?;
     list["meta"]["total"].as_i64().context("a list has no total")
 }
 
-async fn exchange(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<(u16, Vec<u8>)> {
+async fn send(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<(u16, Vec<u8>)> {
     let (method, path, body) = call.rest();
     let headers = format!("{}x-request-id: {id}\r\n", headers(target, Some(token)));
     let (mut bytes, mut received) = (Vec::new(), Vec::new());
@@ -80,7 +80,7 @@ async fn exchange(target: &Target, token: &str, id: &str, call: &LoadRequest) ->
 }
 
 async fn rest(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<()> {
-    let (status, received) = exchange(target, token, id, call).await?;
+    let (status, received) = send(target, token, id, call).await?;
     check::rest(call, &NOTHING, status, &received, true)
 }
 

@@ -30,14 +30,14 @@ fn limited(command: &Command, descriptors: &str) -> Command {
 /// The response to a request without a body, or nothing if the connection ends without a response.
 fn response(address: SocketAddr, path: &str) -> String {
     let mut response = Vec::new();
-    let mut exchange = || -> std::io::Result<()> {
+    let mut send = || -> std::io::Result<()> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         write!(stream, "GET {path} HTTP/1.0\r\nHost: test\r\n\r\n")?;
         stream.read_to_end(&mut response)?;
         Ok(())
     };
-    let _ = exchange();
+    let _ = send();
     String::from_utf8(response).unwrap()
 }
 

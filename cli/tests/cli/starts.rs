@@ -88,9 +88,9 @@ fn a_gateway_waits_for_its_issuer() {
     });
     assert!(head(address, "/livez").starts_with("HTTP/1.0 200 "));
     assert!(head(address, "/readyz").starts_with("HTTP/1.0 503 "));
-    let refusal = head(address, "/api/affiliates").to_lowercase();
-    assert!(refusal.starts_with("http/1.0 503 ") && refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
-    assert!(refusal.contains(r#""code":"503""#), "{refusal}");
+    let rejection = head(address, "/api/affiliates").to_lowercase();
+    assert!(rejection.starts_with("http/1.0 503 ") && rejection.contains("\r\nretry-after: 1\r\n"), "{rejection}");
+    assert!(rejection.contains(r#""code":"503""#), "{rejection}");
     let keys = TcpListener::bind(issuer).unwrap();
     let body = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"Ynf0goelchueOQCh_N0XFwE1JwtS2Lty6HMqCyEgh3k"}]}"#;
     let (mut stream, _) = keys.accept().unwrap();

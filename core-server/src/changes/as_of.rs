@@ -72,7 +72,7 @@ pub(crate) async fn past<R: Record>(
     let query = || sqlx::query(statement).bind(company_id).bind(resource).bind(id).bind(second + 1);
     let read = |reader: &Reader<R>, row: &PgRow| {
         let is_found: Option<bool> = row.try_get("is_found")?;
-        Ok((refusal(row, second)?, is_found.map(|_| decode(reader, row)).transpose()?))
+        Ok((rejection(row, second)?, is_found.map(|_| decode(reader, row)).transpose()?))
     };
     // The read can take long, because it reads all later batches. So it must not occupy the permits of pages.
     let reading = read_records(backend.source(company_id), query, read);
@@ -85,7 +85,7 @@ pub(crate) async fn past<R: Record>(
 }
 
 /// The error for a second whose record is unknown.
-fn refusal(row: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
+fn rejection(row: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
     if second > row.try_get("this_second")? {
         return Ok(Some(Error::invalid(Violations::one("as_of", "The as of field must not be in the future."))));
     }

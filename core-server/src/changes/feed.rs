@@ -24,7 +24,7 @@ use crate::{access::caller, lists::Source};
 use storage::{
     database::{self, Connections, End},
     error::from_database,
-    table::{Shown, shown_date, timestamp},
+    table::{ValidTimestamp, timestamp, valid_date},
 };
 
 /// Changes in one response, if the request sets no number.
@@ -112,7 +112,7 @@ pub(super) async fn entries<'q, T>(
     let read = async |pool: Connections| pool.fetch_at_most(query(), source.most, &source.memory).await;
     let fetched = database::read(&source.pool, read).await.map_err(from_database)?;
     let Some(first) = fetched.rows.first() else {
-        return Err(if let End::Full(full) = fetched.end { full.into() } else { Error::internal() });
+        return Err(if let End::LimitReached(limit) = fetched.end { limit.into() } else { Error::internal() });
     };
     let response = admission::compute(fetched.memory.bytes(), || {
         make(first, changes(&fetched.rows)?, fetched.end == End::Complete)
@@ -137,7 +137,7 @@ fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
         if (resource, operation) == (WEBHOOK, "updated") { operation_of_webhook(&fields) } else { operation };
     Ok(Change {
         position: row.try_get("position")?,
-        time: row.try_get::<Shown, _>("changed_at")?.0.map(timestamp),
+        time: row.try_get::<ValidTimestamp, _>("changed_at")?.0.map(timestamp),
         resource: resource.to_owned(),
         id: row.try_get("id")?,
         operation: operation.to_owned(),
@@ -185,7 +185,7 @@ fn text(column: &str, value: Value) -> Option<String> {
             timestamp_of_text(&text).and_then(|instant| datetime_text(&instant))
         }
         // Dates without a text, such as `infinity`, are also absent from records.
-        Value::String(text) if DATES.contains(&column) => shown_date(text),
+        Value::String(text) if DATES.contains(&column) => valid_date(text),
         Value::String(text) => Some(text),
         value => Some(value.to_string()),
     }

@@ -194,7 +194,7 @@ impl Source {
         match end {
             End::Complete => Ok(Some((rows, memory))),
             End::TooLarge => Ok(None),
-            End::Full(full) => Err(full.into()),
+            End::LimitReached(limit) => Err(limit.into()),
         }
     }
 }

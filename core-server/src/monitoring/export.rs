@@ -123,8 +123,8 @@ pub(super) async fn each_case(
             }
             match end {
                 End::Complete => break,
-                End::Full(full) if rows.is_empty() => return Err(full.into()),
-                End::Full(_) | End::TooLarge => {}
+                End::LimitReached(limit) if rows.is_empty() => return Err(limit.into()),
+                End::LimitReached(_) | End::TooLarge => {}
             }
         }
     }

@@ -83,7 +83,7 @@ select
     r.ids as "risk_level_ids!: Vec<Option<i32>>", r.names as "own_risk_levels!: Vec<Option<String>>",
     r.counts as "open_by_risk!",
     (select count(*) from cases c where c.is_open and c.follow_up_date < $2) as "overdue!",
-    o.ids as "overdue_ids!", o.dates as "follow_up_dates!: Vec<Shown>",
+    o.ids as "overdue_ids!", o.dates as "follow_up_dates!: Vec<ValidTimestamp>",
     o.risk_level_ids as "overdue_risk_level_ids!: Vec<Option<i32>>",
     o.own_risk_levels as "overdue_own_risk_levels!: Vec<Option<String>>",
     o.status_ids as "overdue_status_ids!", o.own_statuses as "overdue_own_statuses!: Vec<Option<String>>",

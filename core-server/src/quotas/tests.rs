@@ -6,7 +6,7 @@ async fn a_company_with_limits_of_its_own_has_no_others() {
     let company_limits = limits.iter().map(|limit| limit.parse().unwrap()).collect();
     let quotas = Quotas::new(&CoreSettings { company_limits, ..CoreSettings::default() }, 20);
     let _call = quotas.call(1).unwrap();
-    assert_eq!(quotas.call(1).unwrap_err(), Full::Company);
+    assert_eq!(quotas.call(1).unwrap_err(), LimitReached::Company);
     let _streams = [1, 1].map(|company| quotas.open_stream(company).unwrap());
     assert!(quotas.open_stream(1).is_err());
     let _watches = [1, 1, 1].map(|company| (quotas.open_watch(company).unwrap(), quotas.watch(company).unwrap()));
@@ -14,7 +14,7 @@ async fn a_company_with_limits_of_its_own_has_no_others() {
         assert_eq!(error.message, "The company has reached its limit for open watches: 3.");
     }
     let mut memory = quotas.memory.reservation(Some(1));
-    assert_eq!((memory.grow(4097), memory.grow(4096)), (Err(Full::Company), Ok(())));
+    assert_eq!((memory.grow(4097), memory.grow(4096)), (Err(LimitReached::Company), Ok(())));
     // Another company has the limits of all companies.
     let calls: Vec<_> = (0..).map_while(|_| quotas.call(2).ok()).collect();
     let streams: Vec<_> = (0..).map_while(|_| quotas.open_stream(2).ok()).collect();

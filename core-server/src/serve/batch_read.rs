@@ -100,7 +100,7 @@ impl ReadService for BatchReads {
             // Anybody can send this batch. It is delayed like a refused call, and is no longer in flight during the delay.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
-                pipeline.quotas().refusals.delay(None).await;
+                pipeline.quotas().rejections.delay(None).await;
                 responses
             };
             return Ok(streamed(delayed.flatten_stream().boxed(), deadline));
@@ -147,7 +147,7 @@ impl Batch {
         let with_unknown_keys = async move {
             let _ = timeout_at(self.deadline, tokens.learn_keys(&self.service.signatures)).await;
             let (known, late) = self.split(&tokens, others);
-            let late = late.into_iter().map(|(index, _)| refusal(index, Error::deadline_exceeded()));
+            let late = late.into_iter().map(|(index, _)| rejection(index, Error::deadline_exceeded()));
             stream::iter(late).chain(self.respond(known))
         };
         stream::select(responses, with_unknown_keys.flatten_stream()).boxed()
@@ -168,13 +168,13 @@ impl Batch {
                 Some(read::Operation::Case(get)) => (&Operation::GET_COMPLIANCE_CASE, get.id, get.as_of, &mut cases),
                 None => {
                     let violation = Violations::one("operation", "The operation field is required.");
-                    refused.push(refusal(index, Error::invalid(violation)));
+                    refused.push(rejection(index, Error::invalid(violation)));
                     continue;
                 }
             };
             if as_of.is_some() {
                 let violation = Violations::one("as_of", "The as of field is not allowed in batch reads.");
-                refused.push(refusal(index, Error::invalid(violation)));
+                refused.push(rejection(index, Error::invalid(violation)));
                 continue;
             }
             let called = Called::Operation(operation);
@@ -185,7 +185,7 @@ impl Batch {
                     let request = statement::RequestContext::new(call.record.request_id.clone(), span);
                     accepted.push(Accepted { index, request, key: (company_id, id), call });
                 }
-                Ok((None, _)) => refused.push(refusal(index, Error::internal())),
+                Ok((None, _)) => refused.push(rejection(index, Error::internal())),
                 Err(RefusedCall { error, mut record }) => {
                     refused.push(response(index, record.caller.rate_limit.take(), Err(error.into())));
                 }
@@ -246,7 +246,7 @@ async fn responses<T: Record>(
     stream::iter(ready).chain(large).map(|(response, _)| response).boxed()
 }
 
-fn refusal(read: u32, error: Error) -> BatchReadResponse {
+fn rejection(read: u32, error: Error) -> BatchReadResponse {
     response(read, None, Err(error.into()))
 }
 

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use admission::{Count, Full, HoldingBody, Reservation, ResponseMemory, is_long};
+use admission::{Count, GuardedBody, LimitReached, Reservation, ResponseMemory, is_long};
 use bytes::Bytes;
 use compliance_api::error::{Error, Reason};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -19,7 +19,7 @@ use tower::Service;
 use super::{
     call::{Arrival, CallRecord, Called, Origin},
     pipeline::{CallResponse, MeasuredMessage, Pipeline},
-    protocol::{code, complete_refusal, describe},
+    protocol::{code, complete_rejection, describe},
     receive::receive,
 };
 use crate::quotas::{OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QueueClass, Quotas};
@@ -79,10 +79,10 @@ where
     let call = match pipeline.check(Arrival { called, headers, origin, verified: None }) {
         Ok(call) => call,
         Err(refused) => {
-            pipeline.quotas().refusals.delay(refused.record.company_id()).await;
+            pipeline.quotas().rejections.delay(refused.record.company_id()).await;
             let reason = refused.error.reason;
             let mut response = refused.respond();
-            complete_refusal(reason, &mut response);
+            complete_rejection(reason, &mut response);
             return response;
         }
     };
@@ -97,7 +97,7 @@ where
     let response = pipeline.serve(call, message, service).await;
     if is_repeatable(called, company_id, response.headers()) {
         // The call is no longer in flight during the delay.
-        pipeline.quotas().refusals.delay(company_id).await;
+        pipeline.quotas().rejections.delay(company_id).await;
     }
     response
 }
@@ -158,13 +158,13 @@ fn open_to_all(quotas: &Quotas) -> Result<Count, Error> {
         Some(IpAddr::V6(address)) => (address.to_bits() >> 64) as i64,
         None => 0,
     };
-    quotas.open_to_all.add(network).map_err(|full| {
-        let (whose, most) = match full {
-            Full::Company => ("This address", OPEN_STREAMS_OF_A_PEER),
-            Full::Process => ("This instance of the service", OPEN_STREAMS),
+    quotas.open_to_all.add(network).map_err(|limit| {
+        let (whose, most) = match limit {
+            LimitReached::Company => ("This address", OPEN_STREAMS_OF_A_PEER),
+            LimitReached::Process => ("This instance of the service", OPEN_STREAMS),
         };
         let message = format!("{whose} has reached its limit for open health and reflection streams: {most}.");
-        Error { message, ..Full::Company.into() }
+        Error { message, ..LimitReached::Company.into() }
     })
 }
 
@@ -175,11 +175,11 @@ fn with_resources(mut response: Response<Body>, resources: Resources, is_long_re
     if resources.memory.bytes() == 0 && resources.stream.is_none() && own.is_none() && !is_long {
         return response;
     }
-    response.map(|body| Body::new(HoldingBody::new(body, is_long, (resources, own))))
+    response.map(|body| Body::new(GuardedBody::new(body, is_long, (resources, own))))
 }
 
 impl CallResponse for Response<Body> {
-    fn refusal(status: Status) -> Self {
+    fn rejection(status: Status) -> Self {
         status.into_http()
     }
 

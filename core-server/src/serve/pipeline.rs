@@ -2,7 +2,7 @@
 //! process ([`Middleware`]), or in a [batch of reads](super::batch_read):
 //!
 //! 1. *record*: first, so that refused calls are recorded. It ends with the last byte of the response.
-//! 2. *head*: whether this is a gRPC call. Its refusal says nothing about operations, callers or records.
+//! 2. *head*: whether this is a gRPC call. Its rejection says nothing about operations, callers or records.
 //! 3. *permit*: one of the calls in flight. An overloaded process verifies no signatures.
 //! 4. *access*: token, rate limit, scope. All later steps count by company.
 //! 5. *quota*: the company's calls in flight, before the call reserves memory or waits.
@@ -188,11 +188,11 @@ impl Pipeline {
         let serving = AssertUnwindSafe(serving).catch_unwind().instrument(log_span.clone());
         let response = match serving.await {
             Ok(Ok(Ok(response))) => response,
-            Ok(Ok(Err(status))) => R::refusal(status),
-            Ok(Err(_)) => R::refusal(Error::deadline_exceeded().into()),
+            Ok(Ok(Err(status))) => R::rejection(status),
+            Ok(Err(_)) => R::rejection(Error::deadline_exceeded().into()),
             Err(_) => {
                 log_span.in_scope(|| tracing::error!("a call panicked"));
-                R::refusal(Error::internal().into())
+                R::rejection(Error::internal().into())
             }
         };
         record.written = items;
@@ -241,12 +241,12 @@ impl Call {
 
 impl RefusedCall {
     pub(super) fn respond<R: CallResponse>(self) -> R {
-        R::refusal(self.error.into()).finish(self.record)
+        R::rejection(self.error.into()).finish(self.record)
     }
 }
 
 pub(super) trait CallResponse: Sized {
-    fn refusal(status: Status) -> Self;
+    fn rejection(status: Status) -> Self;
     fn headers_mut(&mut self) -> &mut HeaderMap;
     /// Records the call to the end of its response.
     fn record(self, record: CallRecord) -> Self;
@@ -265,7 +265,7 @@ pub(super) trait CallResponse: Sized {
 }
 
 impl<R> CallResponse for Result<Response<R>, Status> {
-    fn refusal(status: Status) -> Self {
+    fn rejection(status: Status) -> Self {
         Err(status)
     }
 

@@ -47,8 +47,8 @@ fn is_grpc(content_type: &[u8]) -> bool {
     [&b"application/grpc"[..], b"application/grpc+proto"].iter().any(|known| media_type.eq_ignore_ascii_case(known))
 }
 
-/// Adds the HTTP status and headers to the refusal of a head, for clients that do not use gRPC.
-pub(super) fn complete_refusal(reason: Reason, response: &mut Response<Body>) {
+/// Adds the HTTP status and headers to the rejection of a head, for clients that do not use gRPC.
+pub(super) fn complete_rejection(reason: Reason, response: &mut Response<Body>) {
     match reason {
         Reason::MethodNotAllowed => {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));

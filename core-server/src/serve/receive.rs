@@ -92,9 +92,9 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
                 }
                 if self.buffer.len() > SMALL {
                     let arrived = std::mem::take(&mut self.buffer);
-                    let held = self.grow_to(arrived.len(), &arrived);
+                    let reserved = self.grow_to(arrived.len(), &arrived);
                     self.buffer = arrived;
-                    held?;
+                    reserved?;
                 }
             }
         }
@@ -147,16 +147,16 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     /// Anybody can use up the memory of requests without a company. Then a batch of reads uses the memory of a company for which it has a
     /// valid token.
     fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
-        let Err(full) = self.memory.grow_to(bytes) else { return Ok(()) };
+        let Err(limit) = self.memory.grow_to(bytes) else { return Ok(()) };
         if self.operation.path == Operation::BATCH_READ.path {
-            let held = || self.companies(arrived).find_map(|company| self.held_by(company, bytes));
-            self.memory = admission::compute(arrived.len(), held).ok_or(full)?;
+            let reserved = || self.companies(arrived).find_map(|company| self.reserved_by(company, bytes));
+            self.memory = admission::compute(arrived.len(), reserved).ok_or(limit)?;
             return Ok(());
         }
-        Err(full.into())
+        Err(limit.into())
     }
 
-    fn held_by(&self, company: i64, bytes: usize) -> Option<Reservation> {
+    fn reserved_by(&self, company: i64, bytes: usize) -> Option<Reservation> {
         let mut memory = self.pipeline.quotas().memory.reservation(Some(company));
         memory.grow(bytes).is_ok().then_some(memory)
     }

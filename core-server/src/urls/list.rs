@@ -17,7 +17,7 @@ use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     database::Connections,
     reads::{ReadByKey, Reads},
-    table::{Reader, Shown, read_all, selection, timestamp},
+    table::{Reader, ValidTimestamp, read_all, selection, timestamp},
     template::fill,
 };
 
@@ -164,7 +164,7 @@ pub(super) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<Compli
 
 /// Reads the infractions of a row of [`query`].
 pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
-    let dates = row.try_get::<Option<Vec<Shown>>, _>("infraction_dates")?.unwrap_or_default();
+    let dates = row.try_get::<Option<Vec<ValidTimestamp>>, _>("infraction_dates")?.unwrap_or_default();
     let infractions = read_infractions(row)?.zip(dates);
     let infractions = infractions.map(|((infraction_type, infraction_name), date)| Infraction {
         infraction_type,

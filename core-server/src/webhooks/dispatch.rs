@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use admission::Full;
+use admission::LimitReached;
 use metrics::{describe_gauge, gauge};
 use sqlx::query_as;
 use storage::statement::StatementContext;
@@ -59,8 +59,8 @@ async fn deliver(backend: Arc<Backend>, sender: Sender, permits: Arc<Permits>, a
                     let delivery = Delivery { backend, sender, company_id, id };
                     running.spawn(StatementContext::of("webhook").run(delivery.run(permit)));
                 }
-                Err(Full::Company) => {}
-                Err(Full::Process) => break,
+                Err(LimitReached::Company) => {}
+                Err(LimitReached::Process) => break,
             }
         }
     }

@@ -5,7 +5,7 @@ use std::{iter, sync::LazyLock, time::Duration};
 use compliance_api::v1::{Webhook, WebhookDelivery};
 use sqlx::{FromRow, Row as _, postgres::PgRow};
 use storage::{
-    table::{Shown, timestamp},
+    table::{ValidTimestamp, timestamp},
     template::fill,
 };
 use time::OffsetDateTime;
@@ -25,17 +25,17 @@ pub(super) struct Endpoint {
     secret: String,
     /// The most recent first.
     previous_secrets: Vec<String>,
-    previous_secret_until: Vec<Option<Shown>>,
+    previous_secret_until: Vec<Option<ValidTimestamp>>,
     pub(super) position: i64,
     pub(super) message_after: i64,
     pub(super) message_id: Option<String>,
     pub(super) message_to: Option<i64>,
     pub(super) attempts: i64,
-    failing_since: Option<Shown>,
-    next_attempt_at: Shown,
+    failing_since: Option<ValidTimestamp>,
+    next_attempt_at: ValidTimestamp,
     disabled_reason: Option<String>,
-    created_at: Shown,
-    leased_until: Shown,
+    created_at: ValidTimestamp,
+    leased_until: ValidTimestamp,
     pub(super) deliveries: i64,
     /// Maximum size of a message, in bytes, after the endpoint has refused a larger one.
     pub(super) body_limit: Option<i64>,
@@ -61,7 +61,7 @@ impl Endpoint {
     }
 
     /// The end of a previous secret's validity, if it is valid. A later end than a rotation can set comes from a clock that was ahead.
-    fn valid(&self, until: Option<Shown>) -> Option<OffsetDateTime> {
+    fn valid(&self, until: Option<ValidTimestamp>) -> Option<OffsetDateTime> {
         let last = self.read_at + PREVIOUS_SECRET_TIME + WEBHOOK_CLOCK_ERROR;
         until?.0.filter(|until| self.read_at < *until && *until <= last)
     }
@@ -113,7 +113,7 @@ pub(super) fn delivery(row: &PgRow) -> Result<Option<WebhookDelivery>, sqlx::Err
         after: row.try_get("after")?,
         position: row.try_get("position")?,
         attempt: row.try_get("attempt")?,
-        time: row.try_get::<Shown, _>("started_at")?.0.map(timestamp),
+        time: row.try_get::<ValidTimestamp, _>("started_at")?.0.map(timestamp),
         duration_ms: row.try_get("duration_ms")?,
         http_status: row.try_get("http_status")?,
         error: row.try_get("error")?,

@@ -3,7 +3,7 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use admission::{Count, Counts, Full};
+use admission::{Count, Counts, LimitReached};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -44,14 +44,14 @@ impl Permits {
     }
 
     /// Waits for a fast permit. Each is released soon.
-    pub(super) async fn fast(self: &Arc<Self>, company_id: i64) -> Result<Permit, Full> {
+    pub(super) async fn fast(self: &Arc<Self>, company_id: i64) -> Result<Permit, LimitReached> {
         let count = self.fast_of_company.add(company_id)?;
         let fast = timeout(WEBHOOK_SLOW * 2, Arc::clone(&self.fast).acquire_owned()).await;
-        let fast = fast.ok().and_then(Result::ok).ok_or(Full::Process)?;
+        let fast = fast.ok().and_then(Result::ok).ok_or(LimitReached::Process)?;
         Ok(Permit { permits: Arc::clone(self), company_id, fast: Some(fast), _count: count })
     }
 
-    pub(super) fn slow(self: &Arc<Self>, company_id: i64) -> Result<Permit, Full> {
+    pub(super) fn slow(self: &Arc<Self>, company_id: i64) -> Result<Permit, LimitReached> {
         let count = self.slow.add(company_id)?;
         Ok(Permit { permits: Arc::clone(self), company_id, fast: None, _count: count })
     }
@@ -114,7 +114,7 @@ mod tests {
             }
         }
         assert_eq!(ended + permits.slow.open(), FAST_PERMITS);
-        assert!(matches!(permits.slow(0), Err(Full::Company)));
+        assert!(matches!(permits.slow(0), Err(LimitReached::Company)));
     }
 
     #[tokio::test]

@@ -197,7 +197,7 @@ async fn dropped_changes_do_not_break_the_chain() {
     assert_eq!(kept, 3);
     assert_eq!((found(&mut connection, company).await, compare(&mut connection, &before).await.unwrap()), (None, None));
     let early = Checkpoint { position: 2, ..before };
-    assert_eq!(compare(&mut connection, &early).await.unwrap(), Some(Broken::NotKept { position: 2 }));
+    assert_eq!(compare(&mut connection, &early).await.unwrap(), Some(Broken::NotRetained { position: 2 }));
     let remove = format!("delete from changes where company_id = {company} and position = 6");
     sqlx::raw_sql(AssertSqlSafe(remove)).execute(&mut *connection).await.unwrap();
     assert_eq!(found(&mut connection, company).await, Some(Broken::Removed { first: 6, last: 6 }));
@@ -253,7 +253,11 @@ async fn rows_removed_from_the_beginning_are_found() {
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
         // A checkpoint of the end does not show it, and no earlier checkpoint exists.
         assert_eq!(compare(&mut connection, &end).await.unwrap(), None, "{damage}");
-        assert_eq!(compare(&mut connection, &before).await.unwrap(), Some(Broken::NotKept { position: 2 }), "{damage}");
+        assert_eq!(
+            compare(&mut connection, &before).await.unwrap(),
+            Some(Broken::NotRetained { position: 2 }),
+            "{damage}"
+        );
     }
 }
 

@@ -270,7 +270,7 @@ async fn no_personal_data_of_an_erased_company_remains() {
     }
     for _ in 0..2 {
         erasure::erase_company(&mut connection, company).await.unwrap();
-        assert!(erasure::held(&mut connection, company).await.unwrap().iter().all(|held| held.rows == 0));
+        assert!(erasure::rows_by_table(&mut connection, company).await.unwrap().iter().all(|held| held.rows == 0));
         assert_eq!(tables_with(&core.pool, company, "%").await, BTreeSet::from(["change_positions", "changes"]));
         for text in [CANARY, "others"] {
             assert_eq!(tables_with(&core.pool, company, text).await, BTreeSet::new());

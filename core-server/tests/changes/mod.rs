@@ -376,7 +376,7 @@ async fn the_owner_sets_the_retention() {
     );
     let session: String = sqlx::query_scalar("select session_user::text").fetch_one(&core.pool).await.unwrap();
     assert_eq!(drop.dropped_by, session);
-    let kept = core_server::audit::kept(&core.pool, company).await.unwrap().unwrap();
+    let kept = core_server::audit::retained(&core.pool, company).await.unwrap().unwrap();
     assert_eq!((kept.after, kept.last), (1, 2));
 }
 

@@ -375,7 +375,7 @@ async fn changes_with_such_times_can_be_read() {
         clients.audit.search_changes(SearchChangesRequest::default()).await.unwrap();
         let as_of = datetime_text(&Timestamp { seconds: now(), nanos: 0 });
         clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of }).await.unwrap();
-        audit::kept(&core.pool, company).await.unwrap();
+        audit::retained(&core.pool, company).await.unwrap();
         let mut connection = core.pool.acquire().await.unwrap();
         assert!(audit::verify(&mut connection, company).await.unwrap().is_some(), "{date} is an alteration");
     }

@@ -248,7 +248,7 @@ async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
     for changes in [[2, 2], [3, 3]] {
         for (company, changes) in [before, after].into_iter().zip(changes) {
             assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
-            assert_eq!(audit::kept(&mut *connection, company).await.unwrap().unwrap().changes, changes);
+            assert_eq!(audit::retained(&mut *connection, company).await.unwrap().unwrap().changes, changes);
         }
         jump(&core.pool).await;
     }

@@ -96,12 +96,12 @@ async fn a_reader_that_does_not_read_is_disconnected_and_holds_no_memory() {
     let memory = core.core.memory();
     add(&core.pool, company, 1, 2000).await;
     let start = Instant::now();
-    while memory.held() == 0 {
+    while memory.reserved() == 0 {
         assert!(start.elapsed() < PATIENCE, "no page is read");
         sleep(Duration::from_millis(1)).await;
     }
-    while memory.held() > 0 {
-        assert!(start.elapsed() < PATIENCE, "{} bytes are held for readers that do not read", memory.held());
+    while memory.reserved() > 0 {
+        assert!(start.elapsed() < PATIENCE, "{} bytes are held for readers that do not read", memory.reserved());
         sleep(Duration::from_millis(10)).await;
     }
     // This is longer than the service waits for a client. For each watch, it has made the message that was requested in advance, and has kept
@@ -146,8 +146,8 @@ async fn a_large_change_is_counted_for_each_reader_until_it_is_sent() {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(&core.pool).await.unwrap();
     let wait_for = async |is_reached: fn(usize) -> bool| {
         let start = Instant::now();
-        while !is_reached(memory.held()) {
-            assert!(start.elapsed() < PATIENCE, "{} bytes are held", memory.held());
+        while !is_reached(memory.reserved()) {
+            assert!(start.elapsed() < PATIENCE, "{} bytes are held", memory.reserved());
             sleep(Duration::from_millis(1)).await;
         }
     };

@@ -11,20 +11,20 @@ use crate::messages::off_thread;
 
 /// A body that holds resources, such as memory, until it is sent.
 #[derive(Debug)]
-pub struct HoldingBody<B, H> {
+pub struct GuardedBody<B, H> {
     body: B,
     is_long: bool,
-    _held: H,
+    _guard: H,
 }
 
-impl<B, H> HoldingBody<B, H> {
-    /// Makes a body that holds `held`. If `is_long` is set, [`off_thread`] runs each step.
-    pub fn new(body: B, is_long: bool, held: H) -> Self {
-        Self { body, is_long, _held: held }
+impl<B, H> GuardedBody<B, H> {
+    /// Makes a body that holds `guard`. If `is_long` is set, [`off_thread`] runs each step.
+    pub fn new(body: B, is_long: bool, guard: H) -> Self {
+        Self { body, is_long, _guard: guard }
     }
 }
 
-impl<B: Body + Unpin, H: Unpin> Body for HoldingBody<B, H> {
+impl<B: Body + Unpin, H: Unpin> Body for GuardedBody<B, H> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -52,20 +52,20 @@ mod tests {
 
     use http_body::Body as _;
 
-    use super::HoldingBody;
+    use super::GuardedBody;
 
     #[tokio::test]
     async fn a_body_that_holds_something_is_the_same_body_and_holds_it_to_its_end() {
         for is_long in [false, true] {
-            let held = Arc::new(());
-            let mut body = HoldingBody::new("text".to_owned(), is_long, Arc::clone(&held));
+            let guard = Arc::new(());
+            let mut body = GuardedBody::new("text".to_owned(), is_long, Arc::clone(&guard));
             assert_eq!((body.is_end_stream(), body.size_hint().exact()), (false, Some(4)));
             let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
             assert_eq!(frame.into_data().unwrap(), "text");
             assert_eq!((body.is_end_stream(), body.size_hint().exact()), (true, Some(0)));
-            assert_eq!(Arc::strong_count(&held), 2);
+            assert_eq!(Arc::strong_count(&guard), 2);
             drop(body);
-            assert_eq!(Arc::strong_count(&held), 1);
+            assert_eq!(Arc::strong_count(&guard), 1);
         }
     }
 }

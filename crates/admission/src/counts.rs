@@ -6,20 +6,20 @@ use compliance_api::error::Error;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// The reason for a refusal.
+/// The reason for a rejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Full {
+pub enum LimitReached {
     /// The company has reached its limit.
     Company,
     /// All companies together have reached the limit of the process.
     Process,
 }
 
-impl From<Full> for Error {
-    fn from(full: Full) -> Self {
-        match full {
-            Full::Company => Self::too_many_concurrent_requests(),
-            Full::Process => Self::overloaded(),
+impl From<LimitReached> for Error {
+    fn from(limit: LimitReached) -> Self {
+        match limit {
+            LimitReached::Company => Self::too_many_concurrent_requests(),
+            LimitReached::Process => Self::overloaded(),
         }
     }
 }
@@ -31,7 +31,7 @@ pub struct Counts(Arc<SharedCounts>);
 #[derive(Debug)]
 struct SharedCounts {
     total: usize,
-    share: usize,
+    quota: usize,
     /// Companies that may have another number.
     companies: HashMap<i64, usize>,
     open: Mutex<Open>,
@@ -44,32 +44,32 @@ struct Open {
 }
 
 impl Counts {
-    /// Allows `total` open things, and `share` of them for one company.
-    pub fn new(total: usize, share: usize) -> Self {
-        Self::with_companies(total, share, HashMap::new())
+    /// Allows `total` open things, and `quota` of them for one company.
+    pub fn new(total: usize, quota: usize) -> Self {
+        Self::with_companies(total, quota, HashMap::new())
     }
 
     /// Allows `total` open things, with individual limits for some companies.
     ///
-    /// All other companies can have `share` each.
-    pub fn with_companies(total: usize, share: usize, companies: HashMap<i64, usize>) -> Self {
-        Self(Arc::new(SharedCounts { total, share, companies, open: Mutex::default() }))
+    /// All other companies can have `quota` each.
+    pub fn with_companies(total: usize, quota: usize, companies: HashMap<i64, usize>) -> Self {
+        Self(Arc::new(SharedCounts { total, quota, companies, open: Mutex::default() }))
     }
 
     /// Maximum number of open things of a company.
     pub fn limit_of(&self, company: i64) -> usize {
-        self.0.companies.get(&company).copied().unwrap_or(self.0.share)
+        self.0.companies.get(&company).copied().unwrap_or(self.0.quota)
     }
 
     /// Counts one more thing as open, until the count is dropped.
-    pub fn add(&self, company: i64) -> Result<Count, Full> {
+    pub fn add(&self, company: i64) -> Result<Count, LimitReached> {
         let open = &mut *self.0.open.lock();
         if open.all >= self.0.total {
-            return Err(Full::Process);
+            return Err(LimitReached::Process);
         }
         let of_company = open.companies.entry(company).or_default();
         if *of_company >= self.limit_of(company) {
-            return Err(Full::Company);
+            return Err(LimitReached::Company);
         }
         *of_company += 1;
         open.all += 1;
@@ -145,7 +145,7 @@ impl Callers {
 mod tests {
     use tokio::time::advance;
 
-    use super::{AT_THE_SAME_TIME, Callers, Counts, Full};
+    use super::{AT_THE_SAME_TIME, Callers, Counts, LimitReached};
 
     #[test]
     fn a_company_with_a_limit_of_its_own_has_no_other() {
@@ -154,18 +154,21 @@ mod tests {
         let (one, two) = (open(1), open(2));
         assert_eq!((one.len(), two.len()), (1, 4));
         assert_eq!([1, 2, 3].map(|company| counts.limit_of(company)), [1, 4, 2]);
-        assert_eq!((counts.add(1).unwrap_err(), counts.add(3).unwrap_err()), (Full::Process, Full::Process));
+        assert_eq!(
+            (counts.add(1).unwrap_err(), counts.add(3).unwrap_err()),
+            (LimitReached::Process, LimitReached::Process)
+        );
         drop(two);
-        assert_eq!((open(3).len(), counts.add(1).unwrap_err()), (2, Full::Company));
+        assert_eq!((open(3).len(), counts.add(1).unwrap_err()), (2, LimitReached::Company));
     }
 
     #[test]
     fn a_company_has_a_share_and_all_have_the_total() {
         let counts = Counts::new(3, 2);
         let (first, second) = (counts.add(1).unwrap(), counts.add(1).unwrap());
-        assert_eq!(counts.add(1).unwrap_err(), Full::Company);
+        assert_eq!(counts.add(1).unwrap_err(), LimitReached::Company);
         let other = counts.add(17).unwrap();
-        assert_eq!(counts.add(2).unwrap_err(), Full::Process);
+        assert_eq!(counts.add(2).unwrap_err(), LimitReached::Process);
         assert_eq!(counts.open(), 3);
         drop((first, second, other));
         assert_eq!(counts.open(), 0);

@@ -8,16 +8,16 @@ mod body;
 mod counts;
 mod messages;
 mod queue;
-mod refusals;
+mod rejections;
 
-pub use body::HoldingBody;
-pub use counts::{Callers, Count, Counts, Full};
+pub use body::GuardedBody;
+pub use counts::{Callers, Count, Counts, LimitReached};
 pub use messages::{
-    LONG_COMPUTATION, MEMORY_SHARE, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL, compute, is_long,
+    LONG_COMPUTATION, MEMORY_QUOTA_DIVISOR, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL, compute, is_long,
     off_thread, run_off_thread,
 };
 pub use queue::{QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
-pub use refusals::Refusals;
+pub use rejections::RejectionDelay;
 
 /// The longest time of a watch. Then its reader reconnects, perhaps to another instance.
 pub const WATCH_TIME: std::time::Duration = std::time::Duration::from_hours(24);

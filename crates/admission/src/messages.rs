@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::counts::{Full, subtract};
+use crate::counts::{LimitReached, subtract};
 
 /// Maximum size of messages and responses that limits ignore, in bytes.
 ///
@@ -23,7 +23,7 @@ pub const SMALL: usize = 16 << 10;
 /// How long a request waits for memory that other requests hold.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(5);
 /// One company alone may hold half of the memory of requests.
-pub const MEMORY_SHARE: usize = 2;
+pub const MEMORY_QUOTA_DIVISOR: usize = 2;
 /// Requests without a company may hold a sixteenth in addition.
 const WITHOUT_COMPANY: usize = 16;
 
@@ -43,16 +43,16 @@ pub struct Memory(Arc<SharedMemory>);
 struct SharedMemory {
     total: usize,
     /// The limit of one company while the others hold nothing.
-    share: usize,
+    quota: usize,
     /// Individual limits of companies that may hold more or less.
     companies: HashMap<i64, usize>,
-    held: Mutex<HeldBytes>,
+    reserved: Mutex<ReservedBytes>,
     /// Notified when memory is released.
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct HeldBytes {
+struct ReservedBytes {
     /// The bytes of all companies together.
     all: usize,
     /// The bytes without a company.
@@ -64,19 +64,19 @@ struct HeldBytes {
 }
 
 impl Memory {
-    /// Allows `total` bytes for companies. One company alone may hold `share`, and beside others the same part of what they leave free.
+    /// Allows `total` bytes for companies. One company alone may hold `quota`, and beside others the same part of what they leave free.
     ///
     /// Requests without a company may hold a sixteenth of `total` in addition.
-    pub fn new(total: usize, share: usize) -> Self {
-        Self::with_companies(total, share, HashMap::new())
+    pub fn new(total: usize, quota: usize) -> Self {
+        Self::with_companies(total, quota, HashMap::new())
     }
 
     /// Allows `total` bytes, with individual limits for some companies.
     ///
     /// `companies` has the bytes that such a company may hold while no other company holds any.
-    pub fn with_companies(total: usize, share: usize, companies: HashMap<i64, usize>) -> Self {
-        let (held, freed) = (Mutex::default(), Notify::new());
-        Self(Arc::new(SharedMemory { total, share: share.min(total), companies, held, freed }))
+    pub fn with_companies(total: usize, quota: usize, companies: HashMap<i64, usize>) -> Self {
+        let (reserved, freed) = (Mutex::default(), Notify::new());
+        Self(Arc::new(SharedMemory { total, quota: quota.min(total), companies, reserved, freed }))
     }
 
     /// Makes an empty reservation for a company, or without one.
@@ -85,37 +85,38 @@ impl Memory {
     }
 
     /// The bytes in use, with and without a company.
-    pub fn held(&self) -> usize {
-        let held = self.0.held.lock();
-        held.all + held.without_company
+    pub fn reserved(&self) -> usize {
+        let reserved = self.0.reserved.lock();
+        reserved.all + reserved.without_company
     }
 }
 
 impl SharedMemory {
     /// Returns what a company may hold while the others hold nothing.
-    fn share_of(&self, company: i64) -> usize {
-        self.companies.get(&company).map_or(self.share, |share| *share.min(&self.total))
+    fn quota_of(&self, company: i64) -> usize {
+        self.companies.get(&company).map_or(self.quota, |quota| *quota.min(&self.total))
     }
 
     /// Returns why a company may not hold `bytes` more, if it may not.
-    fn refusal(&self, held: &HeldBytes, company: i64, bytes: usize) -> Option<Full> {
-        let own = held.companies.get(&company).copied().unwrap_or_default();
+    fn rejection(&self, reserved: &ReservedBytes, company: i64, bytes: usize) -> Option<LimitReached> {
+        let own = reserved.companies.get(&company).copied().unwrap_or_default();
         let wanted = own.saturating_add(bytes);
-        let share = self.share_of(company);
-        if wanted > share {
-            return Some(Full::Company);
+        let quota = self.quota_of(company);
+        if wanted > quota {
+            return Some(LimitReached::Company);
         }
         // An equal part, with one part for a further company.
-        let equal = self.total / (held.companies.len() + usize::from(own == 0) + 1);
-        let left = self.total.saturating_sub(held.all - own).saturating_sub(held.wanted_by_others(company, equal));
+        let equal = self.total / (reserved.companies.len() + usize::from(own == 0) + 1);
+        let left =
+            self.total.saturating_sub(reserved.all - own).saturating_sub(reserved.wanted_by_others(company, equal));
         // Widened, because the product of two sizes can overflow.
-        let most = (left as u128 * share as u128 / self.total.max(1) as u128) as usize;
-        if wanted <= most && bytes <= self.total - held.all {
+        let most = (left as u128 * quota as u128 / self.total.max(1) as u128) as usize;
+        if wanted <= most && bytes <= self.total - reserved.all {
             None
         } else if own > 0 && wanted > equal {
-            Some(Full::Company)
+            Some(LimitReached::Company)
         } else {
-            Some(Full::Process)
+            Some(LimitReached::Process)
         }
     }
 }
@@ -130,46 +131,46 @@ pub struct Reservation {
 
 impl Reservation {
     /// Reserves `bytes` more, or nothing if they are not free.
-    pub fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+    pub fn grow(&mut self, bytes: usize) -> Result<(), LimitReached> {
         if bytes == 0 {
             return Ok(());
         }
         let inner = &self.memory.0;
-        let held = &mut *inner.held.lock();
-        let refusal = match self.company {
-            Some(company) => inner.refusal(held, company, bytes),
-            None => (bytes > inner.total / WITHOUT_COMPANY - held.without_company).then_some(Full::Process),
+        let reserved = &mut *inner.reserved.lock();
+        let rejection = match self.company {
+            Some(company) => inner.rejection(reserved, company, bytes),
+            None => (bytes > inner.total / WITHOUT_COMPANY - reserved.without_company).then_some(LimitReached::Process),
         };
-        if let Some(full) = refusal {
-            return Err(full);
+        if let Some(limit) = rejection {
+            return Err(limit);
         }
         match self.company {
             Some(company) => {
-                *held.companies.entry(company).or_default() += bytes;
-                held.all += bytes;
+                *reserved.companies.entry(company).or_default() += bytes;
+                reserved.all += bytes;
             }
-            None => held.without_company += bytes,
+            None => reserved.without_company += bytes,
         }
         self.bytes += bytes;
         Ok(())
     }
 
     /// Reserves `bytes` in total, if that is more than before.
-    pub fn grow_to(&mut self, bytes: usize) -> Result<(), Full> {
+    pub fn grow_to(&mut self, bytes: usize) -> Result<(), LimitReached> {
         self.grow(bytes.saturating_sub(self.bytes))
     }
 
     /// Like [`Self::grow_to`], but waits up to `longest` for memory that others release.
-    pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), Full> {
+    pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), LimitReached> {
         let memory = self.memory.clone();
-        if bytes > self.company.map_or(memory.0.share, |company| memory.0.share_of(company)) {
+        if bytes > self.company.map_or(memory.0.quota, |company| memory.0.quota_of(company)) {
             return self.grow_to(bytes);
         }
-        let Err(full) = self.grow_to(bytes) else { return Ok(()) };
+        let Err(limit) = self.grow_to(bytes) else { return Ok(()) };
         // During the wait, other companies leave an equal part free.
         let more = bytes - self.bytes;
         let _waits = self.company.map(|company| {
-            *memory.0.held.lock().waiting.entry(company).or_default() += more;
+            *memory.0.reserved.lock().waiting.entry(company).or_default() += more;
             WaitingCompany { memory: memory.clone(), company, bytes: more }
         });
         let waiting = timeout(longest, async {
@@ -183,20 +184,20 @@ impl Reservation {
                 freed.await;
             }
         });
-        waiting.await.map_err(|_| full)
+        waiting.await.map_err(|_| limit)
     }
 
     /// Reserves `bytes` in total, if that is less than before.
     pub fn shrink_to(&mut self, bytes: usize) {
         let Some(less) = self.bytes.checked_sub(bytes).filter(|less| *less > 0) else { return };
         self.bytes = bytes;
-        let held = &mut *self.memory.0.held.lock();
+        let reserved = &mut *self.memory.0.reserved.lock();
         match self.company {
             Some(company) => {
-                held.all -= less;
-                subtract(&mut held.companies, company, less);
+                reserved.all -= less;
+                subtract(&mut reserved.companies, company, less);
             }
-            None => held.without_company -= less,
+            None => reserved.without_company -= less,
         }
         self.memory.0.freed.notify_waiters();
     }
@@ -222,13 +223,13 @@ struct WaitingCompany {
 
 impl Drop for WaitingCompany {
     fn drop(&mut self) {
-        subtract(&mut self.memory.0.held.lock().waiting, self.company, self.bytes);
+        subtract(&mut self.memory.0.reserved.lock().waiting, self.company, self.bytes);
         // Its part is free for the others again.
         self.memory.0.freed.notify_waiters();
     }
 }
 
-impl HeldBytes {
+impl ReservedBytes {
     /// The bytes that other companies wait for. Each counts up to its equal part.
     fn wanted_by_others(&self, company: i64, equal: usize) -> usize {
         let others = self.waiting.iter().filter(|(waiting, _)| **waiting != company);

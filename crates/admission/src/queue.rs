@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::counts::{Callers, Count, Counts, Full};
+use crate::counts::{Callers, Count, Counts, LimitReached};
 
 /// Work that takes longer than this releases its permit of the process.
 pub const SLOW_AFTER: Duration = Duration::from_secs(2);
@@ -92,7 +92,7 @@ impl WorkQueue {
     }
 
     /// Waits for a permit for work of a company. The wait is unbounded, because the caller has a deadline.
-    pub async fn enter(&self, company: i64) -> Result<WorkPermit, Full> {
+    pub async fn enter(&self, company: i64) -> Result<WorkPermit, LimitReached> {
         let Self(queue) = self;
         let permits = queue.permits_of(company);
         let mut waiting = None;
@@ -156,33 +156,37 @@ impl SharedQueue {
     }
 
     /// Counts waiting work, unless too much waits. The limit of a company comes before the limit of the process.
-    fn wait(&self, company: i64) -> Result<Count, Full> {
+    fn wait(&self, company: i64) -> Result<Count, LimitReached> {
         let of_company = self.waiting.open_of(company);
-        if of_company >= self.limits.waiting_per_company { Err(Full::Company) } else { self.waiting.add(company) }
+        if of_company >= self.limits.waiting_per_company {
+            Err(LimitReached::Company)
+        } else {
+            self.waiting.add(company)
+        }
     }
 
     /// Waits for permits of a company. Their number changes when other companies come or leave.
-    async fn next_of(&self, permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Full> {
+    async fn next_of(&self, permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, LimitReached> {
         loop {
             let count = self.permits_of_one();
             let mut given_back = pin!(Arc::clone(permits).acquire_many_owned(count));
             while count == self.permits_of_one() {
                 if let Ok(permit) = timeout(CHECK_INTERVAL, &mut given_back).await {
-                    return permit.map_err(|_| Full::Process);
+                    return permit.map_err(|_| LimitReached::Process);
                 }
             }
         }
     }
 
     /// Waits for a permit of the process: a released one, or one of slow work.
-    async fn next(&self) -> Result<OwnedSemaphorePermit, Full> {
+    async fn next(&self) -> Result<OwnedSemaphorePermit, LimitReached> {
         let mut given_back = pin!(Arc::clone(&self.process).acquire_owned());
         loop {
             if let Some(permit) = self.of_slow_work() {
                 return Ok(permit);
             }
             if let Ok(permit) = timeout(CHECK_INTERVAL, &mut given_back).await {
-                return permit.map_err(|_| Full::Process);
+                return permit.map_err(|_| LimitReached::Process);
             }
         }
     }

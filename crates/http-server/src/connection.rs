@@ -131,7 +131,7 @@ where
         let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone(), on_tls };
         let Some(stream) = self.secure(stream, peer).await else { return };
         let stream = if self.app.http1 {
-            Outgoing::with_refusals(stream, self.app.refuse)
+            Outgoing::with_rejections(stream, self.app.refuse)
         } else {
             Outgoing::coalesced(stream, Arc::clone(&activity))
         };

@@ -141,7 +141,7 @@ impl<T> Outgoing<T> {
     }
 
     /// Replaces hyper's own responses, unless `refuse` is `None`.
-    pub(crate) fn with_refusals(stream: T, refuse: Option<Refuse>) -> Self {
+    pub(crate) fn with_rejections(stream: T, refuse: Option<Refuse>) -> Self {
         Self { stream, change: Change::Refuse { refuse, pending: Bytes::new() } }
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap, future::ready, iter::repeat_n, mem, panic::AssertUnwindSafe, sync::Arc, time::Instant,
 };
 
-use admission::{Full, MEMORY_WAIT, Memory, Reservation, SMALL};
+use admission::{LimitReached, MEMORY_WAIT, Memory, Reservation, SMALL};
 use batcher::{BatchLimits, Batcher, Pending, RunBatch};
 use compliance_api::{error::Error, record::Record};
 use futures::{FutureExt as _, future::join_all};
@@ -275,7 +275,7 @@ impl<T: Record> ReadByKey<T> {
     }
 
     /// Reserves memory for a large record. Fails if there is none.
-    fn reserve(&self, company_id: i64, bytes: usize) -> Result<Option<Reservation>, Full> {
+    fn reserve(&self, company_id: i64, bytes: usize) -> Result<Option<Reservation>, LimitReached> {
         if bytes <= SMALL {
             return Ok(None);
         }

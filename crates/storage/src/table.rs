@@ -13,5 +13,5 @@ mod sql;
 pub use copy::copy;
 pub use encoder::{Attribute, Composite, Layouts};
 pub use expected::{Expected, Inputs, SchemaError};
-pub use reader::{Read, Reader, Shown, read_all, shown_date, timestamp};
+pub use reader::{Read, Reader, ValidTimestamp, read_all, timestamp, valid_date};
 pub use sql::{differs, merged, names, replacements, selection, values};

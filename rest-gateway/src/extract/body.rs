@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use admission::{HoldingBody, MEMORY_WAIT, Reservation, SMALL, WorkPermit};
+use admission::{GuardedBody, MEMORY_WAIT, Reservation, SMALL, WorkPermit};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    envelope::Refusal,
+    envelope::Rejection,
     gateway::Gateway,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
     route::Ignored,
@@ -48,9 +48,9 @@ pub(crate) struct RequestBody {
 }
 
 impl FromRequest<Arc<Gateway>> for RequestBody {
-    type Rejection = Refusal;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, gateway: &Arc<Gateway>) -> Result<Self, Rejection> {
         let (parts, mut body) = request.into_parts();
         let caller = match Caller::of(gateway, &parts).await {
             Ok(caller) => caller,
@@ -79,7 +79,10 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 
 impl RequestBody {
     /// Parses the body. A refused body first asks the core whether it accepts the call.
-    pub(crate) async fn read<R: Check>(&mut self, parse: impl Fn(Input<'_>) -> Result<R, Error>) -> Result<R, Refusal> {
+    pub(crate) async fn read<R: Check>(
+        &mut self,
+        parse: impl Fn(Input<'_>) -> Result<R, Error>,
+    ) -> Result<R, Rejection> {
         let request = self.request(parse).await;
         self.caller.accept(request).await
     }
@@ -115,15 +118,15 @@ impl RequestBody {
         Ok(Some(permit))
     }
 
-    /// Adds the other violations to a refusal if the core could not send all of them.
+    /// Adds the other violations to a rejection if the core could not send all of them.
     ///
     /// The message is gone by then, so the body is parsed again. Valid requests pay nothing.
     pub(crate) fn with_all_violations<T, R: Check>(
         &self,
-        result: Result<T, Refusal>,
+        result: Result<T, Rejection>,
         parse: impl Fn(Input<'_>) -> Result<R, Error>,
-    ) -> Result<T, Refusal> {
-        let Err(Refusal(error)) = &result else { return result };
+    ) -> Result<T, Rejection> {
+        let Err(Rejection(error)) = &result else { return result };
         if error.violations.total() == error.violations.len() {
             return result;
         }
@@ -152,7 +155,7 @@ impl RequestBody {
             return response;
         }
         memory.shrink_to(size);
-        response.map(|body| Body::new(HoldingBody::new(body, false, memory)))
+        response.map(|body| Body::new(GuardedBody::new(body, false, memory)))
     }
 }
 

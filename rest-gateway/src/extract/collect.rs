@@ -132,7 +132,7 @@ mod tests {
             body.push(&piece).unwrap();
             starts.push(body.bytes().as_ptr());
             let reserved = if sent.len() > SMALL { sent.len().max(BODY_IN_HEAP) } else { 0 };
-            assert_eq!((memory.held(), body.len()), (reserved, sent.len()));
+            assert_eq!((memory.reserved(), body.len()), (reserved, sent.len()));
         }
         starts.dedup();
         assert!(starts.len() <= 3, "moved {} times", starts.len());
@@ -141,7 +141,7 @@ mod tests {
         assert!(bytes == sent);
         assert_eq!(reservation.bytes(), LIMIT);
         drop(reservation);
-        assert_eq!(memory.held(), 0);
+        assert_eq!(memory.reserved(), 0);
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         for size in [SMALL, SMALL + 1, BODY_IN_HEAP, BODY_IN_HEAP + 1, LIMIT] {
             let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
             body.expect(size as u64).unwrap();
-            assert_eq!((memory.held(), body.bytes.len()), (if size > SMALL { size } else { 0 }, size));
+            assert_eq!((memory.reserved(), body.bytes.len()), (if size > SMALL { size } else { 0 }, size));
             assert_eq!(body.bytes.is_right(), size > BODY_IN_HEAP);
             let start = body.bytes().as_ptr();
             for piece in vec![b'x'; size].chunks(999) {
@@ -159,7 +159,7 @@ mod tests {
             assert_eq!(body.bytes().as_ptr(), start);
             assert!(body.finish().0 == vec![b'x'; size]);
         }
-        assert_eq!(memory.held(), 0);
+        assert_eq!(memory.reserved(), 0);
         for size in [LIMIT as u64 + 1, u64::MAX] {
             let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
             assert_eq!(body.expect(size).unwrap_err().reason, Reason::BodyTooLarge);
@@ -172,9 +172,9 @@ mod tests {
         let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
         body.push(&vec![b'x'; 200 << 10]).unwrap();
         assert_eq!(body.push(b"x").unwrap_err().reason, Reason::RateLimited);
-        assert_eq!((memory.held(), body.len()), (200 << 10, 200 << 10));
+        assert_eq!((memory.reserved(), body.len()), (200 << 10, 200 << 10));
         drop(body);
-        assert_eq!(memory.held(), 0);
+        assert_eq!(memory.reserved(), 0);
     }
 
     #[test]

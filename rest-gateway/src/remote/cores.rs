@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use admission::HoldingBody;
+use admission::GuardedBody;
 use compliance_api::wire::Operation;
 use futures::future::join_all;
 use metrics::{describe_gauge, gauge};
@@ -143,7 +143,7 @@ impl RemoteCore {
         if LONG.contains(&request.uri().path()) {
             let (connection, counter) = self.connection_for_a_long_response();
             let response = connection.oneshot(request).await?;
-            return Ok(response.map(|body| Body::new(HoldingBody::new(body, false, counter))));
+            return Ok(response.map(|body| Body::new(GuardedBody::new(body, false, counter))));
         }
         let index = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
         self.connections[index].clone().oneshot(request).await

@@ -14,7 +14,7 @@ use crate::{
     accept::{Format, varied},
     caller::Caller,
     envelope::{
-        Detail, Envelope, Refusal, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
+        Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
     },
     extract::{
         bodies::{Create, Input, Update, create_affiliates, sync_affiliates, update_affiliates},
@@ -40,7 +40,7 @@ const FOUND: &str = "Affiliates found";
 /// - Query: `ListAffiliatesRequest`
 /// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The affiliates; an empty list if there are none.
 /// - Refused: `PositionRestored`, `PositionGone`
-pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.request()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request)).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn get(
     path: PathId,
     if_none_match: IfNoneMatch,
     query: Query,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Rejection> {
     let request = caller.accept(query.of_record(&path, Error::affiliate_not_found)).await?;
     let mut read = caller.call(request, |core, request| core.affiliates.get_affiliate(request)).await?;
     let etag = std::mem::take(&mut read.message.etag);
@@ -81,7 +81,7 @@ pub(crate) async fn get(
 /// - Operation: `searchAffiliates`
 /// - Query: `SearchAffiliatesRequest`
 /// - 200: `AffiliateList`. The affiliates; an empty list if there are none.
-pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.request()).await?;
     let response = caller.call(request, |core, request| core.affiliates.search_affiliates(request)).await?;
     response.found(&caller, FOUND, |found| &found.affiliates)
@@ -102,7 +102,7 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 /// - 207: `[AffiliateCreated | AffiliateValid | AffiliateDuplicate | AffiliateInvalidCountry]`. Some or all items of a batch failed;
 ///   one result per item, in the order sent.
 /// - Refused: `AffiliateNameExists`
-pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Rejection> {
     let result = match body.read(create_affiliates).await? {
         Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
         Create::Batch(request) => {
@@ -115,7 +115,7 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
     Ok(body.respond(response))
 }
 
-async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Refusal> {
+async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Rejection> {
     let call = caller.call(request, |core, request| core.affiliates.create_affiliate(request));
     let created = call.await?.message;
     let detail = Detail {
@@ -148,7 +148,7 @@ async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<
 /// - 207: `[AffiliateUpdated | AffiliateUpdateFailed | AffiliateUnknown]`. Some or all items of a batch failed; one
 ///   result per item, in the order sent.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`
-pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let parse = |input: Input<'_>| update_affiliates(input, &path, &if_match);
     let result = match body.read(parse).await? {
         Update::One(request) => Box::pin(update_one(&body.caller, *request)).await,
@@ -162,7 +162,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
     Ok(body.respond(response))
 }
 
-async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Refusal> {
+async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Rejection> {
     let call = caller.call(request, |core, request| core.affiliates.update_affiliate(request));
     let updated = call.await?.message;
     let detail = Detail {
@@ -192,7 +192,7 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 /// - 200: `AffiliatesSynced`. Every affiliate of the list is up to date; one result per item, in the order sent.
 /// - 207: `AffiliatesPartlySynced`. The service refused some or all items.
 /// - Refused: `FailedPrecondition`
-pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(sync_affiliates).await?;
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
     let is_dry = request.validate_only;
@@ -230,7 +230,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Refusal> {
 /// - Header: `If-Match`
 /// - 200: `AffiliateErased`. How many records were erased with the affiliate.
 /// - Refused: `AffiliateNotFound`, `EtagMismatch`, `FailedPrecondition`
-pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Result<Response, Refusal> {
+pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Result<Response, Rejection> {
     let draft = Draft::empty::<EraseAffiliateRequest>().if_match(&if_match);
     let request = caller.accept(draft.of_record(&path, Error::affiliate_not_found)).await?;
     let call = caller.call(request, |core, request| core.erasures.erase_affiliate(request));

@@ -11,7 +11,7 @@ use crate::{
     accept::{Format, varied},
     caller::Caller,
     envelope::{
-        Detail, Envelope, Refusal, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
+        Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
     },
     extract::{bodies, body::RequestBody, request::Query},
     head::{IfMatch, IfNoneMatch, PathId},
@@ -34,7 +34,7 @@ const FOUND: &str = "Cases found";
 /// - Query: `ListComplianceCasesRequest`, `ListAllComplianceCasesRequest.changed_after`
 /// - 200: `CaseList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
 /// - Refused: `PositionRestored`, `PositionGone`
-pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Rejection> {
     let response = match format {
         Format::Json => list_page(caller, &query).await?,
         format => list_all(caller, format, &query).await?,
@@ -42,14 +42,14 @@ pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result
     Ok(varied(response))
 }
 
-async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Response, Refusal> {
+async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.whole_list()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.cases.list_all_compliance_cases(request)).await?;
     Ok(respond_opened(ListFormat::of(format, FOUND, "ComplianceCase"), list, |message| &message.cases, deadline))
 }
 
-async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
+async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.page()).await?;
     let read = caller.call(request, |core, request| core.cases.list_compliance_cases(request)).await?;
     read.respond(&caller, 0, |page| respond(StatusCode::OK, &Envelope::found(FOUND, &page.cases, page.meta)))
@@ -71,7 +71,7 @@ pub(crate) async fn get(
     path: PathId,
     if_none_match: IfNoneMatch,
     query: Query,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Rejection> {
     let request = caller.accept(query.of_record(&path, Error::case_not_found)).await?;
     let mut read = caller.call(request, |core, request| core.cases.get_compliance_case(request)).await?;
     let etag = std::mem::take(&mut read.message.etag);
@@ -92,7 +92,7 @@ pub(crate) async fn get(
 /// - 201: `CaseOpened`, `Location`. The case is open.
 /// - 200: `CaseOpened`, `Location`. An earlier request with this `request_id` opened the case.
 /// - Refused: `ReferenceNotFound`, `RequestIdReused`
-pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(bodies::whole::<OpenCaseRequest>).await?;
     let result = body.caller.call(request, |core, request| core.monitoring.open_case(request)).await;
     let opened = body.with_all_violations(result, bodies::whole::<OpenCaseRequest>)?.message;
@@ -118,7 +118,7 @@ pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Refusal> {
 /// - Body: `CaseUpdate`
 /// - 200: `CaseUpdated`, `ETag`. The case has the values that you sent.
 /// - Refused: `CaseNotFound`, `ReferenceNotFound`, `EtagMismatch`
-pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.update_case(request));
     let updated = call.await?.message;
@@ -136,7 +136,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
 /// - Body: `CaseResolve`
 /// - 200: `CaseUpdated`, `ETag`. The case is resolved.
 /// - Refused: `CaseNotFound`, `EtagMismatch`
-pub(crate) async fn resolve(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn resolve(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.resolve_case(request));
     let resolved = call.await?.message;
@@ -155,7 +155,7 @@ pub(crate) async fn resolve(path: PathId, if_match: IfMatch, mut body: RequestBo
 /// - Body: `CaseClose`
 /// - 200: `CaseUpdated`, `ETag`. The case is closed.
 /// - Refused: `CaseNotFound`, `EtagMismatch`
-pub(crate) async fn close(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn close(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.close_case(request));
     let closed = call.await?.message;
@@ -174,7 +174,7 @@ pub(crate) async fn close(path: PathId, if_match: IfMatch, mut body: RequestBody
 /// - Body: `CaseReopen`
 /// - 200: `CaseUpdated`, `ETag`. The case is open.
 /// - Refused: `CaseNotFound`, `EtagMismatch`
-pub(crate) async fn reopen(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn reopen(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| bodies::case_status(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.reopen_case(request));
     let reopened = call.await?.message;
@@ -194,7 +194,7 @@ pub(crate) async fn reopen(path: PathId, if_match: IfMatch, mut body: RequestBod
 /// - 200: `[IncidentSaved]`. Every incident is attached; one result per item, in the order sent.
 /// - 207: `[IncidentSaved | IncidentInvalid | IncidentUnknown]`. Some or all items failed; one result per item, in the order sent.
 /// - Refused: `CaseNotFound`
-pub(crate) async fn attach(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn attach(path: PathId, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| bodies::incidents(input, &path)).await?;
     let attached = body.caller.call(request, |core, request| core.monitoring.attach_incidents(request)).await?;
     Ok(respond_to_incidents(body, &attached.message.results))
@@ -210,7 +210,7 @@ pub(crate) async fn attach(path: PathId, mut body: RequestBody) -> Result<Respon
 /// - 200: `[IncidentDetached]`. The case has none of these incidents; one result per item, in the order sent.
 /// - 207: `[IncidentDetached | IncidentInvalid]`. Some or all items failed; one result per item, in the order sent.
 /// - Refused: `CaseNotFound`
-pub(crate) async fn detach(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn detach(path: PathId, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| bodies::incidents(input, &path)).await?;
     let detached = body.caller.call(request, |core, request| core.monitoring.detach_incidents(request)).await?;
     Ok(respond_to_incidents(body, &detached.message.results))

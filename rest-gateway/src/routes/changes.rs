@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName};
 use crate::{
     accept::{prefers_events, varied},
     caller::Caller,
-    envelope::Refusal,
+    envelope::Rejection,
     extract::request::Query,
     stream::respond_events,
 };
@@ -38,7 +38,7 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// - Header: `lastEventId`
 /// - 200: `ChangesFound`, `text/event-stream`. The changes.
 /// - Refused: `PositionRestored`, `PositionGone`
-pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Result<Response, Rejection> {
     // An ID that is not text is not a position.
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
     let request = caller.accept(query.changes(last)).await?;
@@ -51,7 +51,7 @@ pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Re
     Ok(varied(respond_events(opened, deadline)))
 }
 
-async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Response, Refusal> {
+async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Response, Rejection> {
     let changes = caller.call(request, |core, request| core.changes.list_changes(request)).await?;
     changes.found(&caller, "Changes found", |changes| changes)
 }
@@ -64,7 +64,7 @@ async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Respon
 /// - Operation: `searchChanges`
 /// - Query: `SearchChangesRequest`
 /// - 200: `AuditFound`. The changes.
-pub(crate) async fn audit(caller: Caller, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn audit(caller: Caller, query: Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.request()).await?;
     let changes = caller.call(request, |core, request| core.audit.search_changes(request)).await?;
     changes.found(&caller, "Changes found", |changes| changes)

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use compliance_api::v1::GetOverviewRequest;
 
-use crate::{caller::Caller, envelope::Refusal};
+use crate::{caller::Caller, envelope::Rejection};
 
 /// Read the overview
 ///
@@ -12,7 +12,7 @@ use crate::{caller::Caller, envelope::Refusal};
 ///
 /// - Operation: `getOverview`
 /// - 200: `OverviewFound`. The figures.
-pub(crate) async fn get(caller: Caller) -> Result<Response, Refusal> {
+pub(crate) async fn get(caller: Caller) -> Result<Response, Rejection> {
     let response = caller.call(GetOverviewRequest {}, |core, request| core.overview.get_overview(request)).await?;
     response.found(&caller, "Overview found", |overview| overview)
 }

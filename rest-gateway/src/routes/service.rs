@@ -14,7 +14,7 @@ use http::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
 use crate::{
-    envelope::{Refusal, respond_with},
+    envelope::{Rejection, respond_with},
     gateway::Gateway,
     limits::READINESS_TIMEOUT,
 };
@@ -136,7 +136,7 @@ pub(crate) async fn docs(headers: HeaderMap) -> Response {
 ///
 /// - Operation: `getPageFile`
 /// - Files: `docs`
-pub(crate) async fn docs_file(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
+pub(crate) async fn docs_file(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Rejection> {
     pages::DOCS.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
 }
 
@@ -160,7 +160,7 @@ pub(crate) async fn console(State(gateway): State<Arc<Gateway>>, headers: Header
 pub(crate) async fn console_sign_in(
     State(gateway): State<Arc<Gateway>>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Rejection> {
     gateway.console.file("sign-in.json", &headers).ok_or_else(|| Error::unknown_path().into())
 }
 
@@ -174,6 +174,6 @@ pub(crate) async fn console_file(
     State(gateway): State<Arc<Gateway>>,
     Path(name): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Rejection> {
     gateway.console.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
 }

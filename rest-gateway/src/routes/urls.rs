@@ -11,7 +11,7 @@ use http::StatusCode;
 use crate::{
     accept::{Format, varied},
     caller::{Caller, CoreResponse, Opened},
-    envelope::{Detail, Envelope, Refusal, respond, respond_saved},
+    envelope::{Detail, Envelope, Rejection, respond, respond_saved},
     extract::{
         bodies::{add_urls, review_url},
         body::RequestBody,
@@ -38,7 +38,7 @@ const FOUND: &str = "URLs found";
 /// - Query: `ListComplianceUrlsRequest`, `ListAllComplianceUrlsRequest.changed_after`
 /// - 200: `UrlList`, `application/x-ndjson`, `text/csv`. The page, or the whole list.
 /// - Refused: `PositionRestored`, `PositionGone`
-pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Rejection> {
     let response = match format {
         Format::Json => list_page(caller, &query).await?,
         format => list_all(caller, format, &query).await?,
@@ -46,14 +46,14 @@ pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result
     Ok(varied(response))
 }
 
-async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Response, Refusal> {
+async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.whole_list()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.urls.list_all_compliance_urls(request)).await?;
     Ok(respond_opened(ListFormat::of(format, FOUND, "ComplianceUrl"), list, |message| &message.urls, deadline))
 }
 
-async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
+async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection> {
     let list = caller.accept(query.page()).await?;
     let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
@@ -82,7 +82,7 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Refusal> {
 /// - Query: `GetComplianceUrlRequest`
 /// - 200: `UrlFound`. The URL.
 /// - Refused: `UrlNotFound`, `PositionGone`, `BodyTooLarge`
-pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.of_record(&path, Error::url_not_found)).await?;
     let read = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
     let bytes = transcript(&read.message);
@@ -99,7 +99,7 @@ pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Re
 /// - Body: `UrlReview`
 /// - 200: `UrlReviewed`. The URL has the values that you sent.
 /// - Refused: `UrlNotFound`
-pub(crate) async fn review(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn review(path: PathId, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| review_url(input, &path)).await?;
     let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?;
     let detail = Detail { url_id: Some(reviewed.message.url_id), msg: "URL reviewed.", ..Detail::default() };
@@ -120,7 +120,7 @@ fn transcript(url: &ComplianceUrl) -> usize {
 /// - Query: `SearchComplianceUrlsRequest`
 /// - 200: `UrlsFound`. The URLs; an empty list if there are none.
 /// - Refused: `BodyTooLarge`
-pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.request()).await?;
     let read = caller.call(request, |core, request| core.urls.search_compliance_urls(request)).await?;
     let bytes = read.message.urls.iter().map(transcript).sum();
@@ -137,7 +137,7 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Ref
 /// - Body: `UrlsAdd`
 /// - 201: `[UrlAdded | UrlValid | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if the
 ///   service skipped URLs.
-pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(add_urls).await?;
     let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
     let added = body.with_all_violations(result, add_urls)?.message;

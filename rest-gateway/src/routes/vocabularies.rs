@@ -3,7 +3,7 @@
 use axum::response::Response;
 use compliance_api::v1::GetVocabulariesRequest;
 
-use crate::{caller::Caller, envelope::Refusal};
+use crate::{caller::Caller, envelope::Rejection};
 
 /// List the vocabularies
 ///
@@ -13,7 +13,7 @@ use crate::{caller::Caller, envelope::Refusal};
 ///
 /// - Operation: `getVocabularies`
 /// - 200: `VocabulariesFound`. Every vocabulary.
-pub(crate) async fn get(caller: Caller) -> Result<Response, Refusal> {
+pub(crate) async fn get(caller: Caller) -> Result<Response, Rejection> {
     let response =
         caller.call(GetVocabulariesRequest {}, |core, request| core.vocabularies.get_vocabularies(request)).await?;
     response.found(&caller, "Vocabularies found", |found| &found.vocabularies)

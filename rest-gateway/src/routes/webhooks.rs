@@ -11,7 +11,7 @@ use http::StatusCode;
 
 use crate::{
     caller::Caller,
-    envelope::{Detail, Envelope, Refusal, respond, respond_saved, with_location},
+    envelope::{Detail, Envelope, Rejection, respond, respond_saved, with_location},
     extract::{
         bodies::{create_webhook, update_webhook},
         body::RequestBody,
@@ -26,7 +26,7 @@ use crate::{
 ///
 /// - Operation: `listWebhooks`
 /// - 200: `WebhooksFound`. The webhooks; an empty list if there are none.
-pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
+pub(crate) async fn list(caller: Caller) -> Result<Response, Rejection> {
     let response = caller.call(ListWebhooksRequest {}, |core, request| core.webhooks.list_webhooks(request)).await?;
     response.found(&caller, "Webhooks found", |found| &found.webhooks)
 }
@@ -45,7 +45,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Refusal> {
 /// - Body: `WebhookCreate`
 /// - 201: `WebhookCreated`, `Location`. The webhook and its secret.
 /// - Refused: `FailedPrecondition`
-pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(create_webhook).await?;
     let call = body.caller.call(request, |core, request| core.webhooks.create_webhook(request));
     let created = call.await?.message;
@@ -63,7 +63,7 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Refusal> {
 /// - Path: of the webhook
 /// - 200: `WebhookFound`. The webhook.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Rejection> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     let response = caller.call(GetWebhookRequest { id }, |core, request| core.webhooks.get_webhook(request)).await?;
     response.found(&caller, "Webhook found.", |webhook| webhook)
@@ -79,7 +79,7 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Refusa
 /// - Body: `WebhookUpdate`
 /// - 200: `WebhookUpdated`. The webhook after the change.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Refusal> {
+pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| update_webhook(input, &path)).await?;
     let updated = body.caller.call(request, |core, request| core.webhooks.update_webhook(request)).await?;
     let webhook = updated.message.webhook.unwrap_or_default();
@@ -95,7 +95,7 @@ pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Respon
 /// - Path: of the webhook
 /// - 200: `WebhookDeleted`. The webhook is deleted.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Rejection> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     caller.call(DeleteWebhookRequest { id }, |core, request| core.webhooks.delete_webhook(request)).await?;
     Ok(respond_saved(StatusCode::OK, Detail { msg: "Webhook deleted successfully.", ..Detail::default() }))
@@ -110,7 +110,7 @@ pub(crate) async fn delete(caller: Caller, path: PathId) -> Result<Response, Ref
 /// - Path: of the webhook
 /// - 200: `WebhookSecretRotated`. The webhook and its new secret.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn rotate_secret(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+pub(crate) async fn rotate_secret(caller: Caller, path: PathId) -> Result<Response, Rejection> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     let request = RotateWebhookSecretRequest { id };
     let rotated = caller.call(request, |core, request| core.webhooks.rotate_webhook_secret(request)).await?;
@@ -126,7 +126,7 @@ pub(crate) async fn rotate_secret(caller: Caller, path: PathId) -> Result<Respon
 /// - Path: of the webhook
 /// - 200: `WebhookTested`. The result. If `error` is absent, the endpoint accepted the message.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn test(caller: Caller, path: PathId) -> Result<Response, Refusal> {
+pub(crate) async fn test(caller: Caller, path: PathId) -> Result<Response, Rejection> {
     let id = caller.accept(path.record_id(Error::webhook_not_found)).await?;
     let response = caller.call(TestWebhookRequest { id }, |core, request| core.webhooks.test_webhook(request)).await?;
     response.found(&caller, "Webhook tested.", |tested| tested)
@@ -142,7 +142,7 @@ pub(crate) async fn test(caller: Caller, path: PathId) -> Result<Response, Refus
 /// - Query: `ListWebhookDeliveriesRequest`
 /// - 200: `WebhookDeliveriesFound`. The attempts; an empty list if there are none.
 /// - Refused: `WebhookNotFound`
-pub(crate) async fn deliveries(caller: Caller, path: PathId, query: Query) -> Result<Response, Refusal> {
+pub(crate) async fn deliveries(caller: Caller, path: PathId, query: Query) -> Result<Response, Rejection> {
     let request = caller.accept(query.of_record(&path, Error::webhook_not_found)).await?;
     let response = caller.call(request, |core, request| core.webhooks.list_webhook_deliveries(request)).await?;
     response.found(&caller, "Deliveries found", |found| &found.deliveries)

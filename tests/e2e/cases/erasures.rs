@@ -50,7 +50,7 @@ insert into incidents (company_id, case_id, incident_type, url_id, reference)
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_affiliate_with_too_many_records_stays() {
     let (records, rows) = (core_server::limits::ERASED_RECORDS as usize, core_server::limits::ERASED_ROWS as usize);
-    let refusal = || refused(409, tonic::Code::FailedPrecondition, "FAILED_PRECONDITION", "1021", TOO_MANY);
+    let rejection = || refused(409, tonic::Code::FailedPrecondition, "FAILED_PRECONDITION", "1021", TOO_MANY);
     let urls = |count: usize| {
         format!(
             "insert into compliance_urls (company_id, url, url_hash, affiliate_id)
@@ -69,7 +69,7 @@ async fn an_affiliate_with_too_many_records_stays() {
             .given_affiliate("A", "A")
             .sql(&urls(records - 1))
             .delete("/affiliates/<1>", erased(records - 1, 0, 0, 0)),
-        Case::new("too many URLs").given_affiliate("A", "A").sql(&urls(records)).delete("/affiliates/<1>", refusal()),
+        Case::new("too many URLs").given_affiliate("A", "A").sql(&urls(records)).delete("/affiliates/<1>", rejection()),
         Case::new("changes")
             .given_affiliate("A", "A")
             .sql(&updates(rows - 1))
@@ -77,7 +77,7 @@ async fn an_affiliate_with_too_many_records_stays() {
         Case::new("too many changes")
             .given_affiliate("A", "A")
             .sql(&updates(rows))
-            .delete("/affiliates/<1>", refusal()),
+            .delete("/affiliates/<1>", rejection()),
     ])
     .await;
 }

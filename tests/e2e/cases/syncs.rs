@@ -454,7 +454,7 @@ async fn given_many(service: &TestService, company: i64, count: i64) {
 }
 
 /// The reason of a rejected list, if any.
-async fn refusal(service: &TestService, company: i64, layer: Layer, body: &Value) -> Option<String> {
+async fn rejection(service: &TestService, company: i64, layer: Layer, body: &Value) -> Option<String> {
     let rest = match layer {
         Layer::Rest => service.rest(company),
         Layer::RestRemote => service.rest_remote(company),
@@ -489,7 +489,7 @@ async fn a_cut_list_is_rejected_as_a_whole() {
             body["validate_only"] = json!(validate_only);
             for (max_absent, limit) in [(Value::Null, 20), (json!(0), 0), (json!(196), 196)] {
                 body["max_absent"] = max_absent;
-                let reason = refusal(&service, company, layer, &body).await.expect("it is refused");
+                let reason = rejection(&service, company, layer, &body).await.expect("it is refused");
                 assert_eq!(
                     reason,
                     format!(
@@ -510,7 +510,7 @@ async fn a_cut_list_is_rejected_as_a_whole() {
         }
         // Affiliates with this status do not count.
         body["max_absent"] = Value::Null;
-        assert_eq!(refusal(&service, company, layer, &body).await, None);
+        assert_eq!(rejection(&service, company, layer, &body).await, None);
     }
     // A stream saves its chunks, and changes no absent affiliate.
     for validate_only in [true, false] {
@@ -543,7 +543,7 @@ async fn a_tenth_or_ten_may_be_absent() {
         let company = new_company();
         given_many(&service, company, count).await;
         let body = json!({"affiliates": new(absent..count as usize), "absent_status": "inactive"});
-        let refused = refusal(&service, company, Layer::Rest, &body).await;
+        let refused = rejection(&service, company, Layer::Rest, &body).await;
         assert_eq!(refused.is_none(), is_allowed, "{absent} of {count}: {refused:?}");
     }
 }

@@ -147,7 +147,7 @@ async fn same_and_different() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refusals() {
+async fn rejections() {
     let required = || invalid_one("urls", "The urls field is required.");
     let no_url =
         |index: usize| (format!("urls.{index}"), format!("The urls.{index} field must contain entries for: url."));

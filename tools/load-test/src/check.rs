@@ -30,7 +30,7 @@ pub(crate) fn wrong_status(is_limit: bool, status: &str) -> anyhow::Error {
         return anyhow!("{status}");
     }
     anyhow!(
-        "{status} (a limit refused a request. The service delays refusals, so this run measures the delay. Start the service with \
+        "{status} (a limit refused a request. The service delays rejections, so this run measures the delay. Start the service with \
          --rate-limit off. If it is off already, one company has used up its share of calls, streams or memory: use more \
          companies, with a token of each, or fewer --connections.)"
     )

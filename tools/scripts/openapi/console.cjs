@@ -21,7 +21,7 @@ const STEPS = {
   ...require("./console/work.cjs"),
   ...require("./console/desk.cjs"),
   ...require("./console/exports.cjs"),
-  ...require("./console/refusals.cjs"),
+  ...require("./console/rejections.cjs"),
 };
 
 async function check(page, problems, context) {

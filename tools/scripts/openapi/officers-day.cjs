@@ -8,7 +8,7 @@ const { withPage, becomes, picture } = require("./browser.cjs");
 const { base, WIDE, api, checked, heading, message, section } = require("./console/common.cjs");
 
 const { PROVIDER: provider } = process.env;
-// Expected refusals of tokens by the service and the provider.
+// Expected rejections of tokens by the service and the provider.
 const EXPECTED = /status of (400|401)/;
 const MINUTE = 60_000;
 

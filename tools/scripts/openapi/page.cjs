@@ -21,7 +21,7 @@ const described = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
 const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { operationId }]) => ({ path, method, id: operationId })));
 
-/** Refusals that are asked for are reported as failed loads. */
+/** Rejections that are asked for are reported as failed loads. */
 const EXPECTED = /status of (401|422)/;
 
 async function open(page, path) {

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use admission::{Full, Reservation};
+use admission::{LimitReached, Reservation};
 use compliance_api::{
     error::Error,
     record::FieldSet,
@@ -90,7 +90,7 @@ impl Roster {
     }
 
     /// Reserves memory for this number of identifiers or names.
-    pub(super) fn reserve(&mut self, texts: usize) -> Result<(), Full> {
+    pub(super) fn reserve(&mut self, texts: usize) -> Result<(), LimitReached> {
         self.memory.grow(texts * ROSTER_IDENTIFIER)
     }
 
@@ -111,7 +111,7 @@ impl Roster {
 
     /// Remembers the identifiers of items. Returns the results of items that are invalid or share an identifier, because it is unclear which
     /// of them is right.
-    pub(super) fn identify(&mut self, items: &[Item]) -> Result<Vec<Option<AffiliateSyncResult>>, Full> {
+    pub(super) fn identify(&mut self, items: &[Item]) -> Result<Vec<Option<AffiliateSyncResult>>, LimitReached> {
         self.reserve(items.len())?;
         let mut repeated: HashMap<i64, Vec<i64>> = HashMap::new();
         for (position, item) in (self.first..).zip(items) {

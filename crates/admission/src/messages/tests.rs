@@ -7,7 +7,7 @@ use futures::{future::join_all, poll};
 use tokio::{sync::Semaphore, time::sleep};
 
 use super::{
-    Full, LONG_COMPUTATION, MAX_OFF_THREAD, Memory, Reservation, ResponseMemory, compute, off_thread, run,
+    LONG_COMPUTATION, LimitReached, MAX_OFF_THREAD, Memory, Reservation, ResponseMemory, compute, off_thread, run,
     run_off_thread,
 };
 
@@ -17,55 +17,55 @@ fn a_company_has_a_share_and_all_have_the_total() {
     let (mut one, mut again, mut two) =
         (memory.reservation(Some(1)), memory.reservation(Some(1)), memory.reservation(Some(2)));
     assert_eq!(one.grow(50), Ok(()));
-    assert_eq!(again.grow(11), Err(Full::Company));
+    assert_eq!(again.grow(11), Err(LimitReached::Company));
     assert_eq!(again.grow(10), Ok(()));
     // 40 are left, of which it may have 60 %.
-    assert_eq!(two.grow(25), Err(Full::Process));
+    assert_eq!(two.grow(25), Err(LimitReached::Process));
     assert_eq!(two.grow(24), Ok(()));
-    assert_eq!(memory.0.held.lock().companies[&1], 60);
+    assert_eq!(memory.0.reserved.lock().companies[&1], 60);
     drop(one);
-    assert_eq!(memory.0.held.lock().companies[&1], 10);
-    assert_eq!((memory.held(), two.grow_to(54), two.grow_to(55)), (34, Ok(()), Err(Full::Company)));
+    assert_eq!(memory.0.reserved.lock().companies[&1], 10);
+    assert_eq!((memory.reserved(), two.grow_to(54), two.grow_to(55)), (34, Ok(()), Err(LimitReached::Company)));
     drop(again);
-    assert_eq!((two.grow_to(60), two.grow_to(61)), (Ok(()), Err(Full::Company)));
+    assert_eq!((two.grow_to(60), two.grow_to(61)), (Ok(()), Err(LimitReached::Company)));
     two.shrink_to(5);
-    assert_eq!(memory.held(), 5);
+    assert_eq!(memory.reserved(), 5);
     drop(two);
-    assert_eq!(memory.held(), 0);
-    assert!(memory.0.held.lock().companies.is_empty());
+    assert_eq!(memory.reserved(), 0);
+    assert!(memory.0.reserved.lock().companies.is_empty());
     // A company that holds nothing is not remembered.
     let mut nothing = memory.reservation(Some(1));
     assert_eq!((nothing.grow(0), nothing.bytes()), (Ok(()), 0));
-    assert!(memory.0.held.lock().companies.is_empty());
-    assert_eq!([Memory::new(100, 60), Memory::new(50, 60)].map(|memory| memory.0.share), [60, 50]);
+    assert!(memory.0.reserved.lock().companies.is_empty());
+    assert_eq!([Memory::new(100, 60), Memory::new(50, 60)].map(|memory| memory.0.quota), [60, 50]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_company_with_a_limit_of_its_own_has_no_other() {
     let memory = Memory::with_companies(100, 50, [(1, 10), (2, 200)].into());
     let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(2)));
-    assert_eq!((one.grow(11), one.grow(10)), (Err(Full::Company), Ok(())));
+    assert_eq!((one.grow(11), one.grow(10)), (Err(LimitReached::Company), Ok(())));
     // More than its limit is not waited for.
     let start = tokio::time::Instant::now();
-    assert_eq!(one.wait_to_grow(11, Duration::from_secs(1000)).await, Err(Full::Company));
+    assert_eq!(one.wait_to_grow(11, Duration::from_secs(1000)).await, Err(LimitReached::Company));
     assert_eq!(start.elapsed(), Duration::ZERO);
     // Never more than there is, and what others hold.
-    assert_eq!((two.grow(91), two.grow(90)), (Err(Full::Process), Ok(())));
-    assert_eq!(memory.reservation(Some(3)).grow(1), Err(Full::Process));
+    assert_eq!((two.grow(91), two.grow(90)), (Err(LimitReached::Process), Ok(())));
+    assert_eq!(memory.reservation(Some(3)).grow(1), Err(LimitReached::Process));
     drop(two);
     let three = take_all(&memory, 3);
     assert_eq!(three.bytes(), 45);
 }
 
 #[test]
-fn above_an_equal_part_a_company_has_used_up_its_share() {
+fn above_an_equal_part_a_company_has_used_up_its_quota() {
     let memory = Memory::new(120, 60);
     let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(2)));
     assert_eq!((one.grow(60), two.grow(20)), (Ok(()), Ok(())));
     // It may have 30. An equal part is 40: for these two, and for one that is yet to come.
-    assert_eq!((two.grow_to(40), two.grow_to(41)), (Err(Full::Process), Err(Full::Company)));
+    assert_eq!((two.grow_to(40), two.grow_to(41)), (Err(LimitReached::Process), Err(LimitReached::Company)));
     // One that has nothing has not used up anything.
-    assert_eq!(memory.reservation(Some(3)).grow(50), Err(Full::Process));
+    assert_eq!(memory.reservation(Some(3)).grow(50), Err(LimitReached::Process));
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,10 +79,10 @@ async fn what_a_company_waits_for_is_left_to_it_until_it_no_longer_waits() {
     three.shrink_to(0);
     // 65 are left. It waits for 10 of them, and of the others a company may have half.
     let mut five = memory.reservation(Some(5));
-    assert_eq!((five.grow(28), five.grow(27)), (Err(Full::Process), Ok(())));
+    assert_eq!((five.grow(28), five.grow(27)), (Err(LimitReached::Process), Ok(())));
     five.shrink_to(0);
     drop(waiting);
-    assert_eq!((five.grow(33), five.grow(32)), (Err(Full::Process), Ok(())));
+    assert_eq!((five.grow(33), five.grow(32)), (Err(LimitReached::Process), Ok(())));
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,10 +91,10 @@ async fn one_that_waits_has_what_another_gives_back() {
     let memory = Memory::new(100, 60);
     let (mut one, mut two) = (memory.reservation(Some(1)), memory.reservation(Some(1)));
     one.grow(50).unwrap();
-    assert_eq!(two.wait_to_grow(20, second).await, Err(Full::Company));
-    // More than the share is not waited for.
+    assert_eq!(two.wait_to_grow(20, second).await, Err(LimitReached::Company));
+    // More than the quota is not waited for.
     let start = tokio::time::Instant::now();
-    assert_eq!(two.wait_to_grow(61, second * 1000).await, Err(Full::Company));
+    assert_eq!(two.wait_to_grow(61, second * 1000).await, Err(LimitReached::Company));
     assert_eq!(start.elapsed(), Duration::ZERO);
     let waiting = tokio::spawn(async move {
         two.wait_to_grow(60, second).await.unwrap();
@@ -166,18 +166,18 @@ async fn a_flood_leaves_an_equal_part_to_a_company_that_waits() {
 async fn what_belongs_to_no_company_takes_nothing_from_companies() {
     let memory = Memory::new(160, 80);
     let (mut unknown, mut another) = (memory.reservation(None), memory.reservation(None));
-    assert_eq!((unknown.grow(8), another.grow(3), another.grow(2)), (Ok(()), Err(Full::Process), Ok(())));
+    assert_eq!((unknown.grow(8), another.grow(3), another.grow(2)), (Ok(()), Err(LimitReached::Process), Ok(())));
     // Companies find as much as before, and take nothing from it.
     let held = [1, 2].map(|company| take_all(&memory, company));
     assert_eq!(held.each_ref().map(Reservation::bytes), [80, 40]);
-    assert_eq!(memory.held(), 130);
+    assert_eq!(memory.reserved(), 130);
     another.shrink_to(0);
-    assert_eq!((memory.held(), another.grow(2), another.grow(1)), (128, Ok(()), Err(Full::Process)));
+    assert_eq!((memory.reserved(), another.grow(2), another.grow(1)), (128, Ok(()), Err(LimitReached::Process)));
     // It waits for what is returned without a company.
     let (waits, returns) = (another.wait_to_grow(10, Duration::from_secs(1)), async { unknown.shrink_to(0) });
     assert_eq!(tokio::join!(waits, returns).0, Ok(()));
     drop((held, another));
-    assert_eq!((memory.held(), ResponseMemory::new(unknown).bytes()), (0, 0));
+    assert_eq!((memory.reserved(), ResponseMemory::new(unknown).bytes()), (0, 0));
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{QueueLimits, WorkPermit, WorkQueue};
-use crate::{Callers, Full};
+use crate::{Callers, LimitReached};
 
 const LIMITS: QueueLimits = QueueLimits {
     running: 2,
@@ -246,10 +246,10 @@ async fn what_waits_is_bounded_and_callers_that_leave_make_room() {
         })
         .collect();
     tokio::task::yield_now().await;
-    assert_eq!(queue.enter(1).await.unwrap_err(), Full::Company);
+    assert_eq!(queue.enter(1).await.unwrap_err(), LimitReached::Company);
     spawn(&queue, 2, &order);
     tokio::task::yield_now().await;
-    assert_eq!(queue.enter(3).await.unwrap_err(), Full::Process);
+    assert_eq!(queue.enter(3).await.unwrap_err(), LimitReached::Process);
     assert_eq!(queue.waiting(), 3);
     waiting.iter().for_each(JoinHandle::abort);
     tokio::task::yield_now().await;

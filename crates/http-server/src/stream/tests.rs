@@ -49,7 +49,7 @@ impl AsyncWrite for Counted {
 }
 
 fn outgoing(stream: Counted, is_http2: bool, activity: Arc<Activity>) -> Outgoing<Counted> {
-    if is_http2 { Outgoing::coalesced(stream, activity) } else { Outgoing::with_refusals(stream, None) }
+    if is_http2 { Outgoing::coalesced(stream, activity) } else { Outgoing::with_rejections(stream, None) }
 }
 
 /// Whether a future is ready when it is first polled.

@@ -5,7 +5,7 @@ import { forget } from "./affiliate-list.js";
 import { affiliateFields } from "./description.js";
 import { counted, element, show, value } from "./elements.js";
 import { field, select } from "./fields.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { resultTable } from "./results.js";
 import { fileField } from "./sheets.js";
@@ -62,9 +62,9 @@ export async function affiliateBatchView({ signal }) {
         element("p", {}, done === body.length ? `All ${counted(done, "affiliate was", "affiliates were")} created.`
           : `${counted(done, "affiliate was", "affiliates were")} created, ${body.length - done} ${body.length - done === 1 ? "was" : "were"} not. Correct these lines and add them again.`),
         skipped, resultTable("Results", ["Line", "Name", "Result"], rows)));
-    }, (refusal) => {
-      const message = refusalMessage(refusal, refusal.status === 422 ? null : submit);
-      const named = Object.entries(refusal.errors).map(([path, texts]) => {
+    }, (rejection) => {
+      const message = rejectionMessage(rejection, rejection.status === 422 ? null : submit);
+      const named = Object.entries(rejection.errors).map(([path, texts]) => {
         const index = /^affiliates\.(\d+)/.exec(path)?.[1];
         return `${index === undefined ? path : `Line ${items[index].number}`}: ${texts.join(" ")}`;
       });

@@ -4,7 +4,7 @@ import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
 import { element, show } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { claims } from "./session.js";
 import { backLink } from "./visited.js";
@@ -100,18 +100,18 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
     isSaving = true;
     button.textContent = "Saving…";
     await attempt(signal, async () => {
-      await save(body).catch((refusal) => {
-        if (refusal.status === 401) keep();
-        throw refusal;
+      await save(body).catch((rejection) => {
+        if (rejection.status === 401) keep();
+        throw rejection;
       });
       saved = typed();
-    }, (refusal) => {
-      const message = refusalMessage(refusal, [409, 412, 422].includes(refusal.status) ? null : submit);
-      if (refusal.status === 412) {
+    }, (rejection) => {
+      const message = rejectionMessage(rejection, [409, 412, 422].includes(rejection.status) ? null : submit);
+      if (rejection.status === 412) {
         message.append(element("p", {}, element("button", { type: "button", on: { click: readAgain } }, "Read it again"),
           " What you typed stays in the form."));
       }
-      const links = showViolations(controls, refusal.status === 409 ? { affiliate_name: [refusal.message] } : refusal.errors);
+      const links = showViolations(controls, rejection.status === 409 ? { affiliate_name: [rejection.message] } : rejection.errors);
       if (links.length > 0) message.append(element("ul", {}, links));
       message.tabIndex = -1;
       messages.replaceChildren(message);

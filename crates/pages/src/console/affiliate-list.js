@@ -12,7 +12,7 @@ import { announce, append, count, counted, element, show, table, value } from ".
 import { exporter, patiently } from "./export.js";
 import { field, select } from "./fields.js";
 import { pager } from "./pager.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call, readList } from "./requests.js";
 import { savedFilters } from "./saved-filters.js";
 import { token } from "./session.js";
@@ -234,10 +234,10 @@ export async function affiliatesView({ query: first, signal }) {
     }, signal, () => mine.hasMore);
     progress.textContent = "";
     announce(renderMore().textContent);
-  }, (refusal) => {
+  }, (rejection) => {
     const read = kept.entries.length;
     progress.textContent = read > 0 ? `The list is incomplete: loading stopped after ${counted(read, "affiliate", "affiliates")}.` : "";
-    messages.replaceChildren(refusalMessage(refusal, () => load(isWhole)));
+    messages.replaceChildren(rejectionMessage(rejection, () => load(isWhole)));
     if (read > 0) renderMore();
   });
   const { button: exportButton, report } = exporter("affiliates", () => {

@@ -2,7 +2,7 @@
 
 import { announce, append, counted, element, value } from "./elements.js";
 import { select } from "./fields.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { resultTable } from "./results.js";
 
@@ -81,7 +81,7 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
           failed.length > 0 && `; ${failed.length} could not be changed`, "."),
         failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Why"], failed.map(([id, result]) => (
           { isDone: false, cells: [id, value(nameOf(id)), result.detail.msg] })))));
-    }, (refusal) => put(refusalMessage(refusal, save)));
+    }, (rejection) => put(rejectionMessage(rejection, save)));
     isSaving = false;
     apply.textContent = "Set status";
   }

@@ -3,7 +3,7 @@
 import { parameters } from "./description.js";
 import { bars } from "./bars.js";
 import { announce, count, counted, element, show } from "./elements.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { instant } from "./timestamps.js";
 
@@ -36,7 +36,7 @@ export async function chartsView({ signal }) {
   const content = element("div", { class: "panels" });
   show("Charts", progress, content);
 
-  // After a refusal, reading continues where it stopped.
+  // After a rejection, reading continues where it stopped.
   const cases = new Map();
   let page = 1;
   let total = 0;
@@ -69,9 +69,9 @@ export async function chartsView({ signal }) {
   const start = () => attempt(signal, async () => {
     content.replaceChildren();
     await read();
-  }, (refusal) => {
+  }, (rejection) => {
     progress.textContent = "";
-    content.replaceChildren(refusalMessage(refusal, start));
+    content.replaceChildren(rejectionMessage(rejection, start));
   });
   await start();
 }

@@ -2,8 +2,8 @@
 
 import { csvLine } from "./csv.js";
 import { announce, count, counted, element } from "./elements.js";
-import { attempt, refusalMessage, sentence } from "./refusals.js";
-import { call, Refusal } from "./requests.js";
+import { attempt, rejectionMessage, sentence } from "./rejections.js";
+import { call, Rejection } from "./requests.js";
 
 const PAGE_SIZE = 200;
 /** How often a request is sent while the company's limit is used up or the service is not available. */
@@ -33,7 +33,7 @@ export async function patiently(send, signal, onWait) {
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof Refusal) || ![429, 503].includes(error.status) || attempts === ATTEMPTS) throw error;
+      if (!(error instanceof Rejection) || ![429, 503].includes(error.status) || attempts === ATTEMPTS) throw error;
       onWait(sentence(error));
       await pause(Math.min(error.retryAfter ?? 1, 60), signal);
     }
@@ -97,8 +97,8 @@ export function exporter(list, source, signal) {
       save(pieces, `${list}-${new Date().toISOString().slice(0, 10)}.csv`);
       report.replaceChildren(element("p", {}, `${counted(written, "record", "records")} exported.`));
       announce(report.textContent);
-    }, (refusal) => {
-      report.replaceChildren(refusalMessage(refusal, start));
+    }, (rejection) => {
+      report.replaceChildren(rejectionMessage(rejection, start));
     });
     if (running.signal.aborted) {
       report.replaceChildren(element("p", {}, "The export was cancelled."));

@@ -1,7 +1,7 @@
 // Changes of the parts of a record: the incidents of a case, and the infractions of a URL, that a request changed together with the record.
 
 import { element, value } from "./elements.js";
-import { call, Refusal } from "./requests.js";
+import { call, Rejection } from "./requests.js";
 
 const PARTS = {
   case: { resource: "incident", parent: "case_id", name: "Incident" },
@@ -31,7 +31,7 @@ export async function partsOf({ resource, id, operation, request_id: request, ti
     const { body } = await call("GET", "api/audit", { query, signal });
     return body.data.changes.filter((part) => part.operation in OPERATIONS && valueOf(part, kind.parent) === String(id));
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof Rejection)) throw error;
     return [];
   }
 }

@@ -4,7 +4,7 @@ import { countryName } from "./countries.js";
 import { label } from "./description.js";
 import { element, value } from "./elements.js";
 import { partsOf } from "./history-parts.js";
-import { call, Refusal } from "./requests.js";
+import { call, Rejection } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
@@ -41,7 +41,7 @@ async function affiliateName(id, signal) {
     return body.data.distributor_name;
   } catch (error) {
     // An affiliate that was erased, or that cannot be read now, has its ID only.
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof Rejection)) throw error;
     return null;
   }
 }

@@ -3,7 +3,7 @@
 import { counted, element, table } from "./elements.js";
 import { partLine } from "./history-parts.js";
 import { author, names as namesOf, operationName, visibleFields } from "./history-words.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { timestamp } from "./timestamps.js";
 import { undoButton } from "./undo.js";
@@ -71,8 +71,8 @@ export function history(resource, id, signal, page = null) {
       const hadFocus = document.activeElement === button;
       button.hidden = before === null;
       if (hadFocus && button.hidden) content.querySelector(".scroll")?.focus();
-    }, (refusal) => content.replaceChildren(refusal.status === 403
-      ? element("p", {}, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit.") : refusalMessage(refusal, show)));
+    }, (rejection) => content.replaceChildren(rejection.status === 403
+      ? element("p", {}, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit.") : rejectionMessage(rejection, show)));
     isReading = false;
   };
   const button = element("button", { type: "button", on: { click: show } }, "Show changes");

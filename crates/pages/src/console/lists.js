@@ -10,7 +10,7 @@ import { showViolations } from "./fields.js";
 import { cell, LISTS } from "./list-columns.js";
 import { choiceLabel, control, PAGE_SIZE } from "./list-controls.js";
 import { pager } from "./pager.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
@@ -123,11 +123,11 @@ export function listView(section) {
         const summary = render();
         if (isFirst) announce(summary.textContent);
         else summary.focus();
-      }, (refusal) => {
+      }, (rejection) => {
         if (own !== asked) return;
         results.replaceChildren();
-        const message = refusalMessage(refusal, refusal.status === 422 ? null : () => update(query));
-        const links = showViolations(controls, refusal.errors);
+        const message = rejectionMessage(rejection, rejection.status === 422 ? null : () => update(query));
+        const links = showViolations(controls, rejection.errors);
         if (links.length > 0) openForm(true);
         if (links.length > 0) message.append(element("ul", {}, links));
         messages.replaceChildren(message);
@@ -151,7 +151,7 @@ export function listView(section) {
       }
       if (address(query) === location.hash) await update(query);
       else location.hash = address(query);
-    }, (refusal) => messages.replaceChildren(refusalMessage(refusal, apply)));
+    }, (rejection) => messages.replaceChildren(rejectionMessage(rejection, apply)));
 
     const form = element("form", { class: "filters panel", id: "filters", hidden: true, "aria-label": "Filters", novalidate: true, on: { submit: (event) => {
       event.preventDefault();

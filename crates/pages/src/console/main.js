@@ -12,7 +12,7 @@ import { clearHeader, showAccount, showCurrent, showHeader, showSearched } from 
 import { listView } from "./lists.js";
 import { overviewView } from "./overview.js";
 import { recordView } from "./records.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { searchView } from "./search.js";
 import { watchSession } from "./session-end.js";
 import * as session from "./session.js";
@@ -109,8 +109,8 @@ async function route() {
   const entered = current;
   await attempt(signal, async () => {
     entered.view = (await view({ query, signal })) ?? null;
-  }, (refusal) => {
-    show(refusal.status === 404 ? "Not found" : "Not available", refusalMessage(refusal, () => {
+  }, (rejection) => {
+    show(rejection.status === 404 ? "Not found" : "Not available", rejectionMessage(rejection, () => {
       current.path = null;
       route();
     }));

@@ -35,7 +35,7 @@ function once(read) {
   };
 }
 
-/** The provider as the service names it, or null. Throws a `Refusal`. */
+/** The provider as the service names it, or null. Throws a `Rejection`. */
 export const provider = once(async () => {
   const { body } = await call("GET", "console/sign-in.json");
   session.readCompanyFrom(body.company_claim);
@@ -87,7 +87,7 @@ let attempt = null;
 
 /**
  * Signs in. The browser leaves this page. With `inWindow`, a separate window signs in, so the page keeps what was typed; only then does
- * this resolve, once there is a session. Throws a `ProviderError` or a `Refusal`.
+ * this resolve, once there is a session. Throws a `ProviderError` or a `Rejection`.
  */
 export async function signIn({ inWindow = false, prompt } = {}) {
   attempt?.channel.close();

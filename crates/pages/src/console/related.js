@@ -3,8 +3,8 @@
 import { counted, element, table } from "./elements.js";
 import { label } from "./description.js";
 import { cell, LISTS } from "./list-columns.js";
-import { refusalMessage } from "./refusals.js";
-import { call, Refusal } from "./requests.js";
+import { rejectionMessage } from "./rejections.js";
+import { call, Rejection } from "./requests.js";
 
 const MOST = 5;
 const COLUMNS = {
@@ -27,8 +27,8 @@ function part(section, id, signal) {
         body.meta.total > rows.length && element("p", {}, element("a", { href: address }, `All ${counted(body.meta.total, one, many)}`)) || "");
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof Refusal)) throw error;
-      content.append(refusalMessage(error, fill));
+      if (!(error instanceof Rejection)) throw error;
+      content.append(rejectionMessage(error, fill));
     }
     content.removeAttribute("aria-busy");
   };

@@ -8,7 +8,7 @@ const TIMEOUT = 60_000;
 const LIST_TIMEOUT = 15 * 60_000;
 
 /** A request that did not succeed. */
-export class Refusal extends Error {
+export class Rejection extends Error {
   /**
    * @param {object} details `status`: of HTTP, or 0 if there was no (whole) response; `cause`: `network`, `timeout` or
    *   `broken` if so; `code` and `message` of the envelope; `errors` by path of a 422; `requestId`; `retryAfter` in seconds;
@@ -26,11 +26,11 @@ function newRequestId() {
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The error of `fetch` as a refusal; the error of a view that was left stays unchanged. */
-function asRefusal(error, requestId, isWrite, signal) {
-  if (error instanceof Refusal || signal?.aborted) return error;
+/** The error of `fetch` as a rejection; the error of a view that was left stays unchanged. */
+function asRejection(error, requestId, isWrite, signal) {
+  if (error instanceof Rejection || signal?.aborted) return error;
   const cause = error.name === "TimeoutError" ? "timeout" : "network";
-  return new Refusal({ status: 0, cause, requestId, isWrite });
+  return new Rejection({ status: 0, cause, requestId, isWrite });
 }
 
 async function open(method, path, { query = {}, body, signal, timeout = TIMEOUT, bearer = token(), ifMatch = null }) {
@@ -52,7 +52,7 @@ async function open(method, path, { query = {}, body, signal, timeout = TIMEOUT,
     redirect: "error",
     referrerPolicy: "no-referrer",
   }).catch((error) => {
-    throw asRefusal(error, requestId, method !== "GET", signal);
+    throw asRejection(error, requestId, method !== "GET", signal);
   });
   return { response, requestId: response.headers.get("X-Request-Id") ?? requestId };
 }
@@ -62,7 +62,7 @@ async function refuse(response, requestId, isWrite) {
   if (response.ok) return;
   const body = await response.json().catch(() => ({}));
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
-  throw new Refusal({
+  throw new Rejection({
     status: response.status,
     code: body?.code ?? null,
     message: body?.detail?.msg ?? body?.message ?? null,
@@ -78,7 +78,7 @@ function tagOf(response) {
   return response.headers.get("ETag")?.replace(/^W\//, "") ?? null;
 }
 
-/** Sends a request; returns the status, the JSON and the tag of the response. Throws a `Refusal`. */
+/** Sends a request; returns the status, the JSON and the tag of the response. Throws a `Rejection`. */
 export async function call(method, path, options = {}) {
   const { response, requestId } = await open(method, path, options);
   const isWrite = method !== "GET";
@@ -87,12 +87,12 @@ export async function call(method, path, options = {}) {
     return { status: response.status, body: await response.json(), tag: tagOf(response), requestId };
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Refusal({ status: 0, cause: "broken", requestId, isWrite });
+    throw new Rejection({ status: 0, cause: "broken", requestId, isWrite });
   }
 }
 
 /**
- * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Refusal`, including if the
+ * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Rejection`, including if the
  * list breaks off.
  */
 export async function readList(path, onRecord, signal, isEnough = () => false) {
@@ -110,8 +110,8 @@ export async function readList(path, onRecord, signal, isEnough = () => false) {
     }
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new Refusal({ status: 0, cause: "broken", requestId });
+    throw new Rejection({ status: 0, cause: "broken", requestId });
   }
-  if (!records.isComplete) throw new Refusal({ status: 0, cause: "broken", requestId });
+  if (!records.isComplete) throw new Rejection({ status: 0, cause: "broken", requestId });
   return true;
 }

@@ -4,8 +4,8 @@ import { affiliateTable, searchAffiliates } from "./affiliate-lookup.js";
 import { announce, append, counted, element, show, table, value } from "./elements.js";
 import { cell } from "./list-columns.js";
 import { label } from "./description.js";
-import { attempt, refusalMessage } from "./refusals.js";
-import { call, Refusal } from "./requests.js";
+import { attempt, rejectionMessage } from "./rejections.js";
+import { call, Rejection } from "./requests.js";
 
 const LIMIT = 50;
 /** A longer URL is cut. */
@@ -37,7 +37,7 @@ async function numbered(path, id, signal, shown) {
     const { body } = await call("GET", `api/${path}/${id}`, { signal });
     return element("li", {}, element("a", { href: `#/${path}/${id}` }, shown(body.data)));
   } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return null;
+    if (error instanceof Rejection && error.status === 404) return null;
     throw error;
   }
 }
@@ -83,10 +83,10 @@ export async function searchView({ query: first, signal }) {
           { className: "list", href: (index) => `#/urls/${urls[index].id}` })));
       if (!isLong) results.append(element("p", { class: "hint" }, `To find URLs, type at least ${SHORTEST_URL} characters.`));
       announce(`${counted(affiliates.length, "affiliate", "affiliates")}, ${counted(urls.length, "URL", "URLs")}`);
-    }, (refusal) => {
+    }, (rejection) => {
       if (own !== asked) return;
       show("Search", results);
-      results.replaceChildren(refusalMessage(refusal, () => update(query)));
+      results.replaceChildren(rejectionMessage(rejection, () => update(query)));
     });
     if (own === asked) results.removeAttribute("aria-busy");
   };

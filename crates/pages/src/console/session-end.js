@@ -2,8 +2,8 @@
 
 import { announce, element } from "./elements.js";
 import { ProviderError, renew, signIn } from "./provider.js";
-import { Refusal } from "./requests.js";
-import { sentence } from "./refusals.js";
+import { Rejection } from "./requests.js";
+import { sentence } from "./rejections.js";
 import * as session from "./session.js";
 
 const WARNING = 2 * 60_000;
@@ -14,7 +14,7 @@ const RETRY = 20_000;
 /** Why an attempt to sign in failed, as a sentence. Throws other errors. */
 export function failure(error) {
   if (error instanceof ProviderError) return error.message;
-  if (error instanceof Refusal) return sentence(error);
+  if (error instanceof Rejection) return sentence(error);
   throw error;
 }
 
@@ -63,7 +63,7 @@ export function watchSession(changed) {
     box.hidden = false;
   }
 
-  /** Renews the session. After a refusal, the console does not ask the provider again. */
+  /** Renews the session. After a rejection, the console does not ask the provider again. */
   async function extend(account) {
     isRenewing = true;
     try {

@@ -3,8 +3,8 @@
 import { append, counted, element, value } from "./elements.js";
 import { label } from "./description.js";
 import { select } from "./fields.js";
-import { attempt, sentence } from "./refusals.js";
-import { call, Refusal } from "./requests.js";
+import { attempt, sentence } from "./rejections.js";
+import { call, Rejection } from "./requests.js";
 import { resultTable } from "./results.js";
 import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
@@ -70,7 +70,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     append(control, input, field.value === "case_worker" && me && element("button", { type: "button", on: { click: () => {
       input.value = me;
     } } }, "Me"), field.value === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
-  }, (refusal) => put(element("p", {}, sentence(refusal)))));
+  }, (rejection) => put(element("p", {}, sentence(rejection)))));
 
   /** Changes records, each with its own body. Returns the IDs of changed records, and pairs of ID and reason for the others. */
   async function change(bodies) {
@@ -83,7 +83,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
           await call("PATCH", `api/${section}/${id}`, { body, signal });
           done.push(id);
         } catch (error) {
-          if (!(error instanceof Refusal) || error.status === 401) throw error;
+          if (!(error instanceof Rejection) || error.status === 401) throw error;
           failed.push([id, error.errors[Object.keys(body)[0]]?.join(" ") ?? error.message ?? sentence(error)]);
         }
       }
@@ -111,7 +111,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
       const undo = element("button", { type: "button", on: { click: () => undoAll(name, done, before) } }, "Undo");
       put(element("p", {}, `${label(name)} set for ${counted(done.length, one, many)}`, failed.length > 0 && `; ${failed.length} could not be changed`, ". ",
         done.length > 0 && undo), failures(failed));
-    }, (refusal) => put(element("p", {}, sentence(refusal))));
+    }, (rejection) => put(element("p", {}, sentence(rejection))));
     isSaving = false;
     apply.textContent = "Set";
   }
@@ -122,7 +122,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
       const { done, failed } = await change(ids.map((id) => [id, { [name]: sent(name, text(before.get(id), name)) }]));
       await reload();
       put(element("p", {}, `Undone: ${label(name)} of ${counted(done.length, one, many)}.`), failures(failed));
-    }, (refusal) => put(element("p", {}, sentence(refusal))));
+    }, (rejection) => put(element("p", {}, sentence(rejection))));
   }
 
   return {

@@ -3,8 +3,8 @@
 import { element, show } from "./elements.js";
 import { field } from "./fields.js";
 import { provider, signIn as signInWithAccount, signOut, takeAnswer } from "./provider.js";
-import { refusalMessage, sentence } from "./refusals.js";
-import { call, Refusal } from "./requests.js";
+import { rejectionMessage, sentence } from "./rejections.js";
+import { call, Rejection } from "./requests.js";
 import { failure } from "./session-end.js";
 import * as session from "./session.js";
 
@@ -30,12 +30,12 @@ function tokenForm(messages, done, isOther) {
       await call("GET", "api/urls", { query: { per_page: 1 }, bearer: text });
       session.begin(text);
       done();
-    } catch (refusal) {
-      if (refusal.status === 401) {
-        token.violate([sentence(refusal)]);
+    } catch (rejection) {
+      if (rejection.status === 401) {
+        token.violate([sentence(rejection)]);
         input.focus();
       } else {
-        messages.replaceChildren(refusalMessage(refusal, signIn));
+        messages.replaceChildren(rejectionMessage(rejection, signIn));
       }
     }
   };
@@ -66,9 +66,9 @@ export async function signInView(reason, done, options) {
   let offered;
   try {
     offered = await provider();
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal)) throw refusal;
-    show("Sign in", messages, refusalMessage(refusal, () => signInView(reason, done, options)));
+  } catch (rejection) {
+    if (!(rejection instanceof Rejection)) throw rejection;
+    show("Sign in", messages, rejectionMessage(rejection, () => signInView(reason, done, options)));
     return;
   }
   const form = tokenForm(messages, done, offered !== null);

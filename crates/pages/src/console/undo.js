@@ -4,7 +4,7 @@ import { alpha2 } from "./countries.js";
 import { element } from "./elements.js";
 import { infractionOf } from "./history-parts.js";
 import { author, tagsOf, visibleFields } from "./history-words.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { VOCABULARIES } from "./vocabularies.js";
 
@@ -80,10 +80,10 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
   async function start(isSure) {
     if (isRunning || !mayLeave()) return;
     isRunning = true;
-    await attempt(signal, () => run(isSure), async (refusal) => {
+    await attempt(signal, () => run(isSure), async (rejection) => {
       // Somebody else changed the record first. The page shows that change, or it does not matter.
-      if (refusal.status === 412) await attempt(signal, () => run(false), (again) => put(refusalMessage(again, null)));
-      else put(refusalMessage(refusal, null));
+      if (rejection.status === 412) await attempt(signal, () => run(false), (again) => put(rejectionMessage(again, null)));
+      else put(rejectionMessage(rejection, null));
     });
     isRunning = false;
   }

@@ -3,7 +3,7 @@
 import { columnName, pastedLines, tableText } from "./csv.js";
 import { append, counted, element, show, value } from "./elements.js";
 import { field } from "./fields.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { resultTable } from "./results.js";
 import { fileField } from "./sheets.js";
@@ -67,9 +67,9 @@ export async function addUrlsView({ signal }) {
       put(element("div", { class: "message done", role: "status" },
         element("p", {}, `${counted(added, "URL was", "URLs were")} added`, added < body.length && `, ${body.length - added} ${body.length - added === 1 ? "was" : "were"} not`, "."),
         skipped, resultTable("Results", ["Line", "URL", "Result"], rows)));
-    }, (refusal) => {
-      const message = refusalMessage(refusal, refusal.status === 422 ? null : submit);
-      const named = Object.entries(refusal.errors).map(([path, texts]) => {
+    }, (rejection) => {
+      const message = rejectionMessage(rejection, rejection.status === 422 ? null : submit);
+      const named = Object.entries(rejection.errors).map(([path, texts]) => {
         const index = /^urls\.(\d+)/.exec(path)?.[1];
         return [index === undefined ? path : `Line ${items[index].number}`, index === undefined ? "" : items[index].url.slice(0, 300), texts.join(" ")];
       });

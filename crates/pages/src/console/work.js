@@ -3,7 +3,7 @@
 import { label } from "./description.js";
 import { element, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
-import { attempt, refusalMessage } from "./refusals.js";
+import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
@@ -113,13 +113,13 @@ export async function work(section, id, first, signal, reload) {
       await call(method, path, { body, signal, ifMatch: section === "cases" ? tag : null });
       fill();
       await reload(done);
-    }, async (refusal) => {
-      if (refusal.status === 412) {
-        await attempt(signal, showConflict, (again) => put(refusalMessage(again, null)));
+    }, async (rejection) => {
+      if (rejection.status === 412) {
+        await attempt(signal, showConflict, (again) => put(rejectionMessage(again, null)));
         return;
       }
-      const message = refusalMessage(refusal, [409, 422].includes(refusal.status) ? null : () => send(method, path, body, done));
-      const links = showViolations(controls, refusal.errors);
+      const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : () => send(method, path, body, done));
+      const links = showViolations(controls, rejection.errors);
       if (links.length > 0) message.append(element("ul", {}, links));
       put(message);
     });

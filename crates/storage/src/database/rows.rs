@@ -1,6 +1,6 @@
 //! Rows of statements. Each statement borrows a connection.
 
-use admission::{Full, Reservation, SMALL};
+use admission::{LimitReached, Reservation, SMALL};
 use futures::{
     StreamExt as _, TryStreamExt as _,
     future::{BoxFuture, ready},
@@ -33,7 +33,7 @@ pub enum End {
     /// The next row would exceed the bytes that were asked for.
     TooLarge,
     /// No memory is left for the next row.
-    Full(Full),
+    LimitReached(LimitReached),
 }
 
 impl Connections {
@@ -53,9 +53,9 @@ impl Connections {
             if bytes > most && !rows.is_empty() {
                 end = End::TooLarge;
             } else if bytes > SMALL
-                && let Err(full) = memory.grow_to(bytes * COPIES)
+                && let Err(limit) = memory.grow_to(bytes * COPIES)
             {
-                end = End::Full(full);
+                end = End::LimitReached(limit);
             } else {
                 rows.push(row);
             }

@@ -120,7 +120,7 @@ impl Parameters {
                 | ("gssencmode" | "channel_binding", "disable" | "prefer") => {}
                 ("target_session_attrs", "read-write" | "primary") => read.must_write = true,
                 (name, _) => {
-                    if let Some(reason) = refusal(name, &value) {
+                    if let Some(reason) = rejection(name, &value) {
                         return Err(format!("the parameter {name} {reason}"));
                     }
                     read.is_named |= name == "application_name";
@@ -151,7 +151,7 @@ impl Parameters {
 }
 
 /// Returns why a parameter is an error, or `None`.
-fn refusal(name: &str, value: &str) -> Option<Cow<'static, str>> {
+fn rejection(name: &str, value: &str) -> Option<Cow<'static, str>> {
     let reason = match (name, value) {
         ("target_session_attrs", "read-only" | "standby" | "prefer-standby") => {
             "asks for a server that takes no writes, but the service writes: use read-write, primary or any"

@@ -16,7 +16,7 @@ use super::sql::own_name_column;
 use crate::vocabulary;
 
 /// Years 1 to 9999, as microseconds since the year 2000, UTC.
-const SHOWN: std::ops::Range<i64> = -63_082_281_600_000_000..252_455_616_000_000_000;
+const VALID: std::ops::Range<i64> = -63_082_281_600_000_000..252_455_616_000_000_000;
 
 /// Positions of a record's fields in the rows of a statement.
 pub struct Reader<R: Record> {
@@ -110,7 +110,7 @@ impl<R> ReadColumn<R> {
             Access::Integer { set, .. } => set(record, self.integer(row)?),
             Access::Boolean { set, .. } => set(record, self.value(row)?),
             Access::Timestamp { set, .. } => {
-                set(record, self.value(row)?.and_then(|Shown(instant)| instant).map(timestamp));
+                set(record, self.value(row)?.and_then(|ValidTimestamp(instant)| instant).map(timestamp));
             }
             Access::Texts { set, .. } => set(record, self.value(row)?.unwrap_or_default()),
         }
@@ -123,7 +123,7 @@ impl<R> ReadColumn<R> {
         };
         match self.field.column.form {
             StoredAs::Plain | StoredAs::CountryNumber => self.value(row),
-            StoredAs::Date => Ok(self.value(row)?.and_then(shown_date)),
+            StoredAs::Date => Ok(self.value(row)?.and_then(valid_date)),
             StoredAs::Revision => Ok(self.value::<i64>(row)?.map(|revision| revision.to_string())),
             StoredAs::CountryCode => country(country::alpha2),
             StoredAs::CountryName => country(country::name),
@@ -151,26 +151,26 @@ pub fn timestamp(timestamp: OffsetDateTime) -> Timestamp {
 
 /// A timestamp of the years 1 to 9999. Others, such as `infinity`, are read as `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown(pub Option<OffsetDateTime>);
+pub struct ValidTimestamp(pub Option<OffsetDateTime>);
 
-impl Type<Postgres> for Shown {
+impl Type<Postgres> for ValidTimestamp {
     fn type_info() -> PgTypeInfo {
         OffsetDateTime::type_info()
     }
 }
 
-impl PgHasArrayType for Shown {
+impl PgHasArrayType for ValidTimestamp {
     fn array_type_info() -> PgTypeInfo {
         OffsetDateTime::array_type_info()
     }
 }
 
-impl<'r> Decode<'r, Postgres> for Shown {
+impl<'r> Decode<'r, Postgres> for ValidTimestamp {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
         // sqlx panics on a timestamp outside of its range.
         if value.format() == PgValueFormat::Binary {
             let microseconds = i64::from_be_bytes(value.as_bytes()?.try_into()?);
-            if !SHOWN.contains(&microseconds) {
+            if !VALID.contains(&microseconds) {
                 return Ok(Self(None));
             }
         }
@@ -181,6 +181,6 @@ impl<'r> Decode<'r, Postgres> for Shown {
 /// Returns a date as PostgreSQL writes it.
 ///
 /// `None` outside of the years 1 to 9999.
-pub fn shown_date(text: String) -> Option<String> {
+pub fn valid_date(text: String) -> Option<String> {
     Some(text).filter(|text| text.len() == "YYYY-MM-DD".len())
 }

@@ -83,7 +83,7 @@ async function cancelling(page) {
   await page.getByText("The export was cancelled.").first().waitFor();
   await page.unroute("**/api/urls?*");
   await exported(page);
-  // Shows a refusal that retries cannot fix.
+  // Shows a rejection that retries cannot fix.
   await page.route("**/api/urls?*", (route) => route.fulfill({ status: 500, json: { code: "500", status: "error", detail: { msg: "error" } } }));
   await page.getByRole("button", { name: "Export CSV" }).click();
   await message(page, "The service had an error (500).");

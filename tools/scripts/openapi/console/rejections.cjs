@@ -6,7 +6,7 @@ const { becomes } = require("../browser.cjs");
 const { base, token, expired, large, limited, limitedToken, coreless, api, checked, column, heading, message, rows, section, signIn } = require("./common.cjs");
 
 /** What the page says when the service cannot be reached, limits, is unavailable, or the token expires. */
-async function refusals(page, context) {
+async function rejections(page, context) {
   await page.goto(`${base}/console#/affiliates/2`);
   await heading(page, "Affiliate 2");
   await page.getByRole("button", { name: "Edit", exact: true }).click();
@@ -179,4 +179,4 @@ async function pieces(page) {
   for (const result of read) assert.deepEqual(result, [records, true, false]);
 }
 
-module.exports = { refusals, limit, largeLists, firstPage, pieces };
+module.exports = { rejections, limit, largeLists, firstPage, pieces };

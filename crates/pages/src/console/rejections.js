@@ -1,0 +1,88 @@
+// Rejections in sentences.
+
+import { counted, element } from "./elements.js";
+import { Rejection } from "./requests.js";
+import { end } from "./session.js";
+
+function wait(rejection) {
+  return rejection.retryAfter === null ? "Try again later." : `Try again in ${counted(rejection.retryAfter, "second", "seconds")}.`;
+}
+
+/** What a rejection means, in sentences. */
+export function sentence(rejection) {
+  const unsure = rejection.isWrite ? " The change may have been saved: check the record before you try again." : "";
+  switch (rejection.status) {
+    case 0:
+      if (rejection.cause === "timeout") return `The service did not respond in time.${unsure}`;
+      if (rejection.cause === "broken") return `The connection broke before the response was complete.${unsure}`;
+      return `The service cannot be reached. Check the network.${unsure}`;
+    case 401:
+      return `The service did not accept the token. ${rejection.message ?? ""}`.trim();
+    case 403:
+      return rejection.isWrite ? "Nothing was saved: you don't have permission to do this. Ask your operator." : "You don't have permission to see this. Ask your operator.";
+    case 404:
+      return rejection.message ?? "This record does not exist.";
+    case 409:
+      return `Nothing was saved. ${rejection.message ?? ""}`.trim();
+    case 412:
+      return "Nothing was saved: the record has changed since you opened it.";
+    case 413:
+      return "Nothing was saved: the request is larger than the service accepts. Send fewer records.";
+    case 422:
+      return rejection.isWrite ? "Nothing was saved. Some values are not valid." : "Some values are not valid.";
+    case 429:
+      return `Your company has reached its request limit. ${wait(rejection)}`;
+    case 503:
+      return `The service is temporarily unavailable. ${wait(rejection)}`;
+    case 504:
+      return `The service took too long.${unsure}`;
+    default:
+      return `The service had an error (${rejection.status}). Report the request ID to your operator.${unsure}`;
+  }
+}
+
+/** A button that repeats what was refused, as soon as the service allows it. */
+function againButton(rejection, again) {
+  const button = element("button", { type: "button", on: { click: () => button.ariaDisabled !== "true" && again() } }, "Try again");
+  let seconds = Math.min(rejection.retryAfter ?? 0, 3600);
+  if (seconds > 0) {
+    button.ariaDisabled = "true";
+    const label = () => {
+      button.textContent = seconds > 0 ? `Try again (in ${seconds} s)` : "Try again";
+    };
+    label();
+    const timer = setInterval(() => {
+      seconds -= 1;
+      label();
+      if (seconds > 0 && button.isConnected) return;
+      clearInterval(timer);
+      button.ariaDisabled = "false";
+    }, 1000);
+  }
+  return button;
+}
+
+/** Whether the same request may succeed later. */
+const passes = ({ status }) => status === 0 || status === 429 || status >= 500;
+
+/** A rejection as a message. `again` repeats the request, where that helps. */
+export function rejectionMessage(rejection, again) {
+  // The button counts seconds, which nobody wants to hear: only the sentence is an alert.
+  return element("div", { class: "message error" },
+    element("p", { role: "alert" }, sentence(rejection)),
+    rejection.requestId && element("p", { class: "hint" }, "Request ID: ", element("code", {}, rejection.requestId)),
+    again && passes(rejection) && element("p", {}, againButton(rejection, again)));
+}
+
+/** Runs an action of a view. A rejected token ends the session. Any other rejection goes to `onRejection`. */
+export async function attempt(signal, action, onRejection) {
+  try {
+    await action();
+  } catch (error) {
+    // The user has left the view.
+    if (signal.aborted) return;
+    if (!(error instanceof Rejection)) throw error;
+    if (error.status === 401) end(sentence(error));
+    else onRejection(error);
+  }
+}
