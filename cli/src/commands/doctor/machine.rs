@@ -31,8 +31,8 @@ use crate::{
 const LEAST_SPACE: u64 = 64 << 20;
 /// Less free space is a warning, in bytes.
 const ENOUGH_SPACE: u64 = 1 << 30;
-/// Enough for a few thousand connections.
-const ENOUGH_DESCRIPTORS: u64 = 10_000;
+/// Enough for the default limits of connections of both ports. With less, a start warns about them too.
+const ENOUGH_DESCRIPTORS: u64 = 20_500;
 /// A token that expires earlier is a warning, in seconds.
 const TOKEN_EXPIRES_SOON: i64 = 3600;
 /// A certificate that expires earlier is a warning, in days.
