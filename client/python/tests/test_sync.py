@@ -155,7 +155,7 @@ class Names(SyncTest):
         summary = self.sync(rows)
         self.assertEqual(self.problems(summary), [(line, "affiliate_name") for line in (2, 3, 4)])
         self.assertEqual((summary.created, summary.changed), (1, 0))
-        self.assertIn(f"the affiliate {self.stored()[f'{self.prefix} 1']['id']}.", str(summary.problems[0]))
+        self.assertIn(f"Its ID is {self.stored()[f'{self.prefix} 1']['id']}.", str(summary.problems[0]))
 
     def test_a_circle_with_a_row_that_is_refused_keeps_its_names(self) -> None:
         self.expect([self.row(0, email_one=""), self.row(1, email_one="")], created=2)

@@ -179,13 +179,11 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 /// creates missing affiliates. For existing affiliates, it changes the fields that you send and that differ: null and `""` clear an
 /// optional field. If you send the same list again, nothing changes.
 ///
-/// All names change together, so two affiliates can swap their names. The service refuses items that are invalid, and items with
-/// an identifier that several affiliates or several items have. It saves all other items, and the status is 207.
+/// All names change together, so two affiliates can swap their names. The service refuses invalid items, and items with an
+/// identifier that several affiliates or items have. It saves all others, and the status is 207.
 ///
-/// Absent affiliates, which the company has and the list does not, stay unchanged. `report_absent` reports them, and `absent_status`
-/// gives them a status. If more than `max_absent` affiliates would get the status, the whole request fails with 409. This protects
-/// you from a truncated list, which lacks most affiliates. With `validate_only`, the response is the same, and the service saves
-/// nothing.
+/// Absent affiliates, which the company has and the list does not, stay unchanged unless you send `absent_status`. The limit
+/// `max_absent` protects you from a truncated list.
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
