@@ -2,7 +2,7 @@
 
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { element, show } from "./elements.js";
+import { doneMessage, element, removeDone, show } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -90,6 +90,7 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
   let isSaving = false;
 
   const submit = async () => {
+    removeDone();
     const body = {};
     // An empty text clears a field. The service rejects it for required fields.
     for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;
@@ -121,7 +122,7 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
     button.textContent = "Save";
   };
   const say = (text) => {
-    const message = element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, text));
+    const message = doneMessage(text);
     messages.replaceChildren(message);
     message.focus();
   };

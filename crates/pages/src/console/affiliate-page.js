@@ -5,7 +5,7 @@ import { refresh } from "./affiliate-list.js";
 import { badge, isBadge } from "./badges.js";
 import { countryName } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { element, show, value } from "./elements.js";
+import { doneMessage, element, show, value } from "./elements.js";
 import { history } from "./history.js";
 import { recordGroups } from "./record-groups.js";
 import { related } from "./related.js";
@@ -55,7 +55,7 @@ export function affiliateView(id) {
         body.replaceChildren(form.node);
         form.begin();
       };
-      const done = message && element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, message));
+      const done = message && doneMessage(message);
       show(`Affiliate ${record.id}`,
         element("div", { class: "head" }, badge(record.distributor_status), element("span", {}, value(record.distributor_name))),
         element("p", { class: "actions" }, backLink("affiliates"),

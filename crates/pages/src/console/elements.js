@@ -28,6 +28,16 @@ export function element(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
 }
 
+/** The message of an action that has succeeded. */
+export function doneMessage(text) {
+  return element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, text));
+}
+
+/** Removes the messages of earlier actions, because they could contradict the result of the next one. */
+export function removeDone() {
+  for (const message of document.querySelectorAll(".message.done")) message.remove();
+}
+
 /** An element of SVG. */
 export function svg(name, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, name), properties, children);

@@ -4,7 +4,7 @@ import { affiliateLink, namedAddress } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
 import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
-import { element, show, table, value } from "./elements.js";
+import { doneMessage, element, show, table, value } from "./elements.js";
 import { history } from "./history.js";
 import { recordGroups } from "./record-groups.js";
 import { call } from "./requests.js";
@@ -69,7 +69,7 @@ export function recordView(section, id) {
       form = await work(section, id, { record, tag }, signal, render);
       const rows = record[found.name].map((item) => found.columns.map((name) => foundCell(item, name)));
       const affiliate = record.affiliate_name;
-      const done = message && element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, message));
+      const done = message && doneMessage(message);
       show(title(record),
         element("div", { class: "head" }, HEAD[section].map((name) => record[name] && badge(record[name])),
           affiliate && element("span", {}, affiliateLink(affiliate)),

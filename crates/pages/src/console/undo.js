@@ -1,7 +1,7 @@
 // Undoes a change with the record of changes: the changed fields get their earlier values.
 
 import { alpha2 } from "./countries.js";
-import { element } from "./elements.js";
+import { element, removeDone } from "./elements.js";
 import { infractionOf } from "./history-parts.js";
 import { author, tagsOf, visibleFields } from "./history-words.js";
 import { attempt, rejectionMessage } from "./rejections.js";
@@ -80,6 +80,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
   async function start(isSure) {
     if (isRunning || !mayLeave()) return;
     isRunning = true;
+    removeDone();
     await attempt(signal, () => run(isSure), async (rejection) => {
       // Somebody else changed the record first. The page shows that change, or it does not matter.
       if (rejection.status === 412) await attempt(signal, () => run(false), (again) => put(rejectionMessage(again, null)));

@@ -1,7 +1,7 @@
 // Work on a case or a URL: a form of the fields that officers change. It shows changes by another person and does not overwrite them.
 
 import { label } from "./description.js";
-import { element, value } from "./elements.js";
+import { element, removeDone, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -109,6 +109,7 @@ export async function work(section, id, first, signal, reload) {
   async function send(method, path, body, done) {
     if (isSaving) return;
     isSaving = true;
+    removeDone();
     await attempt(signal, async () => {
       await call(method, path, { body, signal, ifMatch: section === "cases" ? tag : null });
       fill();

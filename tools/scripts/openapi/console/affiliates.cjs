@@ -62,6 +62,7 @@ async function affiliates(page) {
   await api("PUT", "affiliates/1", { id: 1, city: "Bern", zip: "3000" });
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "Nothing was saved: the record has changed since you opened it.");
+  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is gone");
   await checked(page, "an edit of what has changed");
   await page.getByRole("button", { name: "Read it again" }).click();
   await message(page, "What you had typed is in the form again.");

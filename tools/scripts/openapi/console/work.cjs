@@ -34,6 +34,7 @@ async function caseWork(page) {
   await api("PATCH", `cases/${id}`, { risk_level: "Low" });
   await save(page);
   await message(page, "Nothing was saved: another person has changed this case.");
+  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is gone");
   assert.deepEqual(await page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem").allInnerTexts(), ["Risk level: High → Low"]);
   await checked(page, "a conflict");
   await picture(page, "console-conflict.png");
