@@ -2,6 +2,7 @@
 
 use std::{
     ops::Range,
+    pin::pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -115,6 +116,25 @@ async fn assert_doubled(calls: Vec<(u64, JoinHandle<Result<u64, BatchError>>)>) 
         let response = timeout(SOON, response).await.expect("there is no response");
         assert_eq!(response.unwrap(), Ok(request * 2));
     }
+}
+
+/// The batcher reads the first of two requests before the second is sent.
+#[tokio::test]
+async fn a_request_waits_for_others_only_after_a_batch_of_several() {
+    let (double, batcher) = batcher(LIMITS);
+    double.allow(10);
+    let one_after_another = async |first: u64| {
+        let mut one = pin!(batcher.call(first));
+        assert!(poll!(&mut one).is_pending());
+        let other = call(&batcher, first + 1);
+        assert_eq!((one.await, other.await.unwrap()), (Ok(first * 2), Ok(first * 2 + 2)));
+    };
+    assert_eq!(batcher.call(1).await, Ok(2));
+    one_after_another(2).await;
+    let at_once = futures::join!(batcher.call(4), batcher.call(5));
+    assert_eq!(at_once, (Ok(8), Ok(10)));
+    one_after_another(6).await;
+    assert_eq!(double.batches(), [vec![1], vec![2], vec![3], vec![4, 5], vec![6, 7]]);
 }
 
 #[tokio::test]
