@@ -14,7 +14,7 @@ use futures::poll;
 use tokio::{
     sync::{Semaphore, oneshot},
     task::{Id, JoinHandle},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use super::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
@@ -286,7 +286,9 @@ async fn a_slow_batch_delays_its_own_callers_alone() {
 
 #[tokio::test]
 async fn requests_behind_a_slow_batch_start_without_a_further_request() {
-    let (double, batcher) = batcher(BatchLimits { slow_after: Duration::from_millis(100), ..LIMITS });
+    let slow_after = Duration::from_millis(100);
+    let (double, batcher) = batcher(BatchLimits { slow_after, ..LIMITS });
+    let start = Instant::now();
     let slow = calls(&batcher, 1..2);
     double.until_started(1).await;
     let waiting = calls(&batcher, 2..10);
@@ -294,6 +296,7 @@ async fn requests_behind_a_slow_batch_start_without_a_further_request() {
     let length = batcher.queue_length();
     until(|| length() == Some(8) || double.batches().len() == 2).await;
     double.until_started(2).await;
+    assert!(start.elapsed() >= slow_after, "the first batch was not slow yet");
     double.allow(2);
     assert_doubled(slow).await;
     assert_doubled(waiting).await;
