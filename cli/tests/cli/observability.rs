@@ -199,7 +199,7 @@ fn both_tiers_count_what_they_serve() {
     assert_eq!(seen["compliance_database_up"], 1);
     assert!(seen["process_resident_memory_bytes"] > 1_000_000);
     assert!(raw(core.admin, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404 "));
-    // A call counts until its response is sent, and a background task can hold the only connection for a moment.
+    // The core counts a call until the response is sent. A background task can briefly use the only connection.
     wait_until("no call is in flight", || metrics(core.admin)["compliance_core_calls_in_flight"] == 0);
     let idle = "compliance_database_connections{state=\"idle\"}";
     wait_until("a connection is idle", || metrics(core.admin)[idle] >= 1);
