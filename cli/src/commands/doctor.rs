@@ -121,7 +121,7 @@ pub(super) fn run(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow:
 
 /// Prints all findings. Returns false if one of them is a problem.
 async fn check_machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<bool> {
-    let mut findings = vec![machine::descriptors()];
+    let mut findings = Vec::new();
     let mut all: Vec<(Option<String>, Needs<'_>)> = Vec::new();
     if commands.is_empty() {
         all.push((None, args.needs()));
@@ -137,6 +137,8 @@ async fn check_machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> an
             }
         }
     }
+    let ports = all.iter().map(|(_, needs)| u64::from(needs.rest.is_some()) + u64::from(needs.grpc.is_some())).max();
+    findings.insert(0, machine::descriptors(ports.unwrap_or_default().max(1)));
     let hosts: Vec<String> = all.iter().flat_map(|(_, needs)| needs.secure_hosts()).collect();
     let listed = all.iter().map(|(_, needs)| needs.cores.len() as u32).max().unwrap_or_default();
     let cores = args.cores.unwrap_or(listed.max(1));

@@ -9,9 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
+
 use crate::{
     common::{DataDir, Service, compliance, token, wait_until},
-    programs::{self, Programs},
+    programs::{self, Programs, SECRET},
 };
 
 /// The command under a limit of file descriptors.
@@ -91,6 +93,27 @@ fn the_limit_of_file_descriptors_is_raised_and_logged() {
     let logged = service.logged();
     let line = logged.iter().find(|line| line.contains("file descriptors")).unwrap_or_else(|| panic!("{logged:#?}"));
     assert!(line.contains(r#""limit":1000"#) && line.contains(r#""before":64"#), "{line}");
+}
+
+/// A gateway has one port, and `serve` has two.
+#[test]
+fn the_doctor_warns_about_file_descriptors_that_do_not_suffice_for_all_ports() {
+    let data = DataDir::new();
+    let state = |descriptors, arguments: &[&str]| {
+        let mut command = compliance(&data);
+        if !arguments.is_empty() {
+            command.env_remove("COMPLIANCE_DATA_DIR");
+        }
+        command.args(["doctor", "--json"]).args(arguments);
+        let printed = limited(&command, descriptors).output().unwrap().stdout;
+        let lines = String::from_utf8(printed).unwrap();
+        let findings = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let found = findings.into_iter().find(|finding| finding["check"] == "file descriptors").unwrap();
+        found["state"].as_str().unwrap().to_owned()
+    };
+    let gateway = ["--jwt-secret", SECRET, "--core-url", "http://127.0.0.1:1"];
+    assert_eq!((state("12000", &gateway), state("12000", &[])), ("ok".to_owned(), "warning".to_owned()));
+    assert_eq!((state("10000", &gateway), state("1000", &[])), ("warning".to_owned(), "warning".to_owned()));
 }
 
 /// The maximum number of concurrent calls waits for a lock.

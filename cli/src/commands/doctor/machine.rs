@@ -31,18 +31,18 @@ use crate::{
 const LEAST_SPACE: u64 = 64 << 20;
 /// Less free space is a warning, in bytes.
 const ENOUGH_SPACE: u64 = 1 << 30;
-/// Enough for the default limits of connections of both ports. With less, a start warns about them too.
-const ENOUGH_DESCRIPTORS: u64 = 20_500;
+/// Enough for each port's default limit of connections. With less, a start warns too.
+const ENOUGH_DESCRIPTORS: u64 = 10_250;
 /// A token that expires earlier is a warning, in seconds.
 const TOKEN_EXPIRES_SOON: i64 = 3600;
 /// A certificate that expires earlier is a warning, in days.
 const CERTIFICATE_EXPIRES_SOON: i64 = 14;
 
-pub(super) fn descriptors() -> Finding {
+pub(super) fn descriptors(ports: u64) -> Finding {
     let (check, next_step) =
         ("file descriptors", "raise the hard limit: LimitNOFILE in a systemd unit, ulimit -Hn in a shell");
     match Descriptors::most() {
-        Some(most) if most >= ENOUGH_DESCRIPTORS => {
+        Some(most) if most >= ports * ENOUGH_DESCRIPTORS => {
             ok(check, format!("the process may open {most} files and connections"))
         }
         Some(most) => warning(check, format!("the process may open {most} files and connections together"), next_step),
