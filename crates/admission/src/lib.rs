@@ -9,6 +9,7 @@ mod counts;
 mod messages;
 mod queue;
 mod rejections;
+mod semaphores;
 
 pub use body::GuardedBody;
 pub use counts::{Callers, Count, Counts, LimitReached};
@@ -18,6 +19,7 @@ pub use messages::{
 };
 pub use queue::{QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
 pub use rejections::RejectionDelay;
+pub use semaphores::CompanySemaphores;
 
 /// The longest time of a watch. Then its reader reconnects, perhaps to another instance.
 pub const WATCH_TIME: std::time::Duration = std::time::Duration::from_hours(24);

@@ -111,7 +111,7 @@ impl SharedMemory {
             self.total.saturating_sub(reserved.all - own).saturating_sub(reserved.wanted_by_others(company, equal));
         // Widened, because the product of two sizes can overflow.
         let most = (left as u128 * quota as u128 / self.total.max(1) as u128) as usize;
-        if wanted <= most && bytes <= self.total - reserved.all {
+        if wanted <= most {
             None
         } else if own > 0 && wanted > equal {
             Some(LimitReached::Company)

@@ -3,12 +3,7 @@
 //! Work first waits for a permit of its company, so little work of each company waits for a permit of the process. While several companies
 //! call, a company has few permits.
 
-use std::{
-    collections::HashMap,
-    pin::pin,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{
@@ -16,14 +11,15 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::counts::{Callers, Count, Counts, LimitReached};
+use crate::{
+    counts::{Callers, Count, Counts, LimitReached},
+    semaphores::CompanySemaphores,
+};
 
 /// Work that takes longer than this releases its permit of the process.
 pub const SLOW_AFTER: Duration = Duration::from_secs(2);
 /// How often waiting work checks for slow work, and whether several companies still call.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// With this number of companies, and at each doubling, companies without work are removed.
-const REMEMBERED_COMPANIES: usize = 256;
 
 /// The limits of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +51,7 @@ struct SharedQueue {
     process: Arc<Semaphore>,
     /// The permits of slow work, instead of those of the process.
     slow: Arc<Semaphore>,
-    /// The permits of each company that has work.
-    companies: Mutex<HashMap<i64, Weak<Semaphore>>>,
+    companies: CompanySemaphores,
     /// At most a few dozen.
     running: Mutex<Vec<Arc<Running>>>,
     waiting: Counts,
@@ -85,7 +80,7 @@ impl WorkQueue {
             callers,
             process: Arc::new(Semaphore::new(limits.running)),
             slow: Arc::new(Semaphore::new(limits.waiting)),
-            companies: Mutex::default(),
+            companies: CompanySemaphores::new(limits.running_per_company),
             running: Mutex::default(),
             waiting: Counts::new(limits.waiting, limits.waiting_per_company),
         }))
@@ -94,7 +89,7 @@ impl WorkQueue {
     /// Waits for a permit for work of a company. The wait is unbounded, because the caller has a deadline.
     pub async fn enter(&self, company: i64) -> Result<WorkPermit, LimitReached> {
         let Self(queue) = self;
-        let permits = queue.permits_of(company);
+        let permits = queue.companies.of(company);
         let mut waiting = None;
         let of_company = if let Ok(permit) = Arc::clone(&permits).try_acquire_many_owned(queue.permits_of_one()) {
             permit
@@ -136,19 +131,6 @@ impl WorkQueue {
 }
 
 impl SharedQueue {
-    fn permits_of(&self, company: i64) -> Arc<Semaphore> {
-        let mut companies = self.companies.lock();
-        if let Some(permits) = companies.get(&company).and_then(Weak::upgrade) {
-            return permits;
-        }
-        if companies.len() >= REMEMBERED_COMPANIES && companies.len().is_power_of_two() {
-            companies.retain(|_, permits| permits.strong_count() > 0);
-        }
-        let permits = Arc::new(Semaphore::new(self.limits.running_per_company));
-        companies.insert(company, Arc::downgrade(&permits));
-        permits
-    }
-
     /// The number of its company's permits that work takes. While several companies call, work takes more.
     fn permits_of_one(&self) -> u32 {
         let QueueLimits { running_per_company, running_with_others, .. } = self.limits;

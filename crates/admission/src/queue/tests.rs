@@ -172,18 +172,6 @@ async fn callers_of_a_company_are_served_in_their_order() {
     assert_eq!(*order.lock().unwrap(), (0..20).collect::<Vec<_>>());
 }
 
-#[tokio::test]
-async fn companies_that_left_are_not_remembered_for_ever() {
-    let queue = WorkQueue::new(LIMITS, Callers::default());
-    let first = queue.enter(-1).await.unwrap();
-    for company in 0..10_000 {
-        drop(queue.enter(company).await.unwrap());
-    }
-    let companies = queue.0.companies.lock();
-    assert!(companies.len() < 1_000 && companies[&-1].strong_count() == 1, "{}", companies.len());
-    drop((companies, first));
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_company_has_no_more_than_its_part_while_the_process_has_room() {
     let queue = WorkQueue::new(QueueLimits { running_per_company: 1, ..LIMITS }, Callers::default());

@@ -1,13 +1,10 @@
 //! Statements that wait for locks of other sessions, and so keep connections. A company waits with one statement at a time, and all
 //! companies together with at most a quarter of the connections.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-};
+use std::sync::Arc;
 
+use admission::CompanySemaphores;
 use compliance_api::error::Error;
-use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Statements that wait for locks, however many connections there are.
@@ -18,8 +15,6 @@ const LONG_TIMEOUT: &str = "1s";
 const BUSY_TIMEOUT: &str = "200ms";
 /// The same for the first wait of a company. Most find no lock, and do not wait for companies that find one.
 const FIRST_TIMEOUT: &str = "20ms";
-/// With this number of companies, and at each doubling, unused semaphores are dropped.
-const REMEMBERED_COMPANIES: usize = 1024;
 
 /// Receives the ID of a company whose work begins to wait.
 ///
@@ -31,41 +26,27 @@ pub type OnWait = Arc<dyn Fn(i64) + Send + Sync>;
 pub(super) struct CompanyPermits {
     pub(super) most: u32,
     on_wait: OnWait,
-    /// A semaphore exists as long as somebody has one of its permits or waits for one.
-    semaphores: Arc<Mutex<HashMap<i64, Weak<Semaphore>>>>,
+    semaphores: CompanySemaphores,
 }
 
 impl CompanyPermits {
     pub(super) fn new(most: u32, on_wait: OnWait) -> Self {
-        Self { most, on_wait, semaphores: Arc::default() }
+        Self { most, on_wait, semaphores: CompanySemaphores::new(most as usize) }
     }
 
     /// Takes all permits of the company if none is in use.
     pub(super) fn try_all(&self, company: i64) -> Option<OwnedSemaphorePermit> {
-        self.semaphore(company).try_acquire_many_owned(self.most).ok()
+        self.semaphores.of(company).try_acquire_many_owned(self.most).ok()
     }
 
     /// Waits for permits of the company.
     pub(super) async fn acquire(&self, company: i64, permits: u32) -> Result<OwnedSemaphorePermit, Error> {
-        let semaphore = self.semaphore(company);
+        let semaphore = self.semaphores.of(company);
         if let Ok(permit) = Arc::clone(&semaphore).try_acquire_many_owned(permits) {
             return Ok(permit);
         }
         (self.on_wait)(company);
         semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())
-    }
-
-    fn semaphore(&self, company: i64) -> Arc<Semaphore> {
-        let mut semaphores = self.semaphores.lock();
-        if let Some(semaphore) = semaphores.get(&company).and_then(Weak::upgrade) {
-            return semaphore;
-        }
-        if semaphores.len() >= REMEMBERED_COMPANIES && semaphores.len().is_power_of_two() {
-            semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
-        }
-        let semaphore = Arc::new(Semaphore::new(self.most as usize));
-        semaphores.insert(company, Arc::downgrade(&semaphore));
-        semaphore
     }
 }
 
@@ -181,24 +162,5 @@ mod tests {
         assert!(futures::poll!(later.as_mut()).is_pending());
         drop(waiting.await);
         drop(later.await.unwrap());
-    }
-
-    #[tokio::test]
-    async fn companies_without_work_are_forgotten() {
-        let companies = CompanyPermits::new(2, nobody());
-        let permit = companies.acquire(0, 2).await.unwrap();
-        {
-            // A caller that goes away while it waits.
-            let waiting = companies.acquire(0, 1);
-            tokio::pin!(waiting);
-            assert!(futures::poll!(waiting.as_mut()).is_pending());
-        }
-        for company in 1..=REMEMBERED_COMPANIES as i64 {
-            assert!(companies.try_all(company).is_some());
-        }
-        assert!(companies.try_all(0).is_none(), "its permits are in use");
-        assert_eq!(companies.semaphores.lock().len(), 2);
-        drop(permit);
-        assert!(companies.try_all(0).is_some());
     }
 }

@@ -1,0 +1,65 @@
+//! A semaphore for each company that uses one.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+
+/// The semaphores of all companies. Clones share them.
+#[derive(Clone, Debug)]
+pub struct CompanySemaphores {
+    permits: usize,
+    /// A semaphore exists as long as somebody has one of its permits or waits for one.
+    semaphores: Arc<Mutex<HashMap<i64, Weak<Semaphore>>>>,
+}
+
+impl CompanySemaphores {
+    /// Makes semaphores with this number of permits for each company.
+    pub fn new(permits: usize) -> Self {
+        Self { permits, semaphores: Arc::default() }
+    }
+
+    /// Returns the semaphore of a company.
+    pub fn of(&self, company: i64) -> Arc<Semaphore> {
+        let mut semaphores = self.semaphores.lock();
+        if let Some(semaphore) = semaphores.get(&company).and_then(Weak::upgrade) {
+            return semaphore;
+        }
+        // At each doubling, so that a new company rarely pays for it.
+        if semaphores.len().is_power_of_two() {
+            semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
+        }
+        let semaphore = Arc::new(Semaphore::new(self.permits));
+        semaphores.insert(company, Arc::downgrade(&semaphore));
+        semaphore
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CompanySemaphores;
+
+    #[tokio::test]
+    async fn unused_semaphores_are_dropped() {
+        let semaphores = CompanySemaphores::new(2);
+        // They are in use at the same time, and later none is.
+        drop((1..=1_000).map(|company| semaphores.of(company)).collect::<Vec<_>>());
+        let permit = semaphores.of(0).acquire_many_owned(2).await.unwrap();
+        {
+            // A caller that leaves while it waits.
+            let waiting = semaphores.of(0).acquire_owned();
+            tokio::pin!(waiting);
+            assert!(futures::poll!(waiting.as_mut()).is_pending());
+        }
+        for company in 1..=10_000 {
+            drop(semaphores.of(company));
+        }
+        assert_eq!(semaphores.semaphores.lock().len(), 2);
+        assert_eq!(semaphores.of(0).available_permits(), 0, "its permits are in use");
+        drop(permit);
+        assert_eq!(semaphores.of(0).available_permits(), 2);
+    }
+}
