@@ -14,7 +14,7 @@ const LONG_TIMEOUT: &str = "1s";
 /// The same while all permits for long waits are taken, so that a company whose lock was released soon gets one.
 const BUSY_TIMEOUT: &str = "200ms";
 /// The same for the first wait of a company. Most find no lock, and do not wait for companies that find one.
-const FIRST_TIMEOUT: &str = "20ms";
+pub(super) const FIRST_TIMEOUT: &str = "20ms";
 
 /// Receives the ID of a company whose work begins to wait.
 ///

@@ -196,7 +196,7 @@ impl WritePermit {
 mod tests {
     use tokio::time::advance;
 
-    use super::*;
+    use super::{super::lock_waits::FIRST_TIMEOUT, *};
 
     fn queue(connections: u32) -> CompanyQueue {
         let nobody: OnWait = Arc::new(|_| {});
@@ -236,12 +236,29 @@ mod tests {
         let queue = queue(16);
         let permit = permit(&queue);
         let first = async || permit.lock_permit().await.unwrap().lock_timeout;
-        let short = first().await;
+        assert_eq!(first().await, FIRST_TIMEOUT);
         permit.lock_timed_out(false);
-        assert_eq!(first().await, short);
+        assert_eq!(first().await, FIRST_TIMEOUT);
         permit.lock_timed_out(true);
-        assert_ne!(first().await, short);
+        assert_ne!(first().await, FIRST_TIMEOUT);
         permit.found_no_lock();
-        assert_eq!(first().await, short);
+        assert_eq!(first().await, FIRST_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn old_waits_are_forgotten() {
+        let queue = queue(8);
+        let timed_out = |companies: std::ops::Range<usize>| {
+            for company in companies {
+                queue.permit(company as i64, queue.permits.try_all(company as i64).unwrap()).lock_timed_out(false);
+            }
+        };
+        timed_out(0..MAX_LOCKS_REMEMBERED);
+        advance(LOCK_REMEMBERED / 2).await;
+        timed_out(MAX_LOCKS_REMEMBERED..MAX_LOCKS_REMEMBERED + 10);
+        assert_eq!(queue.timeouts.lock().len(), MAX_LOCKS_REMEMBERED + 10, "none is old");
+        advance(LOCK_REMEMBERED / 2).await;
+        timed_out(0..1);
+        assert_eq!(queue.timeouts.lock().len(), 11);
     }
 }
