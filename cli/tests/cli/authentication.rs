@@ -5,9 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use compliance_api::v1::{GetAffiliateRequest, affiliate_service_client::AffiliateServiceClient};
 use serde_json::json;
+use tokio::runtime::Runtime;
 
-use crate::common::{DataDir, Service, compliance, have, output, program};
+use crate::common::{DataDir, Service, compliance, have, output, program, start};
 
 const PAGES: &str =
     concat!(include_str!("../../../docs/authentication.md"), include_str!("../../../docs/console-sign-in.md"));
@@ -137,4 +139,20 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     let provider = &body["openid_connect"];
     assert_eq!((status, &provider["client_id"]), (200, &json!("compliance-console")), "{body}");
     assert_eq!(provider["issuer"], "https://login.example.com/realms/main");
+}
+
+#[test]
+fn the_log_says_why_a_token_is_refused() {
+    let data = DataDir::new();
+    let service = start(&data, &["serve"]);
+    assert_eq!(service.request("GET", "/api/urls", "abc", "").0, 401);
+    service.wait_for_log("a token was refused");
+    let address = format!("http://{}", service.grpc);
+    let refused = Runtime::new().unwrap().block_on(async {
+        let mut request = tonic::Request::new(GetAffiliateRequest { id: 1, ..Default::default() });
+        request.metadata_mut().insert("authorization", "Bearer abc".parse().unwrap());
+        AffiliateServiceClient::connect(address).await.unwrap().get_affiliate(request).await
+    });
+    assert_eq!(refused.unwrap_err().code(), tonic::Code::Unauthenticated);
+    service.wait_for_log("a token was refused");
 }

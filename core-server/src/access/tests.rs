@@ -232,3 +232,18 @@ fn a_company_with_a_limit_of_its_own_has_no_other() {
     limiters.sweep();
     assert_eq!(through(2), Some(0));
 }
+
+#[test]
+fn all_limits_forget_companies_that_have_their_whole_limit() {
+    // Within a nanosecond, a company has its whole limit again.
+    let limit: RateLimit = "1000000000/s".parse().unwrap();
+    let limiters = Limiters::new(limit, [(2, limit)].into());
+    let remembered = || [1, 2].map(|company| limiters.of(company).unwrap().companies.len());
+    for company in [1, 2] {
+        assert!(limiters.of(company).unwrap().counted(company, ONE).is_ok());
+    }
+    assert_eq!(remembered(), [1, 1]);
+    std::thread::sleep(Duration::from_millis(1));
+    limiters.sweep();
+    assert_eq!(remembered(), [0, 0]);
+}
