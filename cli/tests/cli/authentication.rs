@@ -143,10 +143,11 @@ fn the_settings_of_an_identity_provider_are_as_described() {
 
 #[test]
 fn the_log_says_why_a_token_is_refused() {
+    const LINE: &str = r#""message":"a token was refused","why":"it is not a signed JSON Web Token"#;
     let data = DataDir::new();
     let service = start(&data, &["serve"]);
     assert_eq!(service.request("GET", "/api/urls", "abc", "").0, 401);
-    service.wait_for_log("a token was refused");
+    service.wait_for_log(LINE);
     let address = format!("http://{}", service.grpc);
     let refused = Runtime::new().unwrap().block_on(async {
         let mut request = tonic::Request::new(GetAffiliateRequest { id: 1, ..Default::default() });
@@ -154,5 +155,5 @@ fn the_log_says_why_a_token_is_refused() {
         AffiliateServiceClient::connect(address).await.unwrap().get_affiliate(request).await
     });
     assert_eq!(refused.unwrap_err().code(), tonic::Code::Unauthenticated);
-    service.wait_for_log("a token was refused");
+    service.wait_for_log(LINE);
 }
