@@ -1,0 +1,4 @@
+//! Tests that mount file systems. Containers usually lack this right.
+
+mod full_disk;
+mod name_servers;
