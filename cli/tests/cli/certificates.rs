@@ -398,14 +398,15 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
         }
         let (status, printed, log) = doctor(folder, url, settings, &token());
         assert_eq!(status, Some(3), "{log}");
-        let line =
-            printed.lines().find(|line| line.contains("\"check\":\"core\"")).unwrap_or_else(|| panic!("{printed}"));
         let reason = match of_gateway {
             "refused" => "cannot connect",
             "name_not_resolved" => "the name cannot be resolved",
             reason => reason,
         };
-        assert!(line.contains("problem") && line.contains(reason) && line.contains(next_step), "{line}");
+        // `localhost` can have another address, which has a line of its own.
+        let is_found =
+            |line: &str| ["\"check\":\"core\"", "problem", reason, next_step].iter().all(|text| line.contains(text));
+        assert!(printed.lines().any(is_found), "{printed}");
     }
     // The core closes the connection while `doctor` still sends, but the reason is not lost.
     for (url, settings, reason) in [(&https, &[trust][..], "peer_needs_certificate"), (&plain, &[], "peer_speaks_tls")]
