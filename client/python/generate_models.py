@@ -21,7 +21,7 @@ from typing import Literal, NotRequired, TypedDict
 '''
 # With those that they use. The client has types of its own for results and errors.
 ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase", "Overview", "VocabularyNames", "Change",
-         "AffiliateRosterItem", "BatchSyncAffiliatesResponse", "EraseAffiliateResponse", "UrlReview", "CaseOpen", "CaseUpdate", "CaseResolve",
+         "AffiliateRosterItem", "BatchSyncAffiliatesResponse", "EraseAffiliateResponse", "UrlInput", "UrlReview", "CaseOpen", "CaseUpdate", "CaseResolve",
          "CaseClose", "CaseReopen", "IncidentItem", "IncidentKey", "Webhook", "WebhookCreate", "WebhookUpdate", "CreateWebhookResponse",
          "TestWebhookResponse", "WebhookDelivery")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict[str, object]"}

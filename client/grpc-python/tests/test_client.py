@@ -103,6 +103,16 @@ class TestClient(unittest.TestCase):
         self.assertEqual(self.refused(vocabularies_pb2.ListVocabulariesRequest(), client).reason, "TOKEN_INVALID")
         self.assertEqual(tokens, [TOKEN])
 
+    def test_tokens_are_stripped_or_refused_unseen(self):
+        for token in (f"{TOKEN}\n", lambda: f" {TOKEN}\r\n"):
+            self.assertTrue(self.client_at(f" {GRPC}\n", token).call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies)
+        for token in ("", "secret\nsecret", "Bearer secret", "secrét"):
+            with self.assertRaisesRegex(ValueError, "^the token is ") as refused:
+                Client(GRPC, token)
+            with self.assertRaisesRegex(ValueError, "^the token is ") as also_refused:
+                self.client_at(GRPC, lambda: token).call(vocabularies_pb2.ListVocabulariesRequest())
+            self.assertNotIn("secr", f"{refused.exception} {also_refused.exception}")
+
     def test_a_call_is_repeated_after_lost_connections(self):
         # The preface and the settings are shorter, a token is longer.
         proxy = self.proxy(of_requests=300)
@@ -177,6 +187,7 @@ class TestClient(unittest.TestCase):
     def test_settings_that_cannot_work_are_reported(self):
         for target, certificates, message in (
             ("ftp://127.0.0.1:1", {}, "neither host:port nor https://host:port"),
+            ("http://127.0.0.1:1/api", {}, "neither host:port nor https://host:port"),
             (GRPC, {"ca": "ca.pem"}, f"certificates are for https, and the service is at {GRPC}"),
             ("https://127.0.0.1:1", {"certificate": "own.pem"}, "a certificate and its key belong together"),
             ("https://127.0.0.1:1", {"ca": __file__}, "is not a PEM file"),

@@ -43,7 +43,7 @@ def main() -> int:
     try:
         with Client(base, token) as client:
             overview(client, arguments.add, arguments.case)
-    except ComplianceError as error:
+    except (ComplianceError, ValueError) as error:
         print(f"overview: {error}", file=sys.stderr)
         for path, sentences in error.violations.items() if isinstance(error, Invalid) else ():
             print(f"  {path}: {' '.join(sentences)}", file=sys.stderr)

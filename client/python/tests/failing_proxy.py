@@ -27,6 +27,9 @@ class FailingProxy(BaseHTTPRequestHandler):
             sentence = {"code": str(failure), "status": "error", "detail": {"msg": "Please wait."}}
             self.respond(failure, json.dumps(sentence).encode(), {"Retry-After": "1"})
             return
+        if isinstance(failure, dict):
+            self.respond(503, b"", failure)
+            return
         if failure == "lost before":
             self.connection.close()
             return

@@ -5,12 +5,16 @@
 
 import subprocess
 import sys
+import time
 import unittest
 import uuid
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 from affiliate_compliance import ALPHA2, NUMERIC, Changed, Client, Invalid, Refused, Unavailable
+from affiliate_compliance.transport import LONGEST_RETRY_AFTER, seconds
 from failing_proxy import BASE, TOKEN, FailingProxy, start_proxy
 
 OVERVIEW = Path(__file__).parent.parent / "examples/overview.py"
@@ -124,10 +128,60 @@ class ClientTest(unittest.TestCase):
             self.assertTrue(list(client.affiliates()))
         self.assertEqual(tokens, [])
 
-    def test_the_base_may_have_the_prefix(self) -> None:
-        for base in (f"{BASE}/", f"{BASE}/api", f"{BASE}/api/"):
+    def test_tokens_are_stripped_or_refused_unseen(self) -> None:
+        for token in (f"{TOKEN}\n", f"\t {TOKEN}\r\n"):
+            for given in (token, lambda: token):
+                with Client(BASE, given) as client:
+                    self.assertEqual(len(client.overview()["weeks"]), 12)
+        for token in ("", "\n", "secret\nsecret", "secret secret", "Bearer secret", "secret\0", "secrét", '"secret"'):
+            with self.assertRaisesRegex(ValueError, "^the token is ") as refused:
+                Client(BASE, token)
+            with self.assertRaisesRegex(ValueError, "^the token is ") as also_refused, Client(BASE, lambda: token) as client:
+                client.overview()
+            self.assertNotIn("secr", f"{refused.exception} {also_refused.exception}")
+
+    def test_base_and_paths_can_have_the_prefix(self) -> None:
+        for base in (f"{BASE}/", f"{BASE}/api", f"{BASE}/api/", f" {BASE}\n"):
             with Client(base, TOKEN) as client:
                 self.assertEqual(len(client.overview()["weeks"]), 12)
+                for path in ("/api/overview", "/overview", "overview"):
+                    self.assertEqual(client.call("GET", path)["data"], client.overview())
+
+    def test_addresses_that_cannot_work_are_refused(self) -> None:
+        for base in ("localhost:8080", "/api", "", "ftp://localhost", "http://", f"{BASE}/api?x=1", f"{BASE}/#a"):
+            with self.assertRaisesRegex(ValueError, "is not the address of a service, such as https://"):
+                Client(base, TOKEN)
+
+    def test_retry_after_is_a_number_or_a_date(self) -> None:
+        now = datetime.now(UTC)
+        for wait, shown in ((1, "1"), (120, " 120 "), (0, ""), (0, "soon"), (0, "-5"), (0, "nan"), (0, "Sun, 06 Nov 1994 08:49:37 GMT")):
+            self.assertEqual(seconds(shown), wait, shown)
+        self.assertEqual(seconds(None), 0)
+        later = now + timedelta(seconds=100)
+        for shown in (format_datetime(later, usegmt=True), later.strftime("%A, %d-%b-%y %H:%M:%S GMT"), later.strftime("%a %b %d %H:%M:%S %Y")):
+            self.assertTrue(90 < seconds(shown) <= 100, shown)
+        start = time.monotonic()
+        soon, late = (format_datetime(datetime.now(UTC) + timedelta(seconds=wait), usegmt=True) for wait in (3, LONGEST_RETRY_AFTER + 60))
+        with Client(start_proxy(self, [{"Retry-After": soon}]), TOKEN) as client:
+            client.overview()
+        self.assertGreater(time.monotonic() - start, 1)
+        with Client(start_proxy(self, [{"Retry-After": late}]), TOKEN) as client:
+            self.assertRaises(Refused, client.overview)
+        self.assertEqual(FailingProxy.seen, [("GET", {"Retry-After": late})])
+
+    def test_an_unreachable_service_is_named_in_a_sentence(self) -> None:
+        with Client("http://127.0.0.1:1/api", TOKEN, tries=1) as client, self.assertRaises(Unavailable) as unavailable:
+            client.overview()
+        self.assertEqual(str(unavailable.exception), "no complete response from http://127.0.0.1:1: Connection refused")
+
+    def test_urls_are_added_as_texts_or_objects(self) -> None:
+        urls = [f"https://example.org/{self.name}/{number}" for number in range(3)]
+        results = self.client.add_urls(iter([urls[0], {"url": urls[1]}, urls[0]]))
+        self.assertEqual([result.code for result in results], ["1020", "1020", "1023"])
+        for wrong, reason in ((urls[0], "a list of URLs"), ({"url": urls[0]}, "a list of URLs"), ([urls[2], 5], "item 1 is int"), ([None], "item 0 is NoneType")):
+            with self.assertRaisesRegex(TypeError, f"^add_urls takes .*{reason}"):
+                self.client.add_urls(wrong)  # type: ignore[arg-type]
+        self.assertEqual(self.client.search_urls(f"{self.name}/2"), [])
 
     def test_each_item_of_a_batch_has_a_result(self) -> None:
         items = [self.affiliate(), self.affiliate(), self.affiliate(affiliate_name=f"{self.name} 2", country="ZZ")]

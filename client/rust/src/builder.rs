@@ -113,7 +113,7 @@ impl Builder {
     /// [`Error::Settings`] if
     ///
     /// - the token is missing,
-    /// - the endpoint is not an `http` or `https` URL,
+    /// - the endpoint is not an `http` or `https` URL, or has a path,
     /// - a certificate or its key cannot be used,
     /// - or the endpoint uses `https`, and this crate is built without its feature `tls`.
     pub fn build(mut self) -> Result<Client, Error> {
@@ -161,8 +161,14 @@ fn settings(message: String) -> Error {
 
 /// Makes the endpoint of an address. Errors that would fail every call fail here.
 fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Error> {
+    let address = address.trim();
     let uri: Uri =
         address.parse().map_err(|error| settings(format!("the endpoint {address:?} is not a URL: {error}")))?;
+    if uri.path_and_query().is_some_and(|path| path != "/") {
+        return Err(settings(format!(
+            "the endpoint {address:?} has a path: gRPC needs only the scheme, host and port"
+        )));
+    }
     match uri.scheme_str() {
         Some("http") if tls.authorities.is_some() || tls.identity.is_some() => {
             Err(settings(format!("certificates need an https endpoint, and {address:?} is not one")))
@@ -220,11 +226,15 @@ mod tests {
     #[test]
     fn endpoints_are_urls_of_http_or_https() {
         assert!(endpoint("http://127.0.0.1:50051", TlsSettings::default()).is_ok());
-        for address in ["localhost:50051", "ftp://localhost", "/run/core.sock"] {
+        for address in ["localhost:50051", "ftp://localhost"] {
             let message = refused(address, TlsSettings::default());
             assert!(message.ends_with("does not begin with http:// or https://"), "{message}");
         }
         assert!(refused("no url", TlsSettings::default()).contains("is not a URL"));
+        assert!(endpoint(" http://127.0.0.1:50051/\n", TlsSettings::default()).is_ok());
+        for address in ["http://localhost/api", "https://localhost/?x", "/run/core.sock"] {
+            assert!(refused(address, TlsSettings::default()).contains("has a path"));
+        }
     }
 
     #[test]

@@ -52,11 +52,27 @@ impl Tokens {
             return Ok(token.clone());
         }
         let token = self.source.token().await.map_err(Error::Token)?;
-        let mut token: Authorization = format!("Bearer {token}")
-            .parse()
-            .map_err(|_| Error::Token("the token has characters that a header cannot have".into()))?;
-        token.set_sensitive(true);
+        let token = authorization(token.trim())?;
         *current = Some(token.clone());
         Ok(token)
     }
+}
+
+/// The header of a token. Errors never show the token.
+fn authorization(token: &str) -> Result<Authorization, Error> {
+    // RFC 6750
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+    let invalid = if token.is_empty() {
+        Some("the token is empty")
+    } else if !token.bytes().all(is_allowed) {
+        Some("the token is invalid: it has a space, a line break or another character that no token has")
+    } else {
+        None
+    };
+    let mut header: Authorization = match invalid {
+        Some(reason) => return Err(Error::Token(reason.into())),
+        None => format!("Bearer {token}").parse().map_err(|_| Error::Token("the token is invalid".into()))?,
+    };
+    header.set_sensitive(true);
+    Ok(header)
 }

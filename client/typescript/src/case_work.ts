@@ -11,6 +11,7 @@ import type {
   ComplianceUrl,
   IncidentItem,
   IncidentKey,
+  UrlInput,
   UrlReview,
 } from "./records.js";
 import type { paths } from "./schema.js";
@@ -36,9 +37,18 @@ export class CaseWork extends Calls {
     return this.get("/api/urls:search", { q: text, limit });
   }
 
-  /** Returns one result per URL. An existing URL is skipped (`1023`). */
-  addUrls(urls: readonly string[]): Promise<Result[]> {
-    return this.batch("POST", "/api/urls", { urls: urls.map((url) => ({ url })) }, urls.length);
+  /** Returns one result per URL. A URL is a text, or an object with `url`. An existing URL is skipped (`1023`). */
+  async addUrls(urls: readonly (string | UrlInput)[]): Promise<Result[]> {
+    if (!Array.isArray(urls)) {
+      throw new TypeError("addUrls takes a list of URLs");
+    }
+    const items = urls.map((url: unknown, index) => {
+      if (typeof url !== "string" && (typeof url !== "object" || url === null)) {
+        throw new TypeError(`addUrls takes URLs as texts, or as objects with url; item ${index} is ${url === null ? "null" : typeof url}`);
+      }
+      return typeof url === "string" ? { url } : url;
+    });
+    return this.batch("POST", "/api/urls", { urls: items }, items.length);
   }
 
   /** Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL. */

@@ -45,7 +45,7 @@ export type AuditFilters = Omit<NonNullable<paths["/api/audit"]["get"]["paramete
  * repeated: if the response to a creation was lost, the repetition reports a duplicate.
  *
  * Throws `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other error of the
- * service, and `Unavailable` without a response.
+ * service, and `Unavailable` without a response. Throws `TypeError` for an address or a token that cannot be one.
  */
 export class Client extends CaseWork {
   /** Endpoints that receive the changes of the company. */
@@ -56,7 +56,7 @@ export class Client extends CaseWork {
     this.webhooks = new Webhooks(this.transport);
   }
 
-  /** Any operation, such as `call("GET", "/api/cases/1")`: the JSON of its response. */
+  /** Any operation, such as `call("GET", "/cases/1")`: the JSON of its response. The path can begin with `/api`. */
   async call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
     return (await this.transport.call({ method, path, query, body })).json;
   }

@@ -33,6 +33,7 @@ export type {
   Overview,
   OverviewWeek,
   SyncedAffiliates,
+  UrlInput,
   UrlReview,
   VocabularyEntry,
   VocabularyNames,

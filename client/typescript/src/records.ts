@@ -27,6 +27,7 @@ export type OverdueCase = Schemas["OverdueCase"];
 export type Overview = Schemas["Overview"];
 export type OverviewWeek = Schemas["OverviewWeek"];
 export type SyncedAffiliates = Schemas["BatchSyncAffiliatesResponse"];
+export type UrlInput = Schemas["UrlInput"];
 export type UrlReview = Schemas["UrlReview"];
 export type VocabularyEntry = Schemas["VocabularyEntry"];
 export type VocabularyNames = Schemas["VocabularyNames"];

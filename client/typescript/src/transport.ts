@@ -47,9 +47,8 @@ export class Transport {
   readonly #options: Options;
 
   constructor(base: string, token: Token, options: Partial<Options>) {
-    // The paths have the prefix.
-    this.#base = new URL(base).href.replace(/\/+$/, "").replace(/\/api$/, "");
-    this.#token = token;
+    this.#base = checkedBase(base);
+    this.#token = typeof token === "string" ? checkedToken(token) : token;
     this.#options = { ...OPTIONS, ...options };
   }
 
@@ -83,22 +82,24 @@ export class Transport {
       return [response, parts];
     }
     const refused = refusal(response, await text(parts));
-    throw AGAIN.includes(response.status) ? new Busy(refused, 1000 * Number(response.headers.get("Retry-After") ?? 0)) : refused;
+    throw AGAIN.includes(response.status) ? new Busy(refused, wait(response.headers.get("Retry-After"))) : refused;
   }
 
   async #send({ method, path, query, body, headers: more }: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
-    const url = new URL(this.#base + path);
+    const url = new URL(this.#base + pathOf(path));
     for (const [name, value] of Object.entries(query ?? {})) {
       if (value !== undefined) {
         url.searchParams.set(name, String(value));
       }
     }
-    const token = typeof this.#token === "string" ? this.#token : await this.#token();
+    const token = typeof this.#token === "string" ? this.#token : checkedToken(await this.#token());
     const headers = { Authorization: `Bearer ${token}`, Accept: "application/json", ...more };
     const abort = new AbortController();
     const response = await within(this.#options.timeout, abort, () =>
       fetch(url, {
         method,
+        // Some frameworks cache responses by default.
+        cache: "no-store",
         // A redirect would turn a PUT into a GET.
         redirect: "manual",
         signal: abort.signal,
@@ -143,11 +144,11 @@ export class Tries {
 
 /** The service asks to send the request again. */
 class Busy extends Error {
-  readonly retryAfter: number;
-
-  constructor(readonly refused: Refused, retryAfter: number) {
+  constructor(
+    readonly refused: Refused,
+    readonly retryAfter: number,
+  ) {
     super(refused.message);
-    this.retryAfter = retryAfter > 0 ? retryAfter : 0;
   }
 }
 
@@ -201,4 +202,37 @@ function refusal(response: Response, body: string): Refused {
   } catch {
     return new Kind(response.status, undefined, body.slice(0, SHOWN) || response.statusText, requestId);
   }
+}
+
+/** The address of the service, without `/api`, because the paths have it. */
+function checkedBase(base: string): string {
+  const url = URL.canParse(base) ? new URL(base) : undefined;
+  if (!url || !["http:", "https:"].includes(url.protocol) || url.search !== "" || url.hash !== "") {
+    throw new TypeError(`${JSON.stringify(base)} is not the address of a service, such as https://compliance.example`);
+  }
+  return url.href.replace(/\/+$/, "").replace(/\/api$/, "").replace(/\/+$/, "");
+}
+
+/** A path of the interface may lack `/api`, as in its description. */
+function pathOf(path: string): string {
+  const rooted = `/${path.replace(/^\/+/, "")}`;
+  return rooted.startsWith("/api/") ? rooted : `/api${rooted}`;
+}
+
+/** A token without the white space around it, such as the line end of its file. Errors never show the token. */
+function checkedToken(text: string): string {
+  const token = text.trim();
+  // RFC 6750
+  if (!/^[\w.~+/-]+=*$/.test(token)) {
+    const reason = "the token is invalid: it has a space, a line break or another character that no token has";
+    throw new TypeError(token === "" ? "the token is empty" : reason);
+  }
+  return token;
+}
+
+/** Milliseconds that a response asks to wait: a number of seconds, or until a date. None if the header is neither. */
+function wait(retryAfter: string | null): number {
+  const text = retryAfter ?? "";
+  const wait = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.now();
+  return wait > 0 ? wait : 0;
 }

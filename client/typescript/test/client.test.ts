@@ -140,9 +140,52 @@ test("a token that has expired is replaced", async () => {
   assert.equal(tokens.length, 0);
 });
 
-test("the base may have the prefix", async () => {
-  for (const base of [`${BASE}/`, `${BASE}/api`, `${BASE}/api/`]) {
-    assert.equal((await new Client(base, TOKEN).overview()).weeks.length, 12);
+test("tokens are stripped, or refused unseen", async () => {
+  for (const token of [`${TOKEN}\n`, `\t ${TOKEN}\r\n`]) {
+    assert.equal((await new Client(BASE, token).overview()).weeks.length, 12);
+    assert.equal((await new Client(BASE, async () => token).overview()).weeks.length, 12);
+  }
+  const isUnseen = (error: unknown) => error instanceof TypeError && /^the token is /.test(error.message) && !error.message.includes("secr");
+  for (const token of ["", "\n", "secret\nsecret", "secret secret", "Bearer secret", "secret\0", "secrét", '"secret"']) {
+    assert.throws(() => new Client(BASE, token), isUnseen);
+    await assert.rejects(new Client(BASE, () => token).overview(), isUnseen);
+  }
+});
+
+test("base and paths can have the prefix", async () => {
+  for (const base of [`${BASE}/`, `${BASE}/api`, `${BASE}/api/`, ` ${BASE}\n`]) {
+    const client = new Client(base, TOKEN);
+    for (const path of ["/api/overview", "/overview", "overview"]) {
+      assert.deepEqual(((await client.call("GET", path)) as { data: unknown }).data, await client.overview());
+    }
+  }
+});
+
+test("addresses that cannot work are refused", () => {
+  for (const base of ["localhost:8080", "/api", "", "ftp://localhost", "http://", `${BASE}/api?x=1`, `${BASE}/#a`]) {
+    assert.throws(() => new Client(base, TOKEN), /is not the address of a service, such as https:/);
+  }
+});
+
+test("nothing is read from a cache of responses", async (context) => {
+  const modes: unknown[] = [];
+  const original = globalThis.fetch;
+  context.after(() => (globalThis.fetch = original));
+  globalThis.fetch = (url, options) => {
+    modes.push(options?.cache);
+    return original(url, options);
+  };
+  await client.overview();
+  await all(client.affiliates());
+  assert.deepEqual(modes, ["no-store", "no-store"]);
+});
+
+test("urls are added as texts or objects", async () => {
+  const name = randomUUID();
+  const [one, two] = [`https://example.org/${name}/1`, `https://example.org/${name}/2`];
+  assert.deepEqual((await client.addUrls([one, { url: two }, one])).map(({ code }) => code), ["1020", "1020", "1023"]);
+  for (const [wrong, reason] of [[one, /a list of URLs/], [{ url: one }, /a list of URLs/], [[one, 5], /item 1 is number/], [[null], /item 0 is null/]] as const) {
+    await assert.rejects(client.addUrls(wrong as never), (error: unknown) => error instanceof TypeError && reason.test(error.message));
   }
 });
 
@@ -184,7 +227,7 @@ test("events are read in parts of any size, with any text", async () => {
   }
 });
 
-type Failure = 429 | 503 | "lost" | "lost after" | "silent" | "half";
+type Failure = Date | 429 | 503 | "lost" | "lost after" | "silent" | "half";
 
 const accepted = ({ headers }: IncomingMessage) => ({ Authorization: headers.authorization ?? "", Accept: headers.accept ?? "" });
 
@@ -197,9 +240,11 @@ async function failing(context: TestContext, failures: Failure[]): Promise<[stri
       chunks.push(chunk as Buffer);
     }
     const failure = failures.shift();
-    seen.push(`${request.method} ${failure ?? "passes"}`);
+    seen.push(`${request.method} ${failure instanceof Date ? "date" : (failure ?? "passes")}`);
     if (failure === "lost") {
       request.socket.destroy();
+    } else if (failure instanceof Date) {
+      response.writeHead(503, { "Retry-After": failure.toUTCString() }).end();
     } else if (typeof failure === "number") {
       const body = JSON.stringify({ code: String(failure), status: "error", detail: { msg: "Please wait." } });
       response.writeHead(failure, { "Retry-After": "1", "Content-Type": "application/json" }).end(body);
@@ -238,6 +283,17 @@ test("a request is repeated until the service answers, after the time that it as
   assert.ok(await new Client(address, TOKEN, { timeout: 5000 }).createAffiliate(affiliate()));
   assert.deepEqual(seen, ["POST 429", "POST lost", "POST 503", "POST silent", "POST passes"]);
   assert.ok(performance.now() - start > 7000, "two waits of a second, and a timeout");
+});
+
+test("a wait can end at a date", async (context) => {
+  const start = performance.now();
+  const [soon, seen] = await failing(context, [new Date(Date.now() + 3000)]);
+  await new Client(soon, TOKEN).overview();
+  assert.ok(performance.now() - start > 1000);
+  assert.deepEqual(seen, ["GET date", "GET passes"]);
+  const [late, once] = await failing(context, [new Date(Date.now() + 600_000)]);
+  assert.equal((await refusal(new Client(late, TOKEN).overview())).status, 503);
+  assert.deepEqual(once, ["GET date"]);
 });
 
 test("a list goes on where the connection broke", async (context) => {

@@ -23,17 +23,18 @@ def open_channel(
     `ca` is a PEM file with the certificate authorities to trust. Default: the library's authorities. For mutual TLS, `certificate` and
     `key` are PEM files with the client's certificate and its key. Raises ValueError for settings with which every call would fail.
     """
-    scheme, _, address = target.rpartition("://")
-    if scheme not in ("", "http", "https"):
+    scheme, _, address = target.strip().rpartition("://")
+    address = address.rstrip("/")
+    if scheme not in ("", "http", "https") or "/" in address:
         raise ValueError(f"{target} is neither host:port nor https://host:port")
     if scheme != "https":
         if ca or certificate or key:
             raise ValueError(f"certificates are for https, and the service is at {target}")
-        return grpc.insecure_channel(address.rstrip("/"), OPTIONS)
+        return grpc.insecure_channel(address, OPTIONS)
     if bool(certificate) != bool(key):
         raise ValueError("a certificate and its key belong together")
     credentials = grpc.ssl_channel_credentials(pem(ca), pem(key), pem(certificate))
-    return grpc.secure_channel(address.rstrip("/"), credentials, OPTIONS)
+    return grpc.secure_channel(address, credentials, OPTIONS)
 
 
 def pem(path: str | Path | None) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, TypeAlias
@@ -27,6 +28,18 @@ LONGEST_WAIT = 5.0
 OBSERVATIONS = 500
 
 
+# RFC 6750
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+def checked_token(text: str) -> str:
+    """Returns a token without the white space around it, such as the line end of its file. Errors never show the token."""
+    token = text.strip()
+    if not TOKEN.fullmatch(token):
+        raise ValueError("the token is empty" if not token else "the token is invalid: it has a space, a line break or another character that no token has")
+    return token
+
+
 class Client:
     """Calls a service for the company of a token. `target` is `host:port` or `https://host:port`.
 
@@ -34,12 +47,13 @@ class Client:
     attempts within `deadline` seconds. Every operation can be repeated. If the service rejects a token that came from a function, the
     client calls the function again, and repeats the call once. Several threads can share a client.
 
-    A failed call raises `Refusal`. Its `reason` comes from the service, such as `ETAG_MISMATCH`.
+    A failed call raises `Refusal`. Its `reason` comes from the service, such as `ETAG_MISMATCH`. An address or a token that cannot be one raises
+    ValueError.
     """
 
     def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 30, tries: int = 5, **certificates: Any) -> None:
         self.channel = open_channel(target, **certificates) if isinstance(target, str) else target
-        self._token = token
+        self._token = checked_token(token) if isinstance(token, str) else token
         self._deadline = deadline
         self._tries = tries
         self._operations = operations()
@@ -113,7 +127,7 @@ class Client:
         return operation
 
     def _metadata(self) -> list[tuple[str, str]]:
-        token = self._token if isinstance(self._token, str) else self._token()
+        token = self._token if isinstance(self._token, str) else checked_token(self._token())
         return [("authorization", f"Bearer {token}")]
 
 

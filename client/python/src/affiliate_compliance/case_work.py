@@ -1,6 +1,6 @@
 """URLs and cases: lists, records, and the work on them. Changes need the scope `cases`, except new URLs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from .calls import PER_PAGE, Calls, Result
@@ -16,6 +16,7 @@ from .models import (
     IncidentItem,
     IncidentKey,
     UrlFilters,
+    UrlInput,
     UrlReview,
 )
 
@@ -35,9 +36,15 @@ class CaseWork(Calls):
         urls: list[ComplianceUrl] = self._get("/api/urls:search", {"q": text, "limit": limit})
         return urls
 
-    def add_urls(self, urls: Sequence[str]) -> list[Result]:
-        """Returns one result per URL. An existing URL is skipped (`1023`)."""
-        return self._batch("POST", "/api/urls", {"urls": [{"url": url} for url in urls]})
+    def add_urls(self, urls: Iterable[str | UrlInput]) -> list[Result]:
+        """Returns one result per URL. A URL is a text, or an object with the key `url`. An existing URL is skipped (`1023`)."""
+        if isinstance(urls, (str, Mapping)):
+            raise TypeError("add_urls takes a list of URLs, not a single one")
+        items: list[Any] = [{"url": url} if isinstance(url, str) else url for url in urls]
+        for index, item in enumerate(items):
+            if not isinstance(item, Mapping):
+                raise TypeError(f"add_urls takes URLs as texts, or as objects with the key url; item {index} is {type(item).__name__}")
+        return self._batch("POST", "/api/urls", {"urls": items})
 
     def review_url(self, id: int, review: UrlReview) -> None:
         """Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL."""

@@ -35,7 +35,7 @@ class Client(CaseWork):
     longest pause within a response. Use a client in one thread at a time.
 
     Raises `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other error of the
-    service, and `Unavailable` without a response.
+    service, and `Unavailable` without a response. Raises `ValueError` for an address or a token that cannot be one.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Client(CaseWork):
         self._transport.session.close()
 
     def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Calls any operation, such as `call("GET", "/api/cases/1")`, and returns the JSON of its response."""
+        """Calls any operation, such as `call("GET", "/cases/1")`, and returns the JSON of its response. The path can begin with `/api`."""
         return self._transport.call(method, path, query, body)[0]
 
     def affiliates(self) -> Iterator[Affiliate]:

@@ -786,6 +786,11 @@ class EraseAffiliateResponse(TypedDict):
     """Number of erased infractions."""
 
 
+class UrlInput(TypedDict):
+    url: str
+    """The complete URL to monitor, with its scheme."""
+
+
 class InfractionInput(TypedDict):
     """An infraction to record or withdraw."""
 

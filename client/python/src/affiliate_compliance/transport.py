@@ -3,12 +3,15 @@
 import json
 import logging
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from typing import Any, TypeAlias
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 import requests
 from requests.auth import AuthBase
@@ -36,22 +39,33 @@ LOG = logging.getLogger("affiliate_compliance")
 BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError)
 
 
+# RFC 6750
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+def checked_token(text: str) -> str:
+    """Returns a token without the white space around it, such as the line end of its file. Errors never show the token."""
+    token = text.strip()
+    if not TOKEN.fullmatch(token):
+        raise ValueError("the token is empty" if not token else "the token is invalid: it has a space, a line break or another character that no token has")
+    return token
+
+
 class Bearer(AuthBase):
     """Sent as `auth`, because `requests` prefers a password from ~/.netrc to a header."""
 
     def __init__(self, token: Token) -> None:
-        self.token = token
+        self.token = checked_token(token) if isinstance(token, str) else token
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        token = self.token if isinstance(self.token, str) else self.token()
+        token = self.token if isinstance(self.token, str) else checked_token(self.token())
         request.headers["Authorization"] = f"Bearer {token}"
         return request
 
 
 class Transport:
     def __init__(self, base: str, token: Token, connect_timeout: float, read_timeout: float, tries: int) -> None:
-        # The paths have the prefix.
-        self.base = base.rstrip("/").removesuffix("/api").rstrip("/")
+        self.base = checked_base(base)
         self.timeouts = (connect_timeout, read_timeout)
         self.tries = tries
         self.session = requests.Session()
@@ -62,7 +76,7 @@ class Transport:
     def attempts(self) -> Iterator["Attempt"]:
         """Yields the attempts of a request, with waits between them. Raises the last attempt's error."""
         for number in range(1, self.tries + 1):
-            attempt = Attempt()
+            attempt = Attempt(self.base)
             yield attempt
             if attempt.problem is None:
                 return
@@ -104,7 +118,7 @@ class Transport:
             # A redirect would turn a PUT into a GET.
             response = self.session.request(
                 method,
-                self.base + path,
+                self.base + path_of(path),
                 params=query,
                 json=body,
                 headers=headers,
@@ -115,17 +129,18 @@ class Transport:
             warn_of_ignored(method, path, response.headers)
             return response
         except requests.exceptions.SSLError as error:
-            raise Unavailable(str(error)) from error
+            raise Unavailable(sentence(error)) from error
         except BROKEN:
             raise
         except requests.RequestException as error:
-            raise Unavailable(str(error)) from error
+            raise Unavailable(sentence(error)) from error
 
 
 class Attempt:
     """An attempt of a request. Keeps the error if another attempt can succeed."""
 
-    def __init__(self) -> None:
+    def __init__(self, base: str) -> None:
+        self.base = base
         self.problem: Refused | Unavailable | None = None
         self.retry_after = 0.0
 
@@ -137,7 +152,7 @@ class Attempt:
             self.problem, self.retry_after = error.refused, error.retry_after
         # A body that ended too early is not valid JSON, or not text.
         elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, json.JSONDecodeError, UnicodeDecodeError, Incomplete)):
-            self.problem = Unavailable(str(error) or type(error).__name__)
+            self.problem = Unavailable(f"no complete response from {self.base}: {sentence(error)}")
             self.problem.__cause__ = error
         return self.problem is not None
 
@@ -180,7 +195,34 @@ def refusal(response: requests.Response) -> Refused:
 
 
 def seconds(retry_after: str | None) -> float:
+    """The wait that a response asks for: in seconds, or until a date. No wait if the header is neither."""
+    text = (retry_after or "").strip()
+    if text.isdecimal():
+        return float(text)
     try:
-        return max(0.0, float(retry_after or 0))
+        date = parsedate_to_datetime(text)
     except ValueError:
         return 0.0
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def checked_base(base: str) -> str:
+    """The address of the service, without `/api`, because the paths have it."""
+    base = base.strip()
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{base!r} is not the address of a service, such as https://compliance.example")
+    return base.rstrip("/").removesuffix("/api").rstrip("/")
+
+
+def path_of(path: str) -> str:
+    """A path of the interface may lack `/api`, as in its description."""
+    path = f"/{path.lstrip('/')}"
+    return path if path.startswith("/api/") else f"/api{path}"
+
+
+def sentence(error: BaseException) -> str:
+    """The innermost cause: `requests` wraps it into names of classes and objects."""
+    causes = (getattr(error, "reason", None), error.__cause__, *error.args)
+    cause = next((cause for cause in causes if isinstance(cause, Exception)), None)
+    return sentence(cause) if cause else getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -67,3 +67,16 @@ async fn tokens_are_not_shown() {
     assert!(client.call(CheckAccessRequest {}).await.is_err());
     assert!(!format!("{client:?}").contains("hidden"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_are_trimmed_or_rejected_unseen() {
+    let service = Service::start().await;
+    let builder = || Client::builder(format!("http://{}", service.address));
+    let client = builder().token(format!(" {}\r\n", token(service.company))).build().unwrap();
+    assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
+    for invalid in ["", "\n", "secret\nsecret", "Bearer secret", "secr\u{e9}t"] {
+        let error =
+            builder().token(invalid).build().unwrap().call(CheckAccessRequest {}).await.unwrap_err().to_string();
+        assert!(error.starts_with("no token: the token is ") && !error.contains("secr"), "{error}");
+    }
+}

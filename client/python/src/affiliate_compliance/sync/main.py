@@ -44,7 +44,7 @@ def main() -> int:
     token_file = Path(arguments.token_file)
     try:
         # Read for each request, because a token can be replaced while the job runs.
-        with Client(arguments.base_url, lambda: token_file.read_text(encoding="utf-8").strip()) as client:
+        with Client(arguments.base_url, lambda: token_file.read_text(encoding="utf-8-sig", errors="replace")) as client:
             summary = sync(
                 client,
                 arguments.file,
@@ -60,7 +60,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted: run it again to continue", file=sys.stderr)
         return 130
-    except (NotReadable, OSError) as error:
+    except (NotReadable, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     except ComplianceError as error:
