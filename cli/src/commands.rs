@@ -12,15 +12,13 @@ mod restored;
 mod serve;
 mod token;
 
-use std::{ffi::OsString, fs, io::Write as _, path::PathBuf, process::ExitCode};
+use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
 
-use self::doctor::Needs;
-use crate::program::{ConfigurationArgs, LoggingArgs, try_parse};
 use anyhow::Context as _;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::{export, import, version::VERSION};
+use crate::{export, import, program::LoggingArgs, version::VERSION};
 
 /// Affiliate Compliance Service: REST and gRPC over PostgreSQL, in one process or in two tiers.
 ///
@@ -32,8 +30,6 @@ pub(crate) struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     pub(crate) logging: LoggingArgs,
-    #[command(flatten)]
-    configuration: ConfigurationArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -88,13 +84,7 @@ impl Cli {
             Some(Command::Serve(args)) => return serve::run(&args),
             Some(Command::Core(args)) => return core_tier::run(&args),
             Some(Command::Gateway(args)) => return gateway_tier::run(&args),
-            Some(Command::Doctor(args)) => {
-                let tables = parse_tables(&self.configuration);
-                let needs = tables
-                    .iter()
-                    .map(|(name, parsed)| (name.as_str(), parsed.as_ref().map(Command::needs).map_err(String::as_str)));
-                return doctor::run(&args, needs.collect());
-            }
+            Some(Command::Doctor(args)) => return doctor::run(&args),
             Some(Command::Audit(args)) => return audit::run(&args),
             Some(Command::Import(args)) => return import::run(&args),
             Some(Command::Token(args)) => token::run(&args),
@@ -108,31 +98,6 @@ impl Cli {
             Some(Command::Man(args)) => write_manual(&args),
         };
         done.map(|()| ExitCode::SUCCESS)
-    }
-}
-
-/// Returns the commands that serve and have a table in the configuration file, with their settings or the error of these settings.
-fn parse_tables(configuration: &ConfigurationArgs) -> Vec<(String, Result<Command, String>)> {
-    let file = configuration.file().map(|path| path.as_os_str().to_owned()).unwrap_or_default();
-    let names = configuration.commands(&Cli::command()).into_iter();
-    let names = names.filter(|name| ["serve", "core", "gateway"].contains(&name.as_str()));
-    let parsed = names.map(|name| {
-        let arguments = [OsString::from("compliance"), "--config".into(), file.clone(), name.clone().into()];
-        let command = try_parse::<Cli>(&arguments).map(|cli| cli.command);
-        Some((name, command.transpose()?))
-    });
-    parsed.flatten().collect()
-}
-
-impl Command {
-    /// Returns what a command that serves needs on this machine.
-    fn needs(&self) -> Option<Needs<'_>> {
-        match self {
-            Self::Serve(args) => Some(args.needs()),
-            Self::Core(args) => Some(args.core.needs()),
-            Self::Gateway(args) => Some(args.needs()),
-            _ => None,
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the process of every command needs: settings, logging, signals, keys, ports and shutdown.
 //!
-//! Every setting is a flag, an environment variable and a key of the configuration file ([`parse`]).
+//! Most settings are a flag and an environment variable ([`parse`]).
 
 mod configuration;
 mod database_args;
@@ -16,7 +16,7 @@ mod ports;
 mod signals;
 mod tls_args;
 
-pub(crate) use configuration::{ConfigurationArgs, parse, try_parse, unknown_variables};
+pub(crate) use configuration::{parse, unknown_variables};
 pub(crate) use database_args::{DatabaseUrlArgs, ReplicaArgs};
 pub(crate) use descriptors::Descriptors;
 pub(crate) use failure::{InvalidSetting, describe, named, report as report_failure};

@@ -21,6 +21,7 @@ use http::{
 };
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer};
+use telemetry::warn_limited;
 use tonic::Status;
 
 use crate::{
@@ -211,7 +212,7 @@ impl From<Status> for Rejection {
         let error = Error::from(&status);
         if meaning(error.reason).http.is_server_error() {
             // The caller gets a fixed message. The log has the cause.
-            tracing::warn!(code = ?status.code(), error = status.message(), "the core rejected a call");
+            warn_limited!(code = ?status.code(), error = status.message(), "the core rejected a call");
         }
         Self(error)
     }

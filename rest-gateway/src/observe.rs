@@ -34,9 +34,10 @@ use http::{
 };
 use metrics::Label;
 use parking_lot::Mutex;
-use telemetry::{MAX_REQUEST_ID, metrics::Durations, trace::Span};
+use telemetry::{MAX_REQUEST_ID, error_limited, metrics::Durations, trace::Span, warn_limited};
 use tonic::metadata::MetadataMap;
 use tower::{Service as _, layer::layer_fn, service_fn};
+use tracing::{debug, info};
 
 use crate::{
     compression::{Endless, compress},
@@ -262,15 +263,15 @@ impl Drop for RequestRecord {
         let peer = self.peer.map(tracing::field::display);
         let (duration_ms, trace_id) = (duration.as_micros() as f64 / 1e3, span.trace_id());
         macro_rules! line {
-            ($level:ident, $message:literal) => {
-                tracing::$level!(target: "access", operation = format_args!("{method} {path}"), status, duration_ms, company,
+            ($log:ident, $message:literal) => {
+                $log!(target: "access", operation = format_args!("{method} {path}"), status, duration_ms, company,
                                  subject, peer, request_id, trace_id, $message)
             };
         }
         match status {
             _ if is_health_check(path) => line!(debug, "health check"),
-            500 => line!(error, "request failed"),
-            501..=599 => line!(warn, "request failed"),
+            500 => line!(error_limited, "request failed"),
+            501..=599 => line!(warn_limited, "request failed"),
             _ => line!(info, "request"),
         }
     }

@@ -11,7 +11,6 @@ use core_server::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::doctor::{DatabaseNeed, Needs};
 use crate::{
     program::{
         DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, TelemetryArgs, TlsRefreshArgs,
@@ -55,22 +54,6 @@ pub(crate) struct CoreArgs {
 }
 
 impl CoreArgs {
-    /// Returns what `doctor` checks.
-    pub(super) fn needs(&self) -> Needs<'_> {
-        Needs {
-            grpc: Some(self.core.address),
-            grpc_tls: Some(&self.grpc_tls),
-            webhooks: self.check_webhooks(),
-            database: Some(DatabaseNeed {
-                url: &self.database,
-                replicas: &self.replicas,
-                connections: self.core.database_connections,
-                retention: self.core.change_retention,
-            }),
-            ..Needs::of(&self.keys)
-        }
-    }
-
     /// Fails if a company has two limits of one kind, or if the file of --webhook-ca cannot be used.
     pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         CompanyLimit::check(&self.core.company_limits).map_err(InvalidSetting::of(named("company-limit")))?;

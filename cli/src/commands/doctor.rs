@@ -28,15 +28,12 @@ const WRONG: u8 = 3;
 /// Check what a service needs on this machine: ports, certificates, PostgreSQL and its connections, permissions, clocks, keys, a
 /// token, file descriptors, cores that a gateway calls. With --counts, check the stored data instead.
 ///
-/// If the configuration file has tables for `serve`, `core` or `gateway`, the command checks the settings in these tables.
-///
 /// Works with and without a running service, and changes nothing unless --repair is given. If the service's own database does not run,
 /// the command starts it for the check. The exit status is 3 if something is wrong and was not repaired.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance doctor
   compliance doctor --database-url postgres://compliance@db/compliance --jwks-url https://issuer/keys --json
-  compliance doctor --config /etc/compliance/compliance.toml --cores 2
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
     /// Compare the counts of every company's lists with its records, and the ID sequences with the tables. List rows whose values are out
@@ -106,46 +103,24 @@ impl DoctorArgs {
     }
 }
 
-/// A command with its needs, or the reason why its settings are wrong.
-type CommandNeeds<'a> = (&'a str, Result<Option<Needs<'a>>, &'a str>);
-
-/// Checks what these commands need or, without any, what the settings of `doctor` itself name.
-pub(super) fn run(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<ExitCode> {
+/// Checks what the settings of `doctor` name.
+pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let is_right = if args.counts {
         run_as_owner(&args.database, async |connection| counts::check(connection, args.repair, args.json).await)?
     } else {
-        crate::program::block_on(check_machine(args, commands))?
+        crate::program::block_on(check_machine(args))?
     };
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
 /// Prints all findings. Returns false if one of them is a problem.
-async fn check_machine(args: &DoctorArgs, commands: Vec<CommandNeeds<'_>>) -> anyhow::Result<bool> {
-    let mut findings = Vec::new();
-    let mut all: Vec<(Option<String>, Needs<'_>)> = Vec::new();
-    if commands.is_empty() {
-        all.push((None, args.needs()));
-    }
-    for (name, needs) in commands {
-        let command = Some(name.to_owned());
-        match needs {
-            Ok(needs) => all.extend(needs.map(|needs| (command, needs))),
-            Err(error) => {
-                let finding =
-                    problem("settings", error, "correct the file: `compliance help COMMAND` lists the settings");
-                findings.push(Finding { command, ..finding });
-            }
-        }
-    }
-    let ports = all.iter().map(|(_, needs)| u64::from(needs.rest.is_some()) + u64::from(needs.grpc.is_some())).max();
-    findings.insert(0, machine::descriptors(ports.unwrap_or_default().max(1)));
-    let hosts: Vec<String> = all.iter().flat_map(|(_, needs)| needs.secure_hosts()).collect();
-    let listed = all.iter().map(|(_, needs)| needs.cores.len() as u32).max().unwrap_or_default();
-    let cores = args.cores.unwrap_or(listed.max(1));
-    for (command, needs) in all {
-        let found = check(args, needs, &hosts, cores).await?;
-        findings.extend(found.into_iter().map(|finding| Finding { command: command.clone(), ..finding }));
-    }
+async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
+    let needs = args.needs();
+    let ports = u64::from(needs.rest.is_some()) + u64::from(needs.grpc.is_some());
+    let mut findings = vec![machine::descriptors(ports.max(1))];
+    let hosts: Vec<String> = needs.secure_hosts().collect();
+    let cores = args.cores.unwrap_or(needs.cores.len().max(1) as u32);
+    findings.extend(check(args, needs, &hosts, cores).await?);
     for finding in &findings {
         print(finding, args.json)?;
     }
@@ -207,8 +182,7 @@ fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
         writeln!(out, "{}", serde_json::to_string(finding)?)?;
         return Ok(());
     }
-    let Finding { command, check, state, found, next_step } = finding;
-    let check = command.as_ref().map_or_else(|| (*check).to_owned(), |command| format!("{command}: {check}"));
+    let Finding { check, state, found, next_step } = finding;
     let state = match state {
         State::Ok => "ok",
         State::Warning => "warning",

@@ -11,7 +11,6 @@ use compliance_api::{BUILD_PROFILE, PrivateUrl};
 use rest_gateway::Settings;
 use tokio_util::sync::CancellationToken;
 
-use super::doctor::Needs;
 use crate::{
     start::{ServicePort, StartArgs, wait_for},
     version::COMMIT,
@@ -47,19 +46,6 @@ pub(crate) struct GatewayTierArgs {
     tls_refresh: TlsRefreshArgs,
     #[command(flatten)]
     telemetry: TelemetryArgs,
-}
-
-impl GatewayTierArgs {
-    /// Returns what `doctor` checks.
-    pub(super) fn needs(&self) -> Needs<'_> {
-        Needs {
-            rest: Some(self.gateway.address),
-            rest_tls: Some(&self.rest_tls),
-            cores: &self.core_url,
-            core_tls: Some(&self.core_tls),
-            ..Needs::of(&self.keys)
-        }
-    }
 }
 
 pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {

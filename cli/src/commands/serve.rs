@@ -20,7 +20,7 @@ use rest_gateway::Settings;
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
-use super::{core_tier::CoreArgs, doctor::Needs};
+use super::core_tier::CoreArgs;
 use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
@@ -37,8 +37,7 @@ const HOURS: i64 = 8;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance serve --data-dir /var/lib/compliance --rest-addr 0.0.0.0:8080
-  DATABASE_URL=postgres://compliance:…@db/compliance compliance serve
-  compliance serve --config compliance.toml --print-config")]
+  DATABASE_URL=postgres://compliance:…@db/compliance compliance serve")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     data_dir: DataDirArgs,
@@ -51,18 +50,6 @@ pub(crate) struct ServeArgs {
     gateway: Settings,
     #[command(flatten)]
     rest_tls: RestTlsArgs,
-}
-
-impl ServeArgs {
-    /// Returns what `doctor` checks.
-    pub(super) fn needs(&self) -> Needs<'_> {
-        Needs {
-            rest: Some(self.gateway.address),
-            rest_tls: Some(&self.rest_tls),
-            data_dir: Some(&self.data_dir),
-            ..self.core.needs()
-        }
-    }
 }
 
 pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {

@@ -1,7 +1,5 @@
 //! The log on standard error: text lines or JSON objects.
 
-mod repeats;
-
 use std::{
     io::{IsTerminal as _, stderr},
     sync::OnceLock,
@@ -9,6 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use telemetry::error_limited;
 use tracing_subscriber::{
     Registry,
     filter::{LevelFilter, Targets},
@@ -17,8 +16,6 @@ use tracing_subscriber::{
     reload,
     util::SubscriberInitExt as _,
 };
-
-use self::repeats::{Repeats, WithoutRepeats};
 
 /// The default filter. It leaves out PostgreSQL notices such as "relation already exists", and access lines of successful requests,
 /// which cost time at high rates.
@@ -81,25 +78,19 @@ pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     let _ = FILTER.set(handle);
     // By default, the layer reports a failed write on standard error, and panics if standard error is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
-    let repeats = Repeats::default();
-    repeats.report().context("the log cannot start its thread")?;
     let registry = tracing_subscriber::registry().with(filter);
     match args.format {
         Format::Text => {
             let ansi = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            let format = WithoutRepeats { format: fmt::format().with_target(false), end: "", repeats };
-            registry.with(layer.with_ansi(ansi).event_format(format)).try_init()
+            registry.with(layer.with_ansi(ansi).with_target(false)).try_init()
         }
-        Format::Json => {
-            let format = WithoutRepeats { format: fmt::format().json().flatten_event(true), end: "}", repeats };
-            registry.with(layer.json().event_format(format)).try_init()
-        }
+        Format::Json => registry.with(layer.json().flatten_event(true)).try_init(),
     }
     .context("the log cannot be set up")?;
     std::panic::set_hook(Box::new(|panic| {
         let error = panic.payload_as_str().unwrap_or("");
         let location = panic.location().map(ToString::to_string);
-        tracing::error!(location, error, "a part of the program panicked");
+        error_limited!(location, error, "a part of the program panicked");
     }));
     Ok(())
 }

@@ -100,10 +100,10 @@ fn reload<C: Send + Sync + 'static>(port: &'static str, tls: Reloaded<C>) -> Rel
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct RestTlsArgs {
     /// PEM file with the REST certificate and its intermediate certificates. Without it, REST is served without TLS.
-    #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE")]
+    #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE", requires = "rest_tls_key")]
     rest_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --rest-tls-cert.
-    #[arg(long, env = "COMPLIANCE_REST_TLS_KEY", value_name = "FILE")]
+    #[arg(long, env = "COMPLIANCE_REST_TLS_KEY", value_name = "FILE", requires = "rest_tls_cert")]
     rest_tls_key: Option<PathBuf>,
 }
 
@@ -113,13 +113,13 @@ pub(crate) struct RestTlsArgs {
 #[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
 pub(crate) struct GrpcTlsArgs {
     /// PEM file with the gRPC certificate and its intermediate certificates. Without it, gRPC is served without TLS.
-    #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE")]
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE", requires = "grpc_tls_key")]
     grpc_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --grpc-tls-cert.
-    #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE")]
+    #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE", requires = "grpc_tls_cert")]
     grpc_tls_key: Option<PathBuf>,
     /// PEM file with the authorities of clients. With it, gRPC clients need a certificate from one of these authorities (mutual TLS).
-    #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE")]
+    #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE", requires = "grpc_tls_cert")]
     grpc_client_ca: Option<PathBuf>,
 }
 
@@ -132,31 +132,26 @@ pub(crate) struct CoreTlsArgs {
     #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]
     core_ca: Option<PathBuf>,
     /// PEM file with the certificate for cores that require one (mutual TLS).
-    #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE")]
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE", requires = "core_tls_key")]
     core_tls_cert: Option<PathBuf>,
     /// PEM file with the key of --core-tls-cert.
-    #[arg(long, env = "COMPLIANCE_CORE_TLS_KEY", value_name = "FILE")]
+    #[arg(long, env = "COMPLIANCE_CORE_TLS_KEY", value_name = "FILE", requires = "core_tls_cert")]
     core_tls_key: Option<PathBuf>,
 }
 
 /// A setting with its file, if one is given.
 type FileSetting<'a> = (&'static str, Option<&'a PathBuf>);
 
-/// Loads a certificate with its key, and the authorities of the other side. An error names the setting of the wrong or missing file.
+/// Loads a certificate with its key, and the authorities of the other side. An error names the setting of the wrong file.
 fn load<T>(
     [certificate, key]: [FileSetting<'_>; 2],
     authority: Option<FileSetting<'_>>,
     load: impl FnOnce(Option<IdentityFiles>) -> Result<Option<T>, TlsError>,
 ) -> Result<Option<T>, InvalidSetting> {
-    // clap's `requires` does not see the values of a configuration file, and without a certificate the port would serve without
-    // TLS.
-    let missing = |missing, given| Err(InvalidSetting::missing(named(missing), format!("{} is given", named(given))));
-    let identity = match (certificate.1, key.1) {
-        (Some(certificate), Some(key)) => Some(IdentityFiles { certificate: certificate.clone(), key: key.clone() }),
-        (Some(_), None) => return missing(key.0, certificate.0),
-        (None, Some(_)) => return missing(certificate.0, key.0),
-        (None, None) => None,
-    };
+    // clap requires both files or neither.
+    let identity = certificate.1.zip(key.1);
+    let identity =
+        identity.map(|(certificate, key)| IdentityFiles { certificate: certificate.clone(), key: key.clone() });
     load(identity).map_err(|error| {
         let mut settings = [certificate, key].into_iter().chain(authority);
         let wrong = settings.find(|(_, file)| file.is_some_and(|file| file == error.path()));
@@ -188,14 +183,9 @@ impl GrpcTlsArgs {
         let identity = [("grpc-tls-cert", self.grpc_tls_cert.as_ref()), ("grpc-tls-key", self.grpc_tls_key.as_ref())];
         let authority = ("grpc-client-ca", self.grpc_client_ca.as_ref());
         let authorities = self.grpc_client_ca.clone();
-        let loaded = load(identity, Some(authority), |files| {
+        load(identity, Some(authority), |files| {
             files.map(|files| ServerTls::load(files, authorities, &["h2"])).transpose()
-        })?;
-        if loaded.is_none() && self.grpc_client_ca.is_some() {
-            let given = format!("{} is given", named(authority.0));
-            return Err(InvalidSetting::missing(named("grpc-tls-cert"), given));
-        }
-        Ok(loaded)
+        })
     }
 }
 

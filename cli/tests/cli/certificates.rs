@@ -278,23 +278,28 @@ fn an_incomplete_certificate_is_rejected_wherever_it_is_given() {
         ("gateway", "core-tls-key", "grpc-key.pem", "--core-tls-cert"),
         ("core", "webhook-ca", "none.pem", "--webhook-ca"),
     ] {
-        let (path, toml) = (folder.join(file).display().to_string(), folder.join("toml").display().to_string());
-        fs::write(&toml, format!("[{name}]\n{setting} = \"{path}\"\n")).unwrap();
-        for arguments in [["--config", &toml], [&format!("--{setting}"), &path]] {
-            let (status, _, errors) = output(command(name).args(arguments));
-            assert!(status.code() == Some(2) && errors.contains(missing), "{name}, {arguments:?}: {errors}");
+        let path = folder.join(file).display().to_string();
+        let variable = format!("COMPLIANCE_{}", setting.replace('-', "_").to_uppercase());
+        for mut command in [with_flag(command(name), setting, &path), with_variable(command(name), &variable, &path)] {
+            let (status, _, errors) = output(&mut command);
+            assert!(status.code() == Some(2) && errors.contains(missing), "{name}, {setting}: {errors}");
         }
-        let (status, printed, log) = output(
-            programs.doctor(&["--json", "--config", &toml]).env("COMPLIANCE_CORE_URL", format!("http://{nobody}")),
-        );
-        let is_found = |line: &str| line.contains("\"problem\"") && line.contains(missing);
-        assert!(status.code() == Some(3) && printed.lines().any(is_found), "{name}, {setting}: {printed}{log}");
     }
-    // One setting can come from the file, and the other one from elsewhere.
-    let (path, toml) = (folder.join("rest-key.pem").display().to_string(), folder.join("toml"));
-    fs::write(&toml, format!("[gateway]\nrest-tls-key = \"{path}\"\n")).unwrap();
-    let mut command = programs.gateway_of(&[nobody], &["--config", toml.to_str().unwrap()]);
+    // One setting can be a variable, and the other one a flag.
+    let path = folder.join("rest-key.pem").display().to_string();
+    let command = programs.gateway_of(&[nobody], &[]);
+    let mut command = with_variable(command, "COMPLIANCE_REST_TLS_KEY", &path);
     Service::start_as(with(&mut command, folder, &REST[..1]));
+}
+
+fn with_flag(mut command: Command, setting: &str, value: &str) -> Command {
+    command.args([&format!("--{setting}"), value]);
+    command
+}
+
+fn with_variable(mut command: Command, variable: &str, value: &str) -> Command {
+    command.env(variable, value);
+    command
 }
 
 /// As any user. A certificate that another program reads can be read-only.

@@ -1,4 +1,4 @@
-//! Settings: their sources, how they are printed, and what happens to wrong settings.
+//! Settings: their sources, and what happens to wrong settings.
 
 use std::{fs, path::PathBuf};
 
@@ -14,94 +14,6 @@ fn file(folder: &DataDir, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// The settings that `serve --print-config` prints.
-fn printed(data: &DataDir, arguments: &[&str], variables: &[(&str, &str)]) -> String {
-    let mut command = compliance(data);
-    command.env_remove("COMPLIANCE_REST_ADDR").env_remove("COMPLIANCE_GRPC_ADDR");
-    let (status, out, errors) = output(command.args(arguments).arg("--print-config").envs(variables.iter().copied()));
-    assert!(status.success() && errors.is_empty(), "{errors}");
-    assert!(!data.path().exists());
-    out
-}
-
-#[test]
-fn flags_override_variables_and_variables_override_the_file() {
-    let (data, files) = (DataDir::new(), DataDir::new());
-    let path = file(
-        &files,
-        "toml",
-        "rest-addr = \"127.0.0.1:1\"\ngrpc-addr = \"127.0.0.1:2\"\nrate-limit = \"5/s\"\nmax-in-flight = 7\n\
-         rest-reuse-port = true\n[serve]\nlog-format = \"json\"\nbody-limit = \"1MiB\"\ncall-timeout = 45\n[core]\nmessage-limit = \"8MiB\"\n",
-    );
-    let path = path.to_str().unwrap();
-    let arguments = ["serve", "--config", path, "--rest-addr", "localhost:3"];
-    let variables = [("COMPLIANCE_GRPC_ADDR", "127.0.0.1:4"), ("COMPLIANCE_LOG", "")];
-    let text = printed(&data, &arguments, &variables);
-    for (setting, value, origin) in [
-        ("rest-addr", "\"localhost:3\"", "flag"),
-        ("grpc-addr", "\"127.0.0.1:4\"", "environment variable COMPLIANCE_GRPC_ADDR"),
-        ("rate-limit", "\"5/s\"", path),
-        ("max-in-flight", "7", path),
-        ("rest-reuse-port", "true", path),
-        ("body-limit", "\"1MiB\"", path),
-        ("call-timeout", "45", path),
-        ("message-limit", "\"64MiB\"", "default"),
-        ("log", "\"info,access=warn,sqlx::postgres::notice=warn\"", "default"),
-        ("log-format", "\"json\"", path),
-    ] {
-        let line = format!("{setting} = {value}   # {origin}");
-        assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
-    }
-    // Without a command, and with the file named by a variable.
-    assert!(printed(&data, &[], &[("COMPLIANCE_CONFIG", path)]).contains(&format!("max-in-flight = 7   # {path}\n")));
-}
-
-/// A database or secret in the file must not override a setting that the caller gives in another form.
-#[test]
-fn a_setting_overrides_settings_that_it_excludes() {
-    let (data, files) = (DataDir::new(), DataDir::new());
-    let path = file(
-        &files,
-        "toml",
-        "jwt-secret-file = \"/nonexistent\"\ndatabase-url-file = \"/nonexistent\"\n\
-         jwt-second-secret-file = \"/nonexistent\"\nread-database-url-file = \"/nonexistent\"\n\
-         [serve]\njwt-second-secret = \"of the table\"\n",
-    );
-    let arguments = ["serve", "--config", path.to_str().unwrap(), "--jwt-secret", SECRET];
-    let text = printed(&data, &arguments, &[("DATABASE_URL", "postgres://host/database")]);
-    for line in [
-        "# jwt-secret is set and hidden   # flag",
-        "# jwt-secret-file is not set",
-        "# database-url is set and hidden   # environment variable DATABASE_URL",
-        "# database-url-file is not set",
-        "# jwt-second-secret-file is not set",
-    ] {
-        assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
-    }
-    assert!(text.contains("read-database-url-file = \"/nonexistent\""), "{text}");
-}
-
-#[test]
-fn secrets_are_hidden_and_the_output_is_a_configuration_file() {
-    let (data, files) = (DataDir::new(), DataDir::new());
-    let secret = file(&files, "toml", &format!("jwt-secret = \"{SECRET}\"\n"));
-    let url = format!("postgres://user:{SECRET}@host/database");
-    let arguments = ["serve", "--config", secret.to_str().unwrap()];
-    let variables = [("DATABASE_URL", url.as_str()), ("COMPLIANCE_MAX_IN_FLIGHT", "9")];
-    let text = printed(&data, &arguments, &variables);
-    assert!(text.contains("\n# database-url is set and hidden   # environment variable DATABASE_URL\n"), "{text}");
-    assert!(text.contains("\n# jwt-secret is set and hidden   # ") && !text.contains("Hid4en"), "{text}");
-
-    let again = file(&files, "again", &text);
-    let reprinted = printed(&data, &["serve", "--config", again.to_str().unwrap()], &[]);
-    let settings = |text: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        lines.map(|line| line.split("   #").next().unwrap().to_owned()).collect()
-    };
-    assert!(settings(&text).len() > 20);
-    assert_eq!(settings(&reprinted), settings(&text));
-}
-
 /// Arguments, variables, and texts that the error must have.
 type Wrong = (Vec<String>, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
@@ -110,7 +22,6 @@ fn a_wrong_setting_is_rejected_before_anything_is_created() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let file = |name: &str, content: &str| file(&files, name, content).to_str().unwrap().to_owned();
     let (keys, short) = (file("keys", "{}"), file("short", "too short"));
-    let toml = |name: &str, content: &str| vec!["serve".to_owned(), "--config".to_owned(), file(name, content)];
     let words = |arguments: &[&str]| arguments.iter().map(|word| (*word).to_owned()).collect();
     let serve = |arguments: &[&str]| words(&[&["serve"], arguments].concat());
     let cases: Vec<Wrong> = vec![
@@ -145,24 +56,9 @@ fn a_wrong_setting_is_rejected_before_anything_is_created() {
         ),
         (words(&["export", "urls", "--company", "7", "--core-url", "core"]), &[], &["--core-url", "core"]),
         (words(&["health", "core:50051"]), &[], &["core:50051: it must begin with http://"]),
-        (serve(&["--config", "/nonexistent"]), &[], &["/nonexistent", "No such file"]),
-        (toml("a", "rest-adr = 1"), &[], &["rest-adr", "not a setting"]),
-        (toml("b", "company = 1"), &[], &["company", "not a setting"]),
-        (toml("c", "[server]\nrest-addr = \"x\""), &[], &["[server]", "not the name of a command"]),
-        (
-            toml("d", "[gateway]\ngrpc-addr = \"127.0.0.1:1\""),
-            &[],
-            &["grpc-addr", "not a setting of this command, but of serve, core"],
-        ),
-        (toml("e", "max-in-flight = 1.5"), &[], &["max-in-flight", "whole number"]),
-        (toml("f", "log = \"info\"\nrest-addr ="), &[], &["line 2"]),
-        (toml("g", "body-timeout = \"soon\""), &[], &["--body-timeout", "soon", "/g"]),
-        (toml("h", "jwt-secret = \"Hid4en"), &[], &["line 1"]),
-        (
-            toml("i", "[serve]\ndatabase-url = \"postgres://u:Hid4en@h/d\"\ndatabase-url-file = \"/f\""),
-            &[],
-            &["\"database-url\"", "\"database-url-file\"", "cannot both be given"],
-        ),
+        (serve(&["--config", "/f"]), &[], &["--config", "unexpected argument"]),
+        (serve(&["--jwt-secret", SECRET]), &[("COMPLIANCE_JWT_SECRET_FILE", "/f")], &["cannot be used with"]),
+        (serve(&[]), &[("COMPLIANCE_GRPC_CLIENT_CA", "/f")], &["required", "--grpc-tls-cert"]),
     ];
     for (arguments, variables, expected) in cases {
         let (status, out, errors) = output(compliance(&data).args(&arguments).envs(variables.iter().copied()));
@@ -238,7 +134,7 @@ fn completions_and_manual_pages_name_every_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let (status, script, errors) = output(compliance(&data).args(["completions", shell]));
         assert!(status.success() && errors.is_empty(), "{errors}");
-        assert!(commands.iter().all(|command| script.contains(command)) && script.contains("print-config"), "{shell}");
+        assert!(commands.iter().all(|command| script.contains(command)) && script.contains("log-format"), "{shell}");
     }
     let pages = DataDir::new();
     let (status, _, errors) = output(compliance(&data).args(["man", "--output", pages.path().to_str().unwrap()]));

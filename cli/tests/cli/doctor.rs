@@ -11,7 +11,6 @@ use std::{
 
 use embedded_postgres::{ADMIN_ROLE, Cluster, SERVICE_ROLE};
 use nix::{sys::signal::Signal, unistd::Uid};
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
 use sqlx::{Connection as _, PgConnection};
 use tokio::runtime::Runtime;
@@ -126,14 +125,6 @@ fn a_manually_changed_database_is_found() {
         programs.run_as_admin("given", undo);
         assert_eq!(found(check).0, Some(0), "{undo}");
     }
-
-    fs::create_dir_all(data.path()).unwrap();
-    let toml = data.path().join("toml");
-    for (days, expected) in [(90, Some(0)), (91, Some(3))] {
-        fs::write(&toml, format!("[core]\nchange-retention = {days}\n")).unwrap();
-        let (status, printed, log) = output(&mut programs.doctor(&["--json", "--config", toml.to_str().unwrap()]));
-        assert_eq!(status.code(), expected, "{printed}{log}");
-    }
 }
 
 /// Whether it is running or not.
@@ -226,57 +217,6 @@ fn connections_of_all_cores_are_compared_with_those_of_the_server() {
     // The server allows 100 connections.
     assert_eq!(found(&["--cores", "5", "--database-connections", "17"]), "warning");
     assert_eq!(found(&["--cores", "6", "--database-connections", "17"]), "problem");
-}
-
-#[test]
-fn the_tables_of_a_file_are_checked_as_their_commands_use_them() {
-    let (data, files) = (DataDir::new(), DataDir::new());
-    fs::create_dir_all(files.path()).unwrap();
-    let path = |name: &str| files.path().join(name).display().to_string();
-    let issue = |name: &str, end: i32| {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(["core.example".to_owned()]).unwrap();
-        params.not_after = date_time_ymd(end, 1, 1);
-        fs::write(path(&format!("{name}.pem")), params.self_signed(&key).unwrap().pem()).unwrap();
-        fs::write(path(&format!("{name}-key.pem")), key.serialize_pem()).unwrap();
-    };
-    issue("good", 4000);
-    issue("old", 2020);
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let found = |certificate: &str, key: &str, core: &str| {
-        let (grpc, certificate, key) = (taken.local_addr().unwrap(), path(certificate), path(key));
-        let text = format!(
-            "jwt-secret = \"0123456789abcdef0123456789abcdef\"\n[core]\ngrpc-addr = \"{grpc}\"\n\
-             grpc-tls-cert = \"{certificate}\"\ngrpc-tls-key = \"{key}\"\n[gateway]\ncore-url = \"https://{core}:50051\"\n"
-        );
-        let file = path("toml");
-        fs::write(&file, text).unwrap();
-        // They would have precedence.
-        let mut command = compliance(&data);
-        command.env_remove("COMPLIANCE_REST_ADDR").env_remove("COMPLIANCE_GRPC_ADDR");
-        let (status, printed, log) = output(command.args(["doctor", "--json", "--config", &file]));
-        assert!(status.code() == Some(3) && log.is_empty(), "{log}");
-        let findings: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let of_core = |check: &str| {
-            let found = findings.iter().find(|finding| finding["command"] == "core" && finding["check"] == check);
-            found.unwrap_or_else(|| panic!("no {check} in {printed}")).clone()
-        };
-        assert_eq!(of_core("gRPC")["state"], "warning", "it has the port of its own table");
-        assert_eq!(of_core("database")["state"], "problem", "none is given");
-        assert!(findings.iter().any(|finding| finding["command"] == "gateway" && finding["check"] == "REST"));
-        let certificate = of_core("gRPC certificate");
-        (certificate["state"].as_str().unwrap().to_owned(), certificate["found"].as_str().unwrap().to_owned())
-    };
-    for (certificate, key, core, state, text) in [
-        ("good.pem", "good-key.pem", "core.example", "ok", "for core.example"),
-        ("good.pem", "good-key.pem", "other.example", "problem", "gateways connect to other.example"),
-        ("old.pem", "old-key.pem", "core.example", "problem", "expired"),
-        ("good.pem", "old-key.pem", "core.example", "problem", "good.pem cannot be used"),
-        ("missing.pem", "good-key.pem", "core.example", "problem", "missing.pem"),
-    ] {
-        let (found, said) = found(certificate, key, core);
-        assert!(found == state && said.contains(text), "{certificate}, {key}, {core}: {found}, {said}");
-    }
 }
 
 #[test]

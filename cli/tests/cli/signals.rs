@@ -195,25 +195,20 @@ fn metrics_show_cores_that_do_not_serve_and_calls_that_are_sent_again() {
 }
 
 #[test]
-fn the_table_of_a_command_sets_its_log() {
+fn flags_override_variables_of_the_log() {
     let data = DataDir::new();
-    std::fs::create_dir_all(data.path()).unwrap();
-    let file = data.path().join("settings.toml");
     let warning = "unknown variable in the environment";
-    let logged = |settings: &str| {
-        std::fs::write(&file, settings).unwrap();
+    let logged = |flags: &[&str]| {
         let mut command = compliance(&data);
-        command.args(["token", "--company", "7", "--config"]).arg(&file);
+        command.args(["token", "--company", "7"]).args(flags).env("COMPLIANCE_LOG_FORMAT", "json");
         let (status, _, log) = output(command.envs([("COMPLIANCE_JWT_SECRET", SECRET), ("COMPLIANCE_NONSENSE", "1")]));
         assert!(status.success(), "{log}");
         log
     };
-    let plain = logged("[gateway]\nlog = \"error\"\nlog-format = \"json\"");
-    assert!(plain.contains(warning) && !plain.starts_with('{'), "{plain}");
-    let json = logged("[token]\nlog-format = \"json\"");
+    let (json, plain) = (logged(&[]), logged(&["--log-format", "text"]));
     assert!(json.contains(warning) && json.starts_with('{'), "{json}");
-    let errors = logged("log = \"info\"\n[token]\nlog = \"error\"");
-    assert!(!errors.contains(warning), "{errors}");
+    assert!(plain.contains(warning) && !plain.starts_with('{'), "{plain}");
+    assert!(!logged(&["--log", "error"]).contains(warning));
 }
 
 #[test]

@@ -20,6 +20,7 @@ use futures::{
     stream::{self, BoxStream, FuturesUnordered},
 };
 use http::HeaderValue;
+use telemetry::warn_limited;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Code, Request, Status};
 
@@ -219,7 +220,7 @@ async fn responses<T: Record>(
         if let Err(status) = &result
             && status.code() != Code::NotFound
         {
-            tracing::warn!(request_id = read.request.id(), "a read failed: {}", status.message());
+            warn_limited!(request_id = read.request.id(), "a read failed: {}", status.message());
         }
         response(read.index, read.call.record.caller.rate_limit.take(), result)
     };

@@ -14,11 +14,13 @@ use http::{HeaderMap, HeaderValue, Method};
 use metrics::Label;
 use storage::statement::{StatementContext, shown};
 use telemetry::{
-    MAX_REQUEST_ID,
+    MAX_REQUEST_ID, error_limited,
     metrics::{Durations, count},
     trace::Span,
+    warn_limited,
 };
 use tonic::Code;
+use tracing::{debug, info};
 
 use crate::{
     access::{Caller, Verified},
@@ -229,15 +231,15 @@ impl Drop for CallRecord {
         let peer = peer.map(tracing::field::display);
         let (duration_ms, trace_id, status) = (duration.as_micros() as f64 / 1e3, span.trace_id(), name(code));
         macro_rules! line {
-            ($level:ident, $message:literal) => {
-                tracing::$level!(target: "access", operation, status, duration_ms, company, subject, peer, request_id,
+            ($log:ident, $message:literal) => {
+                $log!(target: "access", operation, status, duration_ms, company, subject, peer, request_id,
                                  trace_id, $message)
             };
         }
         match code {
             _ if called.is_health() => line!(debug, "health check"),
-            Code::Internal | Code::Unknown | Code::DataLoss => line!(error, "call failed"),
-            _ if is_failure(code) => line!(warn, "call failed"),
+            Code::Internal | Code::Unknown | Code::DataLoss => line!(error_limited, "call failed"),
+            _ if is_failure(code) => line!(warn_limited, "call failed"),
             _ => line!(info, "call"),
         }
     }

@@ -25,6 +25,7 @@ use compliance_api::{
 use futures::FutureExt as _;
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION};
 use http_server::FinishBy;
+use telemetry::error_limited;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::Instant,
@@ -191,7 +192,7 @@ impl Pipeline {
             Ok(Ok(Err(status))) => R::rejection(status),
             Ok(Err(_)) => R::rejection(Error::deadline_exceeded().into()),
             Err(_) => {
-                log_span.in_scope(|| tracing::error!("a call panicked"));
+                log_span.in_scope(|| error_limited!("a call panicked"));
                 R::rejection(Error::internal().into())
             }
         };

@@ -4,6 +4,7 @@ use std::io;
 
 use batcher::BatchError;
 use compliance_api::error::{Error, Reason};
+use telemetry::{error_limited, warn_limited};
 
 use crate::metrics::{
     EXHAUSTED_CONNECTIONS, EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY, count_exhausted,
@@ -56,7 +57,7 @@ pub fn from_database(error: sqlx::Error) -> Error {
         // The probe has logged it.
         error if Unavailable::of(error) == Some(Unavailable::Down) => Error::database_unavailable(),
         sqlx::Error::PoolTimedOut => {
-            tracing::warn!("no database connection became free in time");
+            warn_limited!("no database connection became free in time");
             Error::database_unavailable()
         }
         sqlx::Error::Database(database) => match database.code().as_deref() {
@@ -64,12 +65,12 @@ pub fn from_database(error: sqlx::Error) -> Error {
             Some("57014" | "55P03") => Error::deadline_exceeded(),
             Some(code) if let Some((reason, resource)) = exhausted(code) => {
                 count_exhausted(reason);
-                tracing::error!(code, reason, "the database has run out of {resource}: {error}");
+                error_limited!(code, reason, "the database has run out of {resource}: {error}");
                 Error::database_unavailable()
             }
             // check_violation: requests are checked before, so the record already had a forbidden value.
             Some("23514") if database.constraint().is_some_and(is_of_values) => {
-                tracing::error!(
+                error_limited!(
                     constraint = database.constraint(),
                     "a stored record has a value that is out of range (`compliance doctor --counts` shows it): {error}"
                 );
@@ -79,20 +80,20 @@ pub fn from_database(error: sqlx::Error) -> Error {
                 if code == READ_ONLY {
                     count_exhausted(EXHAUSTED_READ_ONLY);
                 }
-                tracing::warn!(code, "the database cannot serve: {error}");
+                warn_limited!(code, "the database cannot serve: {error}");
                 Error::database_unavailable()
             }
             code => {
-                tracing::error!(code, constraint = database.constraint(), "the database rejected a statement: {error}");
+                error_limited!(code, constraint = database.constraint(), "the database rejected a statement: {error}");
                 Error::internal()
             }
         },
         error if is_disconnected(error) => {
-            tracing::warn!("the database cannot be reached: {error}");
+            warn_limited!("the database cannot be reached: {error}");
             Error::database_unavailable()
         }
         error => {
-            tracing::error!("the database's response cannot be read: {error}");
+            error_limited!("the database's response cannot be read: {error}");
             Error::internal()
         }
     }

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from machine import Machine, Process, blocks, cargo, fail, is_ready, own_address
 
 README = Path("README.md")
 GRPC = Path("docs/grpc.md")
-CONFIGURATION = Path("docs/configuration.md")
 SCALE_OUT = Path("docs/operations/scale-out.md")
 # Turns an error of the service into an error of the command.
 CURL = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }'
@@ -54,14 +52,6 @@ def trying_it_out(machine, program):
     return sum(text.count("curl ") for text in pasted)
 
 
-def configuration(machine, program):
-    """The configuration file of the page is one."""
-    (text,) = blocks(CONFIGURATION, "Configuration file", "toml")
-    file = machine.folder / "compliance.toml"
-    file.write_text(text)
-    subprocess.run([program, "gateway", "--config", file, "--print-config"], check=True, stdout=subprocess.DEVNULL)
-
-
 def two_tiers(machine, program):
     """Builds, migrates, and runs a core and a gateway, each in its own shell."""
     folder, address = machine.folder / "two", machine.address()
@@ -91,7 +81,6 @@ def main():
     program = Path(sys.argv[1]).resolve()
     with Machine() as machine:
         commands = trying_it_out(machine, program)
-        configuration(machine, program)
         two_tiers(machine, program)
         print(f"README.md and its pages: {commands} calls with curl, Python, and two tiers ran")
 

@@ -14,10 +14,6 @@ pub(super) enum State {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
-    /// The command whose settings were checked. Only commands with a table in the configuration file have findings of their
-    /// own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) command: Option<String>,
     pub(super) check: &'static str,
     pub(super) state: State,
     pub(super) found: String,
@@ -28,7 +24,7 @@ pub(super) struct Finding {
 /// Returns a finding. A check without a problem needs no next step.
 pub(super) fn finding(check: &'static str, state: State, found: impl Into<String>, next_step: &'static str) -> Finding {
     let next_step = (state != State::Ok).then_some(next_step);
-    Finding { command: None, check, state, found: found.into(), next_step }
+    Finding { check, state, found: found.into(), next_step }
 }
 
 pub(super) fn ok(check: &'static str, found: impl Into<String>) -> Finding {

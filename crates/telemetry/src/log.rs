@@ -1,0 +1,85 @@
+//! Limited log lines. During an outage, every request fails: without a limit, that is thousands of lines a second.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// Maximum lines that one place in the code logs in a second.
+const LINES: u64 = 5;
+
+/// Logs like [`tracing::error!`], at most five lines a second from this place.
+///
+/// The field `left_out` has the number of lines that were left out before this one.
+#[macro_export]
+macro_rules! error_limited {
+    ($($line:tt)+) => { $crate::limited!(error, $($line)+) };
+}
+
+/// Logs like [`tracing::warn!`], at most five lines a second from this place.
+///
+/// The field `left_out` has the number of lines that were left out before this one.
+#[macro_export]
+macro_rules! warn_limited {
+    ($($line:tt)+) => { $crate::limited!(warn, $($line)+) };
+}
+
+/// Logs at a level, with or without a target.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! limited {
+    (@ $level:ident, ($($target:tt)*), $($line:tt)+) => {{
+        static LINES: $crate::log::Lines = $crate::log::Lines::new();
+        if let Some(left_out) = LINES.pass() {
+            let left_out = (left_out > 0).then_some(left_out);
+            tracing::$level!($($target)* left_out, $($line)+);
+        }
+    }};
+    ($level:ident, target: $target:literal, $($line:tt)+) => { $crate::limited!(@ $level, (target: $target,), $($line)+) };
+    ($level:ident, $($line:tt)+) => { $crate::limited!(@ $level, (), $($line)+) };
+}
+
+/// The lines of one place in the code. [`warn_limited!`] and [`error_limited!`] use it.
+#[derive(Debug)]
+pub struct Lines(Mutex<Option<(Instant, u64)>>);
+
+impl Lines {
+    /// Creates a place without lines.
+    #[expect(clippy::new_without_default, reason = "a static needs a constant")]
+    pub const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Returns how many lines were left out before a line; `None` if the line itself is left out.
+    pub fn pass(&self) -> Option<u64> {
+        self.pass_at(Instant::now())
+    }
+
+    fn pass_at(&self, now: Instant) -> Option<u64> {
+        let mut second = self.0.lock();
+        match &mut *second {
+            Some((start, lines)) if now.duration_since(*start) < Duration::from_secs(1) => {
+                *lines += 1;
+                (*lines <= LINES).then_some(0)
+            }
+            last => {
+                let lines = last.replace((now, 1)).map_or(0, |(_, lines)| lines);
+                Some(lines.saturating_sub(LINES))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_logs_five_lines_a_second_and_counts_others() {
+        let (place, start) = (Lines::new(), Instant::now());
+        let logged = |second| (0..100).filter_map(|_| place.pass_at(start + Duration::from_secs(second)));
+        assert_eq!(logged(0).collect::<Vec<_>>(), [0; 5]);
+        assert_eq!(logged(1).collect::<Vec<_>>(), [95, 0, 0, 0, 0]);
+        assert_eq!(place.pass_at(start + Duration::from_mins(1)), Some(95));
+        assert_eq!(place.pass_at(start + Duration::from_mins(2)), Some(0));
+    }
+}
