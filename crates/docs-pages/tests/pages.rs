@@ -23,7 +23,6 @@ const OTHER_LIMITS: &[(&str, Option<usize>)] = &[
     ("docs/runbook.md", Some(1850)),
     // The text around the figures of performance.md.
     ("tools/bench/src/method.md", Some(1450)),
-    ("docs/capacity.md", Some(1075)),
     ("docs/load-testing.md", Some(1190)),
     ("docs/testing.md", Some(1795)),
 ];
