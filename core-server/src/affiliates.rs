@@ -25,7 +25,12 @@ use compliance_api::{
 use tonic::{Request, Response, codegen::BoxStream};
 
 pub use self::create::MANY_AFFILIATES;
-use self::{create::CreateOne, in_order::Applied, input::Input, update_one::UpdateOne};
+use self::{
+    create::{CreateOne, Created},
+    in_order::Applied,
+    input::Input,
+    update_one::UpdateOne,
+};
 pub(crate) use self::{
     input::INPUT,
     read::{query, search_statement, single},
@@ -92,8 +97,10 @@ impl AffiliateService for Affiliates {
         let affiliate = request.affiliate.unwrap_or_default();
         let client_affiliate_id = affiliate.client_affiliate_id.clone().unwrap_or_default();
         match self.create_one.write(Input::created(company_id, affiliate)).await? {
-            Some(affiliate_id) => Ok(Response::new(CreateAffiliateResponse { affiliate_id, client_affiliate_id })),
-            None => Err(Error::affiliate_name_exists(&client_affiliate_id).into()),
+            Created { id: Some(affiliate_id), .. } => {
+                Ok(Response::new(CreateAffiliateResponse { affiliate_id, client_affiliate_id }))
+            }
+            Created { holder, .. } => Err(Error::affiliate_name_exists(&client_affiliate_id, holder).into()),
         }
     }
 

@@ -178,8 +178,11 @@ impl Error {
     }
 
     /// The company already has an affiliate with this name.
-    pub fn affiliate_name_exists(client_affiliate_id: &str) -> Self {
-        Self::new(Reason::AffiliateNameExists, NAME_EXISTS).with("client_affiliate_id", client_affiliate_id)
+    ///
+    /// `holder` is the affiliate with the name, if it is known.
+    pub fn affiliate_name_exists(client_affiliate_id: &str, holder: Option<i64>) -> Self {
+        let message = name_exists_text(holder);
+        Self::new(Reason::AffiliateNameExists, message).with("client_affiliate_id", client_affiliate_id)
     }
 
     /// Something went wrong inside the service. The log has the details.
@@ -246,14 +249,17 @@ pub const RESTORED_POSITION: &str = "restored_position";
 pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the server administrator.";
 /// The sentence for a temporarily unavailable service.
 pub const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
-/// The sentence for an affiliate name that is taken.
-pub const NAME_EXISTS: &str = "An affiliate with this name already exists.";
-
 /// The sentence for an etag that does not match.
 pub const RECORD_CHANGED: &str = "The record has changed since it was read. Read it again before you change it.";
 
 /// The sentence for an affiliate that only the operator can erase.
 const ERASURE_TOO_LARGE: &str = "The affiliate has too many records or changes for one request. Ask the service operator to run `compliance erase`.";
+
+/// The sentence for an affiliate name that is taken, with the ID of the affiliate that has it.
+pub fn name_exists_text(holder: Option<i64>) -> String {
+    let exists = "An affiliate with this name already exists.";
+    holder.map_or_else(|| exists.to_owned(), |id| format!("{exists} Its ID is {id}."))
+}
 
 /// The sentence for an unknown affiliate ID.
 pub fn affiliate_not_found_text(id: &str) -> String {

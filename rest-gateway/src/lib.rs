@@ -1,7 +1,7 @@
 //! The axum facade: the documented JSON interface in front of the gRPC service.
 //!
 //! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream` → `caller` → `envelope`
-//! → `head`, `accept`, `route` → the contract.
+//! → `head`, `route` → `accept` → the contract.
 
 mod accept;
 mod caller;

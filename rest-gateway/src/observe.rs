@@ -30,7 +30,7 @@ use compliance_api::{
 use futures::FutureExt as _;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
-    header::{ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, TRANSFER_ENCODING},
+    header::{ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, EXPECT, HOST, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS},
 };
 use metrics::Label;
 use parking_lot::Mutex;
@@ -150,6 +150,11 @@ async fn respond(
 
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, record.request_id.clone());
+    if record.is_of_api {
+        // Records are private, and what a partner sent is never a script.
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    }
     let ignored = [
         (IGNORED_PARAMETERS, record.ignored_parameters.clone()),
         (IGNORED_FIELDS, record.ignored_fields.get().cloned()),
@@ -186,6 +191,8 @@ pub(crate) struct RequestRecord {
     path: &'static str,
     /// `None` if the path or the method is unknown.
     pub(crate) route: Option<&'static Route>,
+    /// Whether the path is `/api` or below it.
+    is_of_api: bool,
     /// Lists the query parameters without an effect.
     ignored_parameters: Option<HeaderValue>,
     /// Lists the body fields without an effect, once the body is read.
@@ -223,7 +230,10 @@ impl RequestRecord {
             method,
             path,
             route,
-            ignored_parameters: uri.query().and_then(|query| ignored_parameters(route, uri.path(), query)),
+            is_of_api: uri.path().strip_prefix("/api").is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            ignored_parameters: uri
+                .query()
+                .and_then(|query| ignored_parameters(route, uri.path(), query, request.headers())),
             ignored_fields: OnceLock::new(),
             request_id,
             rate_limit: Mutex::default(),

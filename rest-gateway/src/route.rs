@@ -8,10 +8,13 @@ use compliance_api::{
     v1::ListChangesRequest,
     wire::{Authorization, Operation},
 };
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use url::form_urlencoded::{self, byte_serialize};
 
-use crate::limits::{MAX_IGNORED_CHARS, MAX_IGNORED_NAMES};
+use crate::{
+    accept::prefers_events,
+    limits::{MAX_IGNORED_CHARS, MAX_IGNORED_NAMES},
+};
 
 /// The position of the last event, from event clients that cannot set headers.
 pub(crate) const LAST_EVENT_PARAMETER: &str = "lastEventId";
@@ -60,26 +63,36 @@ impl Route {
         }
     }
 
-    fn has_parameter(&self, name: &str) -> bool {
+    /// Whether a parameter has an effect on a request with these headers.
+    fn has_parameter(&self, name: &str, headers: &HeaderMap) -> bool {
+        let has = |message: &Message| message.field(name).is_some_and(is_parameter);
         let has_events = self.query.iter().any(|message| message.name == ListChangesRequest::MESSAGE.name);
-        name == LAST_EVENT_PARAMETER && has_events
-            || self.query.iter().any(|message| message.field(name).is_some_and(is_parameter))
+        self.query.iter().any(|message| has(message))
+            || name == LAST_EVENT_PARAMETER && has_events && prefers_events(headers)
     }
 }
 
-/// Whether a request field is a query parameter. Required IDs are in the path, and whole lists begin at their first record.
+/// Whether a request field is a query parameter. Required IDs are in the path, whole lists begin at their first record, and records are in
+/// the body.
 pub(crate) fn is_parameter(field: &Field) -> bool {
-    field.name != "after_id" && (field.may_be_absent || !matches!(field.kind, Kind::Integer(_)))
+    field.name != "after_id"
+        && (field.may_be_absent || !matches!(field.kind, Kind::Integer(_)))
+        && !matches!(field.kind, Kind::Message(_))
 }
 
 /// Returns the header that lists unknown parameters of a query. Without a route, all parameters are unknown.
-pub(crate) fn ignored_parameters(route: Option<&Route>, path: &str, query: &str) -> Option<HeaderValue> {
+pub(crate) fn ignored_parameters(
+    route: Option<&Route>,
+    path: &str,
+    query: &str,
+    headers: &HeaderMap,
+) -> Option<HeaderValue> {
     if !path.starts_with("/api/") {
         return None;
     }
     let mut ignored = Ignored::default();
     for (name, _) in form_urlencoded::parse(query.as_bytes()) {
-        if !route.is_some_and(|route| route.has_parameter(&name)) {
+        if !route.is_some_and(|route| route.has_parameter(&name, headers)) {
             ignored.add(Location::Top, &name);
         }
     }
@@ -163,6 +176,11 @@ impl Ignored {
 mod tests {
     use std::collections::BTreeSet;
 
+    use http::{
+        HeaderMap, HeaderValue,
+        header::{ACCEPT, CONTENT_TYPE},
+    };
+
     use super::{
         Ignored,
         Location::{Element, Top, Within},
@@ -175,7 +193,9 @@ mod tests {
 
     fn ignored(route: &Route, query: &str) -> Option<String> {
         let path = route.path.replace("{id}", "7");
-        super::ignored_parameters(Some(route), &path, query).map(|value| value.to_str().unwrap().to_owned())
+        let headers = [(ACCEPT, "text/event-stream"), (CONTENT_TYPE, "text/csv")];
+        let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value))).into_iter().collect();
+        super::ignored_parameters(Some(route), &path, query, &headers).map(|value| value.to_str().unwrap().to_owned())
     }
 
     #[test]
@@ -186,8 +206,8 @@ mod tests {
         for none in ["", "after=1"] {
             assert_eq!(ignored(route("get", "/api/changes"), none), None, "{none}");
         }
-        assert_eq!(super::ignored_parameters(None, "/docs", "x=1"), None);
-        assert_eq!(super::ignored_parameters(None, "/api/x", "x=1").unwrap(), "x");
+        assert_eq!(super::ignored_parameters(None, "/docs", "x=1", &HeaderMap::new()), None);
+        assert_eq!(super::ignored_parameters(None, "/api/x", "x=1", &HeaderMap::new()).unwrap(), "x");
     }
 
     /// The documented parameters of each operation are exactly those with an effect.
@@ -198,8 +218,9 @@ mod tests {
             ROUTES.iter().flat_map(|route| route.query).flat_map(|it| it.names()).collect();
         let mut documented = 0;
         for route in ROUTES.iter().filter(|route| route.path.starts_with("/api/")) {
-            let parameters = document["paths"][route.path][route.method]["parameters"].as_array().unwrap();
-            let of_query = parameters.iter().filter(|parameter| parameter["in"] == "query");
+            let operation = &document["paths"][route.path][route.method];
+            let parameters = ["parameters"].map(|key| operation[key].as_array());
+            let of_query = parameters.into_iter().flatten().flatten().filter(|parameter| parameter["in"] == "query");
             let known: BTreeSet<&str> = of_query.map(|parameter| parameter["name"].as_str().unwrap()).collect();
             for name in every_name.iter().chain(&["undocumented"]) {
                 let listed = ignored(route, &format!("{name}=1"));

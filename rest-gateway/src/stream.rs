@@ -16,10 +16,7 @@ use compliance_api::{
     v1::{ListChangesResponse, WatchChangesResponse},
 };
 use futures::{Stream, StreamExt as _, stream};
-use http::{
-    HeaderValue, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
-};
+use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use http_server::FinishBy;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
@@ -128,7 +125,6 @@ pub(crate) fn respond_events(Opened { first, rest, .. }: Opened<WatchChangesResp
     let mut response = respond_with(StatusCode::OK, Body::from_stream(chunks));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response.extensions_mut().insert(FinishBy(deadline));
     response.extensions_mut().insert(Endless);

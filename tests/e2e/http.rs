@@ -123,6 +123,39 @@ async fn content_types_and_request_ids() {
     }
 }
 
+/// Whatever the response is: a record, an unchanged record, a stream, or an error.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn api_responses_are_neither_stored_nor_sniffed() {
+    let service = TestService::start().await;
+    let rest = service.rest(new_company());
+    let created = rest.post("/affiliates", r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#).await;
+    let path = created.header("location").unwrap().strip_prefix("/api").unwrap().to_owned();
+    let read = rest.get(&path).await;
+    let unchanged = rest.request("GET", &path).header("If-None-Match", read.header("etag").unwrap());
+    let mut responses = vec![(201, created), (200, read), (304, RestResponse::of(unchanged).await)];
+    for (status, method, path, accept) in [
+        (200, "GET", "/affiliates", "application/json"),
+        (200, "GET", "/affiliates", "text/csv"),
+        (200, "HEAD", "/urls", "application/x-ndjson"),
+        (404, "GET", "/nothing", "*/*"),
+        (405, "DELETE", "/urls", "*/*"),
+        (415, "POST", "/urls", "*/*"),
+        (422, "POST", "/affiliates", "*/*"),
+    ] {
+        let mut request = rest.request(method, path).header("Accept", accept);
+        if status == 415 {
+            request = request.header("Content-Encoding", "br");
+        }
+        responses.push((status, RestResponse::of(request).await));
+    }
+    responses.push((401, rest.with_token(None).get("/urls").await));
+    for (status, response) in responses {
+        assert_eq!(response.status, status, "{}", response.text);
+        let headers = [response.header("cache-control"), response.header("x-content-type-options")];
+        assert_eq!(headers, [Some("no-store"), Some("nosniff")], "{status}: {}", response.text);
+    }
+}
+
 /// Requests without a handler have the same body and headers as others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_http_itself_refuses() {
@@ -232,17 +265,21 @@ async fn token_comes_first() {
         // Two tokens are ambiguous, and another scheme is not a token.
         let rest = RestClient::new(address, None);
         let good = token(company);
-        for request in [
-            rest.request("GET", "/urls")
-                .header("Authorization", format!("Bearer {good}"))
-                .header("Authorization", format!("Bearer {good}")),
-            rest.request("GET", "/urls").header("Authorization", format!("Basic {good}")),
-            rest.request("GET", "/urls").header("Authorization", good.clone()),
-            rest.request("GET", "/urls").header("Authorization", "Bearer"),
-            rest.request("GET", &format!("/urls?access_token={good}")),
+        let with = |value: String| rest.request("GET", "/urls").header("Authorization", value);
+        let scheme = "The Authorization header must have a bearer token: write Bearer and a space before the token.";
+        for (request, message) in [
+            (
+                with(format!("Bearer {good}")).header("Authorization", format!("Bearer {good}")),
+                "The bearer token is invalid.",
+            ),
+            (with(format!("Basic {good}")), scheme),
+            (with(format!("Token {good}")), scheme),
+            (with(good.clone()), scheme),
+            (with("Bearer".to_owned()), "The bearer token is invalid."),
+            (rest.request("GET", &format!("/urls?access_token={good}")), "A bearer token is required."),
         ] {
             let answer = RestResponse::of(request).await;
-            assert_eq!(answer.status, 401, "{}", answer.text);
+            assert_eq!((answer.status, &answer.json()["detail"]["msg"]), (401, &json!(message)));
         }
     }
     // The rate limit counted none of these. The scheme is case-insensitive.

@@ -83,31 +83,28 @@ async fn the_last_event_is_a_header_or_a_parameter() {
         service.rest(company).post("/affiliates", body).await.with_status(201);
     }
     for rest in [service.rest(company), service.rest_remote(company)] {
-        for (query, header, expected) in [
-            ("", None, &[][..]),
-            ("?after=1", Some(""), &[2, 3]),
-            ("?after=0&lastEventId=2", Some(""), &[3]),
-            ("?lastEventId=1&lastEventId=2", None, &[3]),
-            ("?lastEventId=&after=1", None, &[2, 3]),
-            ("?lastEventId=2", Some("1"), &[2, 3]),
+        let watch = |query: &str, last: Option<&str>| {
+            let request = rest.request("GET", &format!("/changes{query}")).header("Accept", "text/event-stream");
+            if let Some(last) = last { request.header("Last-Event-ID", last) } else { request }
+        };
+        for (query, last, expected) in [
+            ("?after=1", Some(""), "id: 3\nevent: changes\ndata: {\"changes\":[{\"position\":2,"),
+            ("?after=0&lastEventId=2", Some(""), "id: 3\nevent: changes\ndata: {\"changes\":[{\"position\":3,"),
+            ("?lastEventId=1&lastEventId=2", None, "id: 3\nevent: changes\ndata: {\"changes\":[{\"position\":3,"),
+            ("?lastEventId=&after=1", None, "id: 3\nevent: changes\ndata: {\"changes\":[{\"position\":2,"),
+            ("?lastEventId=2", Some("1"), "id: 3\nevent: changes\ndata: {\"changes\":[{\"position\":2,"),
         ] {
-            let mut request = rest.request("GET", &format!("/changes{query}"));
-            if let Some(last) = header {
-                request = request.header("Last-Event-ID", last);
+            let mut response = watch(query, last).send().await.unwrap();
+            assert_eq!(response.headers().get("x-ignored-parameters"), None, "{query}");
+            let mut text = Vec::new();
+            while !text.ends_with(b"\n\n") {
+                text.extend(response.chunk().await.unwrap().unwrap());
             }
-            let page = RestResponse::of(request).await;
-            assert_eq!(page.header("x-ignored-parameters"), None, "{query}");
-            let changes = page.with_status(200)["data"]["changes"].clone();
-            let positions: Vec<i64> =
-                changes.as_array().unwrap().iter().map(|change| change["position"].as_i64().unwrap()).collect();
-            assert_eq!(positions, expected, "{query} {header:?}");
+            let text = String::from_utf8(text).unwrap();
+            assert!(text.contains(expected), "{query} {last:?}: {text}");
         }
-        for (query, header) in [("?lastEventId=x", None), ("?lastEventId=1", Some("x")), ("", Some("-1"))] {
-            let mut request = rest.request("GET", &format!("/changes{query}"));
-            if let Some(last) = header {
-                request = request.header("Last-Event-ID", last);
-            }
-            let refused = RestResponse::of(request).await;
+        for (query, last) in [("?lastEventId=x", None), ("?lastEventId=1", Some("x")), ("", Some("-1"))] {
+            let refused = RestResponse::of(watch(query, last)).await;
             assert_eq!((refused.status, refused.paths()), (422, vec!["after".to_owned()]), "{query}");
         }
     }

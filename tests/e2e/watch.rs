@@ -405,6 +405,22 @@ async fn invalid_watches_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn last_event_id_counts_only_for_events() {
+    let service = TestService::start().await;
+    let company = new_company();
+    add(&service.pool, company, 1..=3).await;
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        for accept in ["application/json", "application/x-ndjson", "text/csv", "*/*"] {
+            let request = rest.request("GET", "/changes?after=1&lastEventId=x").header("Accept", accept);
+            let response = RestResponse::of(request.header("Last-Event-ID", "3")).await;
+            assert_eq!(response.header("x-ignored-parameters"), Some("lastEventId"));
+            let changes = response.with_status(200)["data"]["changes"].clone();
+            assert_eq!(changes.as_array().map(Vec::len), Some(2), "{accept}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_have_the_headers_that_proxies_and_caches_need() {
     let service = TestService::start().await;
     let company = new_company();

@@ -1,16 +1,16 @@
 //! Creates the affiliates of a batch, or of concurrent single requests: with one statement, or with `COPY` if there are many.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, hash_map::Entry},
     sync::{Arc, LazyLock},
 };
 
 use compliance_api::{
-    error::{Error, NAME_EXISTS},
+    error::{Error, name_exists_text},
     record::Record as _,
     v1::{AffiliateInput, AffiliateResult, ResultCode},
 };
-use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryScalar};
+use sqlx::{FromRow, PgConnection, Postgres, postgres::PgArguments, query::QueryAs};
 
 use super::{
     input::{INPUT, Input},
@@ -58,17 +58,19 @@ pub(super) async fn create(
         if valid.len() >= MANY_AFFILIATES
             && let Some(ids) = copy(&pool, company_id, valid, false).await?
         {
-            return Ok(ids.into_iter().map(Some).collect());
+            return Ok(ids.into_iter().map(Created::with_id).collect());
         }
         let pool = pool.of_company(company_id).creating(valid.len());
-        insert(&layouts, valid, vec![statement::writer()]).fetch_all(&pool).await
+        let mut created = insert(&layouts, valid, vec![statement::writer()]).fetch_all(&pool).await?;
+        name_holders(valid, &mut created);
+        Ok(created)
     };
-    let mut ids = Vec::new();
+    let mut created = Vec::new();
     if !valid.is_empty() {
         let permit = backend.queues.created_affiliates.one(company_id).await?;
-        ids = permit.write(&backend.pool, is_contention, insert).await?;
+        created = permit.write(&backend.pool, is_contention, insert).await?;
     }
-    Ok(results(&inputs, ids.into_iter().map(|id| id.map(Some))))
+    Ok(results(&inputs, created.into_iter().map(Some)))
 }
 
 /// Returns the results of creating affiliates whose fields were checked, without creating them.
@@ -80,40 +82,77 @@ pub(super) async fn validate(
     let inputs = inputs(company_id, affiliates);
     let names: Vec<&str> = inputs.iter().filter_map(Input::new_name).collect();
     let before = before(&backend.pool, company_id, &[], &names).await?;
-    let mut taken: HashSet<&str> = before.iter().map(|(_, name, ..)| name.as_str()).collect();
+    let mut taken: HashMap<&str, Option<i64>> =
+        before.iter().map(|(id, name, ..)| (name.as_str(), Some(*id))).collect();
     let valid = inputs.iter().filter(|input| input.failure.is_none());
-    let is_new = valid.map(|input| input.new_name().is_none_or(|name| taken.insert(name)));
-    let is_new: Vec<Option<Option<i64>>> = is_new.map(|is_new| is_new.then_some(None)).collect();
-    Ok(results(&inputs, is_new.into_iter()))
+    // A new affiliate has no ID yet.
+    let created = valid.map(|input| match input.new_name().map(|name| taken.entry(name)) {
+        Some(Entry::Occupied(holder)) => Some(Created { id: None, holder: *holder.get() }),
+        Some(Entry::Vacant(free)) => {
+            free.insert(None);
+            None
+        }
+        None => None,
+    });
+    let created: Vec<Option<Created>> = created.collect();
+    Ok(results(&inputs, created.into_iter()))
+}
+
+/// What became of a valid item.
+#[derive(Clone, Copy, Debug, FromRow)]
+pub(super) struct Created {
+    /// The ID of the new affiliate. `None` if its name is taken.
+    pub(super) id: Option<i64>,
+    /// The affiliate that has the name, if it is known.
+    pub(super) holder: Option<i64>,
+}
+
+impl Created {
+    fn with_id(id: i64) -> Self {
+        Self { id: Some(id), holder: None }
+    }
+}
+
+/// Names the affiliates of the same statement that got the names of others.
+fn name_holders(inputs: &[&Input], created: &mut [Created]) {
+    if created.iter().all(|created| created.id.or(created.holder).is_some()) {
+        return;
+    }
+    let names = || inputs.iter().map(|input| (input.company_id, input.fields.affiliate_name()));
+    let new: HashMap<_, i64> = names().zip(&*created).filter_map(|(name, created)| Some((name, created.id?))).collect();
+    for (name, created) in names().zip(created).filter(|(_, created)| created.id.is_none()) {
+        created.holder = created.holder.or_else(|| new.get(&name).copied());
+    }
 }
 
 fn inputs(company_id: i64, affiliates: Vec<AffiliateInput>) -> Vec<Input> {
     affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect()
 }
 
-/// Returns the results of all items. `created` has an entry for each valid item: its new ID, or `None` if its name is taken.
-fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Option<i64>>>) -> Vec<AffiliateResult> {
+/// Returns the results of all items. `created` has an entry for each valid item: what became of it, or `None` if it would be created.
+fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Created>>) -> Vec<AffiliateResult> {
     let result = |input: &Input| {
         let created = if input.failure.is_none() { created.next().flatten() } else { None };
         let (code, msg) = match (&input.failure, created) {
-            (Some(failure), _) => (failure.codes.on_create(), failure.message.as_str()),
-            (None, Some(_)) => (ResultCode::Saved, "Affiliate created successfully."),
-            (None, None) => (ResultCode::Duplicate, NAME_EXISTS),
+            (Some(failure), _) => (failure.codes.on_create(), failure.message.clone()),
+            (None, Some(Created { id: None, holder })) => (ResultCode::Duplicate, name_exists_text(holder)),
+            (None, _) => (ResultCode::Saved, "Affiliate created successfully.".to_owned()),
         };
-        let (client_affiliate_id, msg) = (input.fields.client_affiliate_id.clone(), msg.to_owned());
-        AffiliateResult { code: code.into(), affiliate_id: created.flatten(), client_affiliate_id, msg }
+        let affiliate_id = created.and_then(|created| created.id);
+        let client_affiliate_id = input.fields.client_affiliate_id.clone();
+        AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg }
     };
     inputs.iter().map(result).collect()
 }
 
-/// Inserts affiliates. Returns the ID of each that was inserted.
+/// Inserts affiliates. Returns what became of each.
 fn insert<'i>(
     layouts: &Arc<Layouts>,
     inputs: &'i [&'i Input],
     writers: Vec<String>,
-) -> QueryScalar<'i, Postgres, Option<i64>, PgArguments> {
+) -> QueryAs<'i, Postgres, Created, PgArguments> {
     let companies: Vec<i64> = inputs.iter().map(|input| input.company_id).collect();
-    sqlx::query_scalar(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers)
+    sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers)
 }
 
 /// Copies affiliates into the table, and returns their IDs.
@@ -206,7 +245,7 @@ pub(super) struct CreateOne;
 
 impl Write for CreateOne {
     type Item = Input;
-    type Written = Option<i64>;
+    type Written = Created;
     /// No key: of two equal names, only the first is created, whether they share a statement or not.
     type Key = ();
     const NAME: &'static str = "writes of new affiliates";
@@ -221,9 +260,10 @@ impl Write for CreateOne {
         layouts: Arc<Layouts>,
         items: &[&Input],
         writers: Vec<String>,
-    ) -> Result<Vec<Option<i64>>, sqlx::Error> {
+    ) -> Result<Vec<Created>, sqlx::Error> {
         let insert = insert(&layouts, items, writers);
-        let ids: Vec<(Option<i64>,)> = session.creating(items.len()).fetch_all(insert).await?;
-        Ok(ids.into_iter().map(|(id,)| id).collect())
+        let mut created = session.creating(items.len()).fetch_all(insert).await?;
+        name_holders(items, &mut created);
+        Ok(created)
     }
 }

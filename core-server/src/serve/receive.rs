@@ -136,7 +136,12 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         let measure = admission::compute(message.len(), scan)?;
         // The transport has a copy of the message while it decodes it, and a growing list is copied.
         let bytes = message.len() * 2 + measure.bytes + measure.bytes / 2;
-        if bytes > SMALL && self.grow_to(bytes, message).is_err() {
+        if bytes > SMALL
+            && let Err(error) = self.grow_to(bytes, message)
+        {
+            if error.reason == Reason::BodyTooLarge {
+                return Err(error);
+            }
             self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
         }
         Ok(measure)
@@ -148,6 +153,10 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     /// valid token.
     fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
         let Err(limit) = self.memory.grow_to(bytes) else { return Ok(()) };
+        if self.operation.path != Operation::BATCH_READ.path && !self.memory.can_reach(bytes) {
+            // A retry never succeeds.
+            return Err(Error::body_too_large());
+        }
         if self.operation.path == Operation::BATCH_READ.path {
             let reserved = || self.companies(arrived).find_map(|company| self.reserved_by(company, bytes));
             self.memory = admission::compute(arrived.len(), reserved).ok_or(limit)?;

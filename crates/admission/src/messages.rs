@@ -202,6 +202,12 @@ impl Reservation {
         self.memory.0.freed.notify_waiters();
     }
 
+    /// Whether this many bytes in total can be free at some time, when nothing else is reserved.
+    pub fn can_reach(&self, bytes: usize) -> bool {
+        let memory = &self.memory.0;
+        bytes <= self.company.map_or(memory.total / WITHOUT_COMPANY, |company| memory.quota_of(company))
+    }
+
     /// Makes an empty reservation for the same company.
     #[must_use]
     pub fn empty(&self) -> Self {

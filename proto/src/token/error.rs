@@ -8,6 +8,9 @@ pub enum TokenError {
     /// No token was presented.
     #[error("A bearer token is required.")]
     Missing,
+    /// The header has another scheme than `Bearer`, or none.
+    #[error("The Authorization header must have a bearer token: write Bearer and a space before the token.")]
+    NotBearer,
     /// The token is malformed, meant for another service, or not signed by a trusted issuer.
     #[error("The bearer token is invalid.")]
     Invalid,
@@ -20,7 +23,7 @@ impl From<TokenError> for Error {
     fn from(error: TokenError) -> Self {
         let reason = match error {
             TokenError::Missing => Reason::TokenMissing,
-            TokenError::Invalid => Reason::TokenInvalid,
+            TokenError::NotBearer | TokenError::Invalid => Reason::TokenInvalid,
             TokenError::Expired => Reason::TokenExpired,
         };
         Self::new(reason, error.to_string())

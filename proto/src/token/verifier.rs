@@ -237,7 +237,7 @@ fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
     if value.trim().is_empty() {
         return Err(TokenError::Missing);
     }
-    bearer(value).ok_or(TokenError::Invalid)
+    bearer(value)
 }
 
 /// Returns the claims of a token that one of the keys has signed.
@@ -288,20 +288,28 @@ fn digest(token: &str) -> [u8; 32] {
 }
 
 /// Returns the token of a header value with the scheme Bearer, ignoring case.
-fn bearer(value: &str) -> Option<&str> {
-    let (scheme, token) = value.trim().split_once(' ')?;
+fn bearer(value: &str) -> Result<&str, TokenError> {
+    let (scheme, token) = value.trim().split_once(' ').unwrap_or((value.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(TokenError::NotBearer);
+    }
     let token = token.trim_start();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && !token.contains(' ')).then_some(token)
+    if token.is_empty() || token.contains(' ') { Err(TokenError::Invalid) } else { Ok(token) }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{TokenError, bearer};
+
     #[test]
     fn only_bearer_credentials_hold_a_token() {
-        assert_eq!(super::bearer("Bearer a.b.c"), Some("a.b.c"));
-        assert_eq!(super::bearer("bearer  a.b.c "), Some("a.b.c"));
-        for wrong in ["", "Bearer", "Bearer ", "Basic a.b.c", "a.b.c", "Bearer a b"] {
-            assert_eq!(super::bearer(wrong), None, "{wrong}");
+        assert_eq!(bearer("Bearer a.b.c"), Ok("a.b.c"));
+        assert_eq!(bearer("bearer  a.b.c "), Ok("a.b.c"));
+        for wrong in ["Bearer", "Bearer ", "Bearer a b"] {
+            assert_eq!(bearer(wrong), Err(TokenError::Invalid), "{wrong}");
+        }
+        for other in ["a.b.c", "Basic a.b.c", "Token a.b.c", "Bearer:a.b.c"] {
+            assert_eq!(bearer(other), Err(TokenError::NotBearer), "{other}");
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Input<'de> {
 /// Reads a body that is one object.
 pub(super) fn one<M: Check>(Input { bytes, ignored, .. }: Input<'_>) -> Result<Draft<'_>, Error> {
     let value = read(bytes, ValueShape::object(M::MESSAGE, Location::Top, &mut *ignored));
-    let Value::Object(object) = value.map_err(|_| not_json())? else { return Err(not_an_object()) };
+    let Value::Object(object) = value.map_err(|error| not_json(bytes, &error))? else { return Err(not_an_object()) };
     ignored.sort();
     Ok(Draft::of(object, Violations::new()))
 }
@@ -43,8 +43,60 @@ pub(super) fn list_of(message: &Description) -> Option<(&'static Field, &'static
     })
 }
 
-fn not_json() -> Error {
-    Error::invalid(Violations::one("body", "The body must be valid JSON."))
+/// Refuses a body whose list has too many elements, before anybody reserves memory for them.
+pub(super) fn refuse_many_items(list: &Field, bytes: &[u8]) -> Result<(), Error> {
+    // Each of the elements that need memory begins with a brace. Few bodies have so many.
+    let most = list.max_items.unwrap_or(MAX_ITEMS);
+    if memchr_iter(b'{', bytes).count() <= MAX_ITEMS
+        || read(bytes, Elements(Some(list.name))).is_ok_and(|it| it <= most)
+    {
+        return Ok(());
+    }
+    Err(Error::invalid(Violations::too_many_items(list.name, most)))
+}
+
+/// Counts the elements of an array, or of the array with this name in an object.
+struct Elements(Option<&'static str>);
+
+impl<'de> Shape<'de> for Elements {
+    type Output = usize;
+
+    fn scalar(self, _: Scalar<'de>) -> usize {
+        0
+    }
+
+    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<usize, A::Error> {
+        let mut elements = 0;
+        while array.next_element::<IgnoredAny>()?.is_some() {
+            elements += usize::from(self.0.is_none());
+        }
+        Ok(elements)
+    }
+
+    fn object<A: MapAccess<'de>>(self, mut entries: A) -> Result<usize, A::Error> {
+        let mut elements = 0;
+        while let Some(Key(name)) = entries.next_key()? {
+            if self.0 == Some(&*name) {
+                // The last list counts.
+                elements = entries.next_value_seed(Read(Self(None)))?;
+            } else {
+                entries.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(elements)
+    }
+}
+
+/// The error of a body that is not JSON: where it stops being JSON, or UTF-8.
+fn not_json(bytes: &[u8], error: &serde_json::Error) -> Error {
+    let message = match str::from_utf8(bytes) {
+        Err(error) => format!("The body must be UTF-8. Byte {} is not.", error.valid_up_to() + 1),
+        Ok("") => "The body must be valid JSON. It is empty.".to_owned(),
+        Ok(_) => {
+            format!("The body must be valid JSON. The error is at line {}, column {}.", error.line(), error.column())
+        }
+    };
+    Error::invalid(Violations::one("body", message))
 }
 
 fn not_an_object() -> Error {
@@ -92,7 +144,7 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
         match read(bytes, &mut document) {
             Ok(true) => Ok(document),
             Ok(false) => Err(not_an_object()),
-            Err(_) => Err(document.refused.unwrap_or_else(not_json)),
+            Err(error) => Err(document.refused.unwrap_or_else(|| not_json(bytes, &error))),
         }
     }
 

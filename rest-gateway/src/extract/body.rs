@@ -13,6 +13,7 @@ use compliance_api::{
     description::Message,
     error::Error,
     rules::{self, Check},
+    v1::AffiliateInput,
     wire::MAX_ITEMS,
 };
 use http::{
@@ -25,7 +26,7 @@ use memchr::memchr_iter;
 use tokio::time::timeout;
 
 use super::{
-    batch::{Input, list_of},
+    batch::{Input, list_of, refuse_many_items},
     collect::Collected,
     inflate::inflate,
 };
@@ -88,6 +89,9 @@ impl RequestBody {
     }
 
     async fn request<R: Check>(&mut self, parse: impl Fn(Input<'_>) -> Result<R, Error>) -> Result<R, Error> {
+        if let Some((list, _)) = list_of(R::MESSAGE) {
+            self.compute(|| refuse_many_items(list, &self.bytes))?;
+        }
         let _permit = match self.bytes.len() {
             ..=SMALL => None,
             _ => self.prepare(memory(R::MESSAGE, &self.bytes)).await?,
@@ -103,6 +107,10 @@ impl RequestBody {
 
     /// Reserves memory to parse the body. A large request also waits for a permit.
     async fn prepare(&mut self, bytes: usize) -> Result<Option<WorkPermit>, Error> {
+        if !self.memory.can_reach(bytes) {
+            // A retry never succeeds.
+            return Err(Error::body_too_large());
+        }
         if bytes <= LARGE_REQUEST {
             self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
             return Ok(None);
@@ -163,12 +171,16 @@ impl RequestBody {
 fn memory(message: &Message, body: &[u8]) -> usize {
     // Each element is copied into the parameters of a statement, and has a result.
     const RESULT: usize = 256;
-    // A key in an update mask.
+    // A key in an update mask, which has known fields only.
     const MASKED: usize = size_of::<String>() + 32;
     let element = list_of(message).map(|(_, element)| element);
     let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);
     let is_masked = element.is_some_and(|element| element.field("update_mask").is_some());
-    let keys = if is_masked { memchr_iter(b':', body).count() } else { 0 };
+    let keys = if is_masked {
+        memchr_iter(b':', body).count().min(elements * AffiliateInput::MESSAGE.fields.len())
+    } else {
+        0
+    };
     body.len() * 4 + elements * (element.map_or(0, |element| element.size) + RESULT) + keys * MASKED
 }
 

@@ -87,7 +87,12 @@ impl Collected {
     }
 
     fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        if bytes > SMALL { Ok(self.memory.grow_to(bytes)?) } else { Ok(()) }
+        match bytes {
+            ..=SMALL => Ok(()),
+            _ if self.memory.can_reach(bytes) => Ok(self.memory.grow_to(bytes)?),
+            // A retry never succeeds.
+            _ => Err(Error::body_too_large()),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -169,11 +174,14 @@ mod tests {
     #[test]
     fn a_body_for_which_there_is_no_memory_is_not_kept() {
         let memory = Memory::new(400 << 10, 200 << 10);
-        let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
-        body.push(&vec![b'x'; 200 << 10]).unwrap();
+        let (mut other, mut body) = (memory.reservation(Some(1)), Collected::new(memory.reservation(Some(1)), LIMIT));
+        other.grow(100 << 10).unwrap();
+        body.push(&vec![b'x'; 100 << 10]).unwrap();
         assert_eq!(body.push(b"x").unwrap_err().reason, Reason::RateLimited);
-        assert_eq!((memory.reserved(), body.len()), (200 << 10, 200 << 10));
-        drop(body);
+        assert_eq!((memory.reserved(), body.len()), (200 << 10, 100 << 10));
+        // The company never has memory for so many bytes.
+        assert_eq!(body.push(&vec![b'x'; 101 << 10]).unwrap_err().reason, Reason::BodyTooLarge);
+        drop((other, body));
         assert_eq!(memory.reserved(), 0);
     }
 

@@ -39,19 +39,20 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 /// - 200: `ChangesFound`, `text/event-stream`. The changes.
 /// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Result<Response, Rejection> {
+    if !prefers_events(&headers) {
+        return list_page(caller, &query).await.map(varied);
+    }
     // An ID that is not text is not a position.
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
     let request = caller.accept(query.changes(last)).await?;
-    if !prefers_events(&headers) {
-        return list_page(caller, request).await.map(varied);
-    }
     let (caller, deadline) = caller.for_watch();
     let request = WatchChangesRequest { after: request.after, types: request.types };
     let opened = caller.open(request, 1, |core, request| core.changes.watch_changes(request)).await?;
     Ok(varied(respond_events(opened, deadline)))
 }
 
-async fn list_page(caller: Caller, request: ListChangesRequest) -> Result<Response, Rejection> {
+async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection> {
+    let request: ListChangesRequest = caller.accept(query.request()).await?;
     let changes = caller.call(request, |core, request| core.changes.list_changes(request)).await?;
     changes.found(&caller, "Changes found", |changes| changes)
 }

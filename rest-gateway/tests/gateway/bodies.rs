@@ -20,7 +20,7 @@ async fn a_single_create_returns_its_ids_or_409() {
     assert_eq!(response.status, 409);
     assert_eq!(
         response.text,
-        r#"{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists."}}"#
+        r#"{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists. Its ID is 9."}}"#
     );
 }
 
@@ -33,7 +33,7 @@ async fn a_batch_create_returns_one_result_per_item() {
     assert_eq!(response.status, 207);
     assert_eq!(
         response.text,
-        r#"[{"code":"1020","status":"ok","detail":{"affiliate_id":1,"client_affiliate_id":"A-1","msg":"Created."}},{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists."}}]"#
+        r#"[{"code":"1020","status":"ok","detail":{"affiliate_id":1,"client_affiliate_id":"A-1","msg":"Created."}},{"code":"1023","status":"error","detail":{"client_affiliate_id":"A-2","msg":"An affiliate with this name already exists. Its ID is 9."}}]"#
     );
     let response = gateway.post("/api/affiliates", r#"{"affiliates":null}"#).await;
     assert_eq!(response.status, 422);

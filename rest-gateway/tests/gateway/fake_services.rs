@@ -8,7 +8,7 @@ use compliance_api::{
         ChangeServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs,
         MonitoringServiceStubs, OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
     },
-    error::{Error, NAME_EXISTS, ResultCode},
+    error::{Error, ResultCode, name_exists_text},
     v1::{
         self, AffiliateInput, AffiliateResult, UrlResult, batch_read_response::Result as Outcome, read::Operation,
         read_service_server::ReadService,
@@ -108,7 +108,7 @@ impl AffiliateServiceStubs for Fake {
         let input = self.write("create_affiliate", request).await?.affiliate.unwrap_or_default();
         let client_affiliate_id = input.client_affiliate_id.clone().unwrap_or_default();
         if is_taken(&input) {
-            return Err(failure(Error::affiliate_name_exists(&client_affiliate_id)));
+            return Err(failure(Error::affiliate_name_exists(&client_affiliate_id, Some(9))));
         }
         Ok(success(v1::CreateAffiliateResponse { affiliate_id: 1, client_affiliate_id }))
     }
@@ -120,12 +120,12 @@ impl AffiliateServiceStubs for Fake {
         let inputs = self.write("batch_create_affiliates", request).await?.affiliates;
         let result = |(index, input): (usize, AffiliateInput)| {
             let (code, affiliate_id, msg) = if is_taken(&input) {
-                (ResultCode::Duplicate, None, NAME_EXISTS)
+                (ResultCode::Duplicate, None, name_exists_text(Some(9)))
             } else {
-                (ResultCode::Saved, Some(index as i64 + 1), "Created.")
+                (ResultCode::Saved, Some(index as i64 + 1), "Created.".to_owned())
             };
             let client_affiliate_id = input.client_affiliate_id;
-            AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg: msg.to_owned() }
+            AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg }
         };
         let results = inputs.into_iter().enumerate().map(result).collect();
         Ok(success(v1::BatchCreateAffiliatesResponse { results }))

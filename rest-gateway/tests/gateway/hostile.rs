@@ -71,11 +71,45 @@ async fn a_body_that_is_too_large_is_refused() {
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
 
     // Few bytes that need much memory as messages.
-    let response =
-        gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(300_000))).await;
+    let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(90_000))).await;
     assert_eq!(response.status, 413);
     let fits = format!(r#"{{"urls":[{{"url":"http://a/"}}]}}{}"#, " ".repeat((1 << 20) - 100));
     assert_eq!(gateway.post("/api/urls", fits).await.status, 201);
+}
+
+/// A client that gets 429 sends the same body again, forever.
+#[tokio::test]
+async fn bodies_that_never_fit_are_not_retried() {
+    let settings = Settings { body_memory: 32 << 20, ..Settings::default() };
+    let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
+    for (method, path, list) in [
+        (Method::POST, "/api/affiliates", "affiliates"),
+        (Method::PUT, "/api/affiliates/7", "affiliates"),
+        (Method::POST, "/api/affiliates:sync", "affiliates"),
+        (Method::POST, "/api/urls", "urls"),
+    ] {
+        for element in ["{}", "[]", "5"] {
+            let body = format!(r#"{{"{list}":[{element}{}]}}"#, format!(",{element}").repeat(1_000_000));
+            let response = RestResponse::of(gateway.request(method.clone(), path).body(body)).await;
+            let message = format!("The {list} field must not have more than 100000 items.");
+            assert_eq!(response.status, 422, "{method} {path} {element}: {}", response.text);
+            assert_eq!(response.json(), json!({"message": message, "errors": {list: [message]}}));
+            assert_eq!(response.header("retry-after"), None);
+        }
+    }
+    // As many items as are allowed, which need more memory than the company may ever have.
+    let body = format!(r#"{{"affiliates":[{{}}{}]}}"#, ",{}".repeat(99_999));
+    let response = gateway.post("/api/affiliates", body).await;
+    assert_eq!((response.status, response.header("retry-after")), (413, None), "{}", response.text);
+}
+
+#[tokio::test]
+async fn latin_1_bodies_are_told_to_be_utf8() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
+    let body = b"{\"client_affiliate_id\":\"1\",\"affiliate_name\":\"J\xfcrgen\"}".to_vec();
+    let response = gateway.post("/api/affiliates", body).await;
+    let message = "The body must be UTF-8. Byte 48 is not.";
+    assert_eq!((response.status, response.json()), (422, json!({"message": message, "errors": {"body": [message]}})));
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ async fn small_bodies_that_take_much_memory() {
             .await;
         }
     }
-    let full = [Reason::InvalidFields, Reason::RateLimited, Reason::Overloaded];
+    let full = [Reason::InvalidFields, Reason::RateLimited, Reason::Overloaded, Reason::BodyTooLarge];
     for (attack, path, message, reasons) in [
         ("4,000,000 items", ADD_URLS, empty_items(4_000_000), &full[..1]),
         ("100,000 items", CREATE, empty_items(100_000), &full),

@@ -45,7 +45,7 @@ async fn single() {
             .get("/affiliates", list(&[named("<1>", "C-1", "Zoe"), named("<2>", "C-2", "Ann"), named("<3>", "C-3", "Mia")])),
         Case::new("a name that exists is a conflict")
             .given_affiliate("C-1", "Ann")
-            .post("/affiliates", r#"{"client_affiliate_id":"C \"2\"","affiliate_name":"Ann"}"#, name_exists("C \"2\""))
+            .post("/affiliates", r#"{"client_affiliate_id":"C \"2\"","affiliate_name":"Ann"}"#, name_exists("C \"2\"", "<1>"))
             .get("/affiliates", list(&[named("<1>", "C-1", "Ann")])),
         Case::new("names are compared exactly")
             .given_affiliate("C-1", "Ann")
@@ -142,17 +142,17 @@ async fn batch_create() {
             .post(
                 "/affiliates",
                 json!({"affiliates": [country("1", "A", "ZZ"), item("2", "B"), item("3", "Old"), country("4", "D", "de"), item("5", "E")]}),
-                mixed(&[bad_country_item("1", "ZZ"), created_item("2"), duplicate_item("3"), created_item("4"), created_item("5")]),
+                mixed(&[bad_country_item("1", "ZZ"), created_item("2"), duplicate_item("3", "<1>"), created_item("4"), created_item("5")]),
             ),
         Case::new("of two equal names in a batch the first wins")
             .post("/affiliates", json!({"affiliates": [item("1", "A"), item("2", "A"), item("3", "B"), item("4", "A")]}),
-                mixed(&[created_item("1"), duplicate_item("2"), created_item("3"), duplicate_item("4")]))
+                mixed(&[created_item("1"), duplicate_item("2", "<number>"), created_item("3"), duplicate_item("4", "<number>")]))
             .get("/affiliates/<1>", record(&named("<1>", "1", "A"))),
         Case::new("a name of an item that failed is free")
             .post("/affiliates", json!({"affiliates": [country("1", "A", "QQ"), item("2", "A")]}), mixed(&[bad_country_item("1", "QQ"), created_item("2")])),
         Case::new("a batch in which every item fails is 207")
             .given_affiliate("0", "Old")
-            .post("/affiliates", json!({"affiliates": [item("1", "Old"), country("2", "B", "XX")]}), mixed(&[duplicate_item("1"), bad_country_item("2", "XX")]))
+            .post("/affiliates", json!({"affiliates": [item("1", "Old"), country("2", "B", "XX")]}), mixed(&[duplicate_item("1", "<1>"), bad_country_item("2", "XX")]))
             .get("/affiliates", list(&[named("<1>", "0", "Old")])),
         Case::new("a duplicate with an unknown country is reported for its country")
             .given_affiliate("0", "Old")

@@ -53,7 +53,11 @@ pub(super) fn page(msg: &str, data: &[String], total: u32, per_page: u32, curren
 
 const CREATED: &str = "Affiliate created successfully.";
 const UPDATED: &str = "Affiliate updated successfully.";
-const EXISTS: &str = "An affiliate with this name already exists.";
+/// The message about a name that an affiliate has. `id` is its ID, or a placeholder.
+fn exists(id: &str) -> String {
+    format!("An affiliate with this name already exists. Its ID is {id}.")
+}
+
 const TAKEN: &str = "The affiliate name has already been taken.";
 
 /// The result of a created affiliate, whose ID is new.
@@ -70,8 +74,9 @@ fn failed_item(code: &str, client_id: &str, msg: &str) -> String {
     format!(r#"{{"code":"{code}","status":"error","detail":{{"client_affiliate_id":{id},"msg":{msg}}}}}"#)
 }
 
-pub(super) fn duplicate_item(client_id: &str) -> String {
-    failed_item("1023", client_id, EXISTS)
+/// `id` is the ID of the affiliate that has the name, or a placeholder.
+pub(super) fn duplicate_item(client_id: &str, id: &str) -> String {
+    failed_item("1023", client_id, &exists(id))
 }
 
 pub(super) fn bad_country_item(client_id: &str, country: &str) -> String {
@@ -170,13 +175,13 @@ pub(super) fn invalid_one(path: &str, message: &str) -> Expect {
     invalid(&[(path, message)])
 }
 
-/// 409 of a single create.
-pub(super) fn name_exists(client_id: &str) -> Expect {
+/// 409 of a single create. `id` is the ID of the affiliate that has the name, or a placeholder.
+pub(super) fn name_exists(client_id: &str, id: &str) -> Expect {
     Expect {
         http: 409,
         grpc: Code::AlreadyExists,
         reason: Some("AFFILIATE_NAME_EXISTS"),
-        body: failed_item("1023", client_id, EXISTS),
+        body: failed_item("1023", client_id, &exists(id)),
     }
 }
 

@@ -50,12 +50,12 @@ async fn order_of_checks() {
 async fn bodies() {
     let mut cases = Vec::new();
     for (body, message) in [
-        ("", "The body must be valid JSON."),
-        ("{", "The body must be valid JSON."),
-        ("{} {}", "The body must be valid JSON."),
-        ("{'a':1}", "The body must be valid JSON."),
-        (r#"{"a":1,}"#, "The body must be valid JSON."),
-        ("affiliate_name=N", "The body must be valid JSON."),
+        ("", "The body must be valid JSON. It is empty."),
+        ("{", "The body must be valid JSON. The error is at line 1, column 1."),
+        ("{} {}", "The body must be valid JSON. The error is at line 1, column 4."),
+        ("{'a':1}", "The body must be valid JSON. The error is at line 1, column 2."),
+        (r#"{"a":1,}"#, "The body must be valid JSON. The error is at line 1, column 8."),
+        ("affiliate_name=N", "The body must be valid JSON. The error is at line 1, column 1."),
         ("[]", "The body must be a JSON object."),
         (r#"[{"client_affiliate_id":"C","affiliate_name":"N"}]"#, "The body must be a JSON object."),
         ("null", "The body must be a JSON object."),

@@ -128,8 +128,11 @@ pub(super) fn creates(count: usize) -> Vec<Case> {
             results.push(bad_country_item(&client_id, "ZZ"));
         }
         items.push(json!(record.written));
-        let result = if [taken, twin].contains(&item) { duplicate_item } else { created_item };
-        results.push(result(record.client_id()));
+        results.push(match record.client_id() {
+            client_id if item == taken => duplicate_item(client_id, "<1>"),
+            client_id if item == twin => duplicate_item(client_id, "<number>"),
+            client_id => created_item(client_id),
+        });
     }
     let created = (0..count).filter(|item| ![taken, twin].contains(item)).map(|item| records[item].clone());
     let all: Vec<Record> = std::iter::once(Record::new("0", "Old")).chain(created).collect();

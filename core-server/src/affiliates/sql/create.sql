@@ -1,7 +1,7 @@
 -- Inserts affiliates of the companies $1. If names are equal, inserts the first affiliate. Inserts in the order of companies and names,
 -- which prevents deadlocks. $3 is the author of the changes: one element for each affiliate, or one for all.
 --
--- Returns the ID of each new affiliate, or null, in the order sent.
+-- Returns the ID of each new affiliate, or null and the affiliate that already had the name, in the order sent.
 with numbered as materialized (
     select array_agg(nextval('affiliates_id_seq')) as ids
     from generate_series(1, cardinality($2::affiliate_input[]))
@@ -13,9 +13,13 @@ with numbered as materialized (
     on conflict (company_id, affiliate_name) where affiliate_name is not null do nothing
     returning id
 )
-select case when (ids.id in (select id from inserted)) is true then ids.id end as id
-from numbered
-cross join unnest(numbered.ids) with ordinality as ids (id, ordinality)
+select created.id, holder.id as holder
+from (
+    select ($1::bigint[])[input.ordinality] as company_id, input.affiliate_name, input.ordinality,
+        case when (ids.id in (select id from inserted)) is true then ids.id end as id
+    from unnest($2) with ordinality as input
+    cross join lateral (select (select ids from numbered)[input.ordinality] as id) ids
+) created
 cross join set_config('compliance.changed_by', case
     when cardinality($3::text[]) = 1 then ($3::text[])[1]
     else (
@@ -23,4 +27,9 @@ cross join set_config('compliance.changed_by', case
         from unnest((select ids from numbered), $3::text[]) as n (id, writer)
     )
 end, true)
-order by ids.ordinality
+left join lateral (
+    select a.id from affiliates a
+    where created.id is null and a.company_id = created.company_id and a.affiliate_name = created.affiliate_name
+    limit 1
+) holder on true
+order by created.ordinality

@@ -6,7 +6,7 @@ use std::{
 };
 
 use compliance_api::{
-    error::{NAME_EXISTS, ResultCode},
+    error::{ResultCode, name_exists_text},
     v1::AffiliateSyncResult,
 };
 
@@ -94,7 +94,7 @@ impl Names {
 /// The result of an item that does not get its name.
 pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>, taken: Taken) -> AffiliateSyncResult {
     let (conflicting_ids, conflicting_positions, msg) = match taken {
-        Taken::ByAffiliate(id) => (vec![id], Vec::new(), format!("{NAME_EXISTS} Its ID is {id}.")),
+        Taken::ByAffiliate(id) => (vec![id], Vec::new(), name_exists_text(Some(id))),
         Taken::ByItem(first) => {
             let msg = format!("The items at positions {first} and {position} have the same affiliate name.");
             (Vec::new(), vec![first, *position], msg)

@@ -150,12 +150,16 @@ fn a_path_that_no_record_can_have_is_unknown_if_the_body_is_valid() {
 
 #[test]
 fn a_body_that_is_not_an_object_is_reported_as_the_body() {
-    for body in ["", "{", "{\"city\":1e400}", "{\"city\":\"\\ud800\"}", "{} {}", "{\"city\":\"a\u{1}\"}"] {
-        assert_eq!(
-            violations(create(body).unwrap_err()),
-            expected(&[("body", "The body must be valid JSON.")]),
-            "{body}"
-        );
+    for (body, error) in [
+        ("", "It is empty."),
+        ("{", "The error is at line 1, column 1."),
+        ("{\"city\":1e400}", "The error is at line 1, column 13."),
+        ("{\"city\":\"\\ud800\"}", "The error is at line 1, column 16."),
+        ("{}\n {}", "The error is at line 2, column 2."),
+        ("{\n\"city\":\"a\u{1}\"}", "The error is at line 2, column 10."),
+    ] {
+        let message = format!("The body must be valid JSON. {error}");
+        assert_eq!(violations(create(body).unwrap_err()), expected(&[("body", &message)]), "{body}");
     }
     for body in ["5", "null", "\"a\"", "[{}]", "true", "1.5"] {
         let expected = expected(&[("body", "The body must be a JSON object.")]);
