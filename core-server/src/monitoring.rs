@@ -199,7 +199,7 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
 /// The statements that change one record or read what a write refers to, with the types of their parameters.
 pub(crate) const SMALL_STATEMENTS: [(&str, &str); 4] = [
     (include_str!("monitoring/cases/update.sql"), "bigint, bigint, case_input[], integer[], integer[], bigint[], text"),
-    (include_str!("monitoring/reviews/review.sql"), "bigint, bigint, url_review_input[], boolean, text"),
+    (include_str!("monitoring/reviews/review.sql"), "bigint, bigint, url_review_input[], boolean, text, bigint[]"),
     (include_str!("monitoring/names.sql"), "bigint"),
     (include_str!("monitoring/observations/affiliates.sql"), "bigint, bigint[], text[]"),
 ];

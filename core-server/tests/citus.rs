@@ -37,7 +37,7 @@ async fn a_shard(pool: &PgPool) -> i64 {
 }
 
 /// The schema before the last migrations, except for a label of a type.
-const LAST_STEPS: [&str; 16] = [
+const LAST_STEPS: [&str; 17] = [
     "delete from _sqlx_migrations where version >= 20261124000010",
     "drop table webhook_deliveries, webhooks",
     "drop table changes, change_positions, change_drops, change_retention",
@@ -56,6 +56,7 @@ const LAST_STEPS: [&str; 16] = [
     "drop function count_revision cascade",
     "alter table affiliates drop column revision cascade",
     "alter table compliance_cases drop column revision cascade, drop column opened_with",
+    "alter table compliance_urls drop column revision cascade",
     "alter type affiliate_input drop attribute revisions",
     "alter type case_input drop attribute opened_with",
 ];

@@ -132,7 +132,7 @@ routes! {
     post "/api/urls" => urls::add;
     get "/api/urls:search" => urls::search, [SearchComplianceUrlsRequest];
     get "/api/urls/{id}" => urls::get, [GetComplianceUrlRequest];
-    patch "/api/urls/{id}" => urls::review, scope(REVIEW_URL);
+    patch "/api/urls/{id}" => urls::review, if_match(), scope(REVIEW_URL);
     get "/api/cases" => cases::list, [ListComplianceCasesRequest, ListAllComplianceCasesRequest];
     get "/api/cases/{id}" => cases::get, [GetComplianceCaseRequest];
     post "/api/cases" => cases::open, scope(OPEN_CASE);

@@ -10,6 +10,11 @@ async fn affiliate(rest: &RestClient, name: &str) -> i64 {
     rest.post("/affiliates", body).await.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap()
 }
 
+async fn url(rest: &RestClient, url: &str) -> i64 {
+    let added = rest.post("/urls", json!({"urls": [{"url": url}]}).to_string()).await.with_status(201);
+    added[0]["detail"]["url_id"].as_i64().unwrap()
+}
+
 /// Changes an affiliate if it has one of these tags.
 async fn put(rest: &RestClient, id: i64, body: serde_json::Value, if_match: &[&str]) -> RestResponse {
     let mut request = rest.request("PUT", &format!("/affiliates/{id}")).header("Content-Type", "application/json");
@@ -24,8 +29,9 @@ async fn tag(rest: &RestClient, path: &str) -> String {
 }
 
 /// The paths whose changes take `If-Match`.
-const WITH_IF_MATCH: [&str; 5] = [
+const WITH_IF_MATCH: [&str; 6] = [
     "/api/affiliates/{id}",
+    "/api/urls/{id}",
     "/api/cases/{id}",
     "/api/cases/{id}/resolve",
     "/api/cases/{id}/close",
@@ -128,10 +134,12 @@ async fn unchanged_content_is_not_sent_again() {
         assert!(response.header("etag").is_some());
         response.status
     };
+    let url_path = format!("/urls/{}", url(&rest, "https://example.org/").await);
     let (affiliate_path, case_path) = (format!("/affiliates/{id}"), format!("/cases/{case_id}"));
     let (affiliate_tag, case_tag) = (tag(&rest, &affiliate_path).await, tag(&rest, &case_path).await);
+    let url_tag = tag(&rest, &url_path).await;
     for rest in [service.rest(company), service.rest_remote(company)] {
-        for (path, tag) in [(&affiliate_path, &affiliate_tag), (&case_path, &case_tag)] {
+        for (path, tag) in [(&affiliate_path, &affiliate_tag), (&case_path, &case_tag), (&url_path, &url_tag)] {
             assert_eq!(self::tag(&rest, path).await, *tag, "each gateway has the same");
             assert_eq!(known(&rest, path, tag).await, 304);
             assert_eq!(known(&rest, path, &format!("\"x\", W/{tag}")).await, 304);
@@ -299,6 +307,39 @@ async fn a_case_is_changed_only_as_it_was_read() {
         assert_eq!(rest.get(&path).await.json()["data"]["note"], "1");
         let attach = change("POST", &format!("{path}/incidents"), "*", json!({"incidents": []})).await;
         assert_eq!((attach.status, attach.paths()), (422, vec!["If-Match".to_owned()]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_url_is_reviewed_only_as_it_was_read() {
+    let service = TestService::start().await;
+    let company = new_company();
+    for (number, rest) in [service.rest(company), service.rest_remote(company)].into_iter().enumerate() {
+        let path = format!("/urls/{}", url(&rest, &format!("https://example.org/{number}")).await);
+        let review = async |path: &str, tag: &str, body: serde_json::Value| {
+            RestResponse::of(rest.request("PATCH", path).header("If-Match", tag).body(body.to_string())).await
+        };
+        let read = tag(&rest, &path).await;
+        assert!(!rest.get(&path).await.text.contains("etag"));
+        let first = review(&path, &read, json!({"note": "1", "infractions": [{"infraction_type": "Trademark"}]})).await;
+        first.with_status(200);
+        let changed = first.header("etag").unwrap().to_owned();
+        let version = |tag: &str| tag.trim_matches('"').split('.').next().unwrap().to_owned();
+        assert_eq!(version(&tag(&rest, &path).await), version(&changed));
+        for body in [json!({"note": "2"}), json!({"infractions": []}), json!({})] {
+            let stale = review(&path, &read, body).await;
+            assert_eq!((stale.status, stale.text.as_str()), (412, CHANGED));
+        }
+        let second = review(&path, &format!("\"0\", {changed}"), json!({"infractions": []})).await;
+        second.with_status(200);
+        let data = rest.get(&path).await.json()["data"].clone();
+        assert_eq!((&data["note"], &data["infractions"]), (&json!("1"), &json!([])));
+        review(&path, "*", json!({"note": "3"})).await.with_status(200);
+        // The order is 422, 404, 412.
+        assert_eq!(review(&path, &read, json!({"note": 7})).await.paths(), ["note"]);
+        assert_eq!(review(&path, "7", json!({"note": "4"})).await.paths(), ["If-Match"]);
+        assert_eq!(review("/urls/999999999", &read, json!({"note": "4"})).await.status, 404);
+        assert_eq!(rest.get(&path).await.json()["data"]["note"], "3");
     }
 }
 

@@ -82,10 +82,8 @@ pub(super) struct Outcome {
     found: bool,
     /// Whether it has a revision that the item allows.
     as_expected: Option<bool>,
-    /// The revision before.
+    /// The revision after the statement.
     revision: Option<i64>,
-    /// Whether a value of the item differs from the stored one.
-    differs: bool,
     /// The affiliate that has the new name, if another one has it.
     holder: Option<i64>,
 }
@@ -97,7 +95,7 @@ impl Outcome {
             (true, Some(_), _) => Applied::Failed,
             (true, None, _) if self.as_expected != Some(true) => Applied::Changed(self.revision),
             (true, None, Some(_)) => Applied::Taken,
-            (true, None, None) => Applied::Saved(self.revision.map(|revision| revision + i64::from(self.differs))),
+            (true, None, None) => Applied::Saved(self.revision),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Reviews: the verdict on one URL, with its infractions.
 
-use std::{slice, sync::LazyLock};
+use std::{
+    slice,
+    sync::{Arc, LazyLock},
+};
 
 use compliance_api::{
     error::Error,
@@ -9,17 +12,19 @@ use compliance_api::{
 };
 use prost_types::FieldMask;
 use storage::{
+    database::Connections,
+    error::is_contention,
     statement,
-    table::{Attribute, Composite},
+    table::{Attribute, Composite, Layouts},
 };
 
 use super::{
-    context::CompanyWriter,
+    context::{CompanyWriter, can_retry},
     field_updates::FieldUpdates,
     infractions::{self, Infraction},
     names::CompanyNames,
 };
-use crate::access::no_violations;
+use crate::{access::no_violations, record_query::revisions};
 
 /// The field with the infractions, which are separate records.
 const INFRACTIONS: &str = "infractions";
@@ -40,8 +45,16 @@ pub(super) static INPUT: LazyLock<Composite<Review>> = LazyLock::new(|| {
     Composite::new("url_review_input", FieldUpdates::attributes(|review: &Review| &review.review).chain(own))
 });
 
+/// The result of a review.
+struct Reviewed {
+    /// The URL's revision after the statement.
+    revision: i64,
+    /// Whether it had a revision that the request allows.
+    as_expected: bool,
+}
+
 pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest) -> Result<ReviewUrlResponse, Error> {
-    let ReviewUrlRequest { id, review, update_mask } = request;
+    let ReviewUrlRequest { id, review, update_mask, etag } = request;
     let review = review.unwrap_or_default();
     let replaces_infractions = writes_infractions(&review, update_mask.as_ref());
     let are_known =
@@ -52,20 +65,31 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
     let review = FieldUpdates::masked(&names, &mut violations, "", review, update_mask.as_ref(), &REQUIRED);
     no_violations(violations)?;
     let review = Review { review, infractions };
-    let found = company.write(|pool, layouts| {
+    let revisions = revisions(&etag);
+    let write = |pool: Connections, layouts: Arc<Layouts>| {
         let batch = INPUT.batch(&layouts, slice::from_ref(&review));
-        let statement = sqlx::query_file_scalar!(
+        let statement = sqlx::query_file_as!(
+            Reviewed,
             "src/monitoring/reviews/review.sql",
             company.id,
             id,
             batch as _,
             replaces_infractions,
-            statement::writer()
+            statement::writer(),
+            revisions.as_deref()
         );
         async move { statement.fetch_optional(&pool).await }
-    });
-    let found = found.await?;
-    found.map(|url_id| ReviewUrlResponse { url_id }).ok_or_else(|| Error::url_not_found(id))
+    };
+    // A retry after a lost connection could find its own new revision.
+    let can_retry = if revisions.is_some() { is_contention } else { can_retry };
+    let reviewed = company.write_in(&company.context.backend.queues.monitoring, can_retry, write).await?;
+    let reviewed = reviewed.ok_or_else(|| Error::url_not_found(id))?;
+    let etag = reviewed.revision.to_string();
+    if reviewed.as_expected {
+        Ok(ReviewUrlResponse { url_id: id, etag })
+    } else {
+        Err(Error::etag_mismatch("url_id", id, &etag))
+    }
 }
 
 /// Whether the infractions are replaced: the mask names them, or a review without a mask has some.

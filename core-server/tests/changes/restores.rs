@@ -1,7 +1,8 @@
 //! A restored database: clients can recognize that positions, IDs and etags from after the backup are lost.
 
 use compliance_api::v1::{
-    AffiliateInput, AffiliateUpdate, ListAffiliatesRequest, ListChangesRequest, UpdateAffiliateRequest,
+    AffiliateInput, AffiliateUpdate, CaseInput, GetAffiliateRequest, GetComplianceUrlRequest, ListAffiliatesRequest,
+    ListChangesRequest, ObserveUrlsRequest, ReviewUrlRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlReview,
     WatchChangesRequest,
 };
 use core_server::{
@@ -15,6 +16,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 use super::{all, list};
+use crate::monitoring::builders::{observation, opening, some};
 
 fn restored(status: &Status) -> Option<(i64, i64)> {
     let details = status.get_error_details();
@@ -307,6 +309,10 @@ async fn lost_etags_never_match_again() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;
+    let case_id = clients.open(opening("r")).await;
+    let request = ObserveUrlsRequest { observations: vec![observation("https://example.org/")] };
+    let observed = clients.monitoring.observe_urls(request).await.unwrap().into_inner();
+    let url_id = observed.results[0].url_id.unwrap();
     let update = |city: &str, etag: &str| {
         let affiliate = AffiliateInput { city: Some(city.to_owned()), ..AffiliateInput::default() };
         let update =
@@ -314,8 +320,19 @@ async fn lost_etags_never_match_again() {
         UpdateAffiliateRequest { update: Some(update) }
     };
     jump(&core.pool).await;
-    // The record still has the etag from the backup.
-    clients.affiliates.update_affiliate(update("after the restore", "1")).await.unwrap();
+    // The record still has the etag from the backup. The response has the etag that the next read has.
+    let saved = clients.affiliates.update_affiliate(update("after the restore", "1")).await.unwrap().into_inner();
+    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+    assert_eq!(saved.etag, read.etag);
+    let case = CaseInput { case_worker: some("Ann"), ..CaseInput::default() };
+    let request = UpdateCaseRequest { id: case_id, case: Some(case), update_mask: None, etag: "1".to_owned() };
+    let saved = clients.monitoring.update_case(request).await.unwrap().into_inner();
+    assert_eq!(saved.etag, clients.case(case_id).await.etag);
+    let review = UrlReview { note: some("after the restore"), ..UrlReview::default() };
+    let request = ReviewUrlRequest { id: url_id, review: Some(review), update_mask: None, etag: "1".to_owned() };
+    let saved = clients.monitoring.review_url(request).await.unwrap().into_inner();
+    let request = GetComplianceUrlRequest { id: url_id, as_of: None };
+    assert_eq!(saved.etag, clients.urls.get_compliance_url(request).await.unwrap().into_inner().etag);
     // The second version is not the same as before the restore.
     let status = clients.affiliates.update_affiliate(update("lost", "2")).await.unwrap_err();
     assert_eq!(reason_of(&status), "ETAG_MISMATCH");

@@ -65,6 +65,7 @@ fn full() -> (UrlObservation, ComplianceUrl) {
         transcription_text: some("hello"),
         transcription_status: some("Completed"),
         infractions: vec![],
+        etag: "1".to_owned(),
     };
     (observation, expected)
 }
@@ -93,7 +94,7 @@ pub(super) async fn fields_are_read_as_observed(service: &TestCore) {
     let written = company.url(bare).await;
     assert_eq!(
         ComplianceUrl { infractions: vec![], ..written },
-        ComplianceUrl { id: bare, domain, url, infractions: vec![], ..read }
+        ComplianceUrl { id: bare, domain, url, infractions: vec![], etag: "2".to_owned(), ..read }
     );
 }
 
@@ -139,6 +140,7 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
         disabled: true,
         discovery_date: before.discovery_date,
         infractions: before.infractions.clone(),
+        etag: "2".to_owned(),
         ..ComplianceUrl::default()
     };
     assert_eq!(company.url(id).await, cleared);
@@ -169,6 +171,7 @@ async fn a_new_url_has_its_defaults() {
         domain: some("example.org"),
         incident_status: some("New"),
         discovery_date: read.discovery_date,
+        etag: "1".to_owned(),
         ..ComplianceUrl::default()
     };
     assert_eq!(read, expected);

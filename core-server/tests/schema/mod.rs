@@ -143,6 +143,7 @@ async fn urls_and_cases_are_read_by_name() {
         social_three: some("three"),
         last_crawl_date: Some(at("2026-01-01 00:00:01")),
         last_seen: Some(at("2026-01-01 00:00:02")),
+        etag: "1".to_owned(),
         ..ComplianceUrl::default()
     };
     let url = clients.url(id).await;

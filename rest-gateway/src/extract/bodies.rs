@@ -91,8 +91,8 @@ pub(crate) fn add_urls(input: Input<'_>) -> Result<AddComplianceUrlsRequest, Err
     document.into_batch(|request, urls| request.urls = urls)
 }
 
-pub(crate) fn review_url(input: Input<'_>, path: &PathId) -> Result<ReviewUrlRequest, Error> {
-    one::<ReviewUrlRequest>(input)?.of_record(path, Error::url_not_found)
+pub(crate) fn review_url(input: Input<'_>, path: &PathId, if_match: &IfMatch) -> Result<ReviewUrlRequest, Error> {
+    one::<ReviewUrlRequest>(input)?.if_match(if_match).of_record(path, Error::url_not_found)
 }
 
 /// Reads a request that is its body.

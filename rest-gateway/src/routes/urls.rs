@@ -11,13 +11,13 @@ use http::StatusCode;
 use crate::{
     accept::{Format, varied},
     caller::{Caller, CoreResponse, Opened},
-    envelope::{Detail, Envelope, Rejection, respond, respond_saved},
+    envelope::{Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, with_etag},
     extract::{
         bodies::{add_urls, review_url},
         body::RequestBody,
         request::Query,
     },
-    head::PathId,
+    head::{IfMatch, IfNoneMatch, PathId},
     limits::PAGE_MEMORY,
     stream::{ListFormat, respond_list, respond_opened},
 };
@@ -80,30 +80,43 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection>
 /// - Operation: `getUrl`
 /// - Path: of the URL
 /// - Query: `GetComplianceUrlRequest`
-/// - 200: `UrlFound`. The URL.
+/// - Header: `If-None-Match`
+/// - 200: `UrlFound`, `ETag`. The URL.
+/// - 304: `ETag`. The URL has not changed.
 /// - Refused: `UrlNotFound`, `PositionGone`, `BodyTooLarge`
-pub(crate) async fn get(caller: Caller, path: PathId, query: Query) -> Result<Response, Rejection> {
+pub(crate) async fn get(
+    caller: Caller,
+    path: PathId,
+    if_none_match: IfNoneMatch,
+    query: Query,
+) -> Result<Response, Rejection> {
     let request = caller.accept(query.of_record(&path, Error::url_not_found)).await?;
-    let read = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
+    let mut read = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
     let bytes = transcript(&read.message);
-    read.respond(&caller, bytes, |url| respond(StatusCode::OK, &Envelope::found("URL found.", url, None)))
+    let etag = std::mem::take(&mut read.message.etag);
+    read.respond(&caller, bytes, |url| {
+        // A URL shows its affiliate's names.
+        respond_tagged(&Envelope::found("URL found.", url, None), etag, true, &if_none_match)
+    })
 }
 
 /// Review a URL
 ///
 /// Saves the result of a review: changes the fields that you send, and sets `last_review_date` to now. Null and `""` clear an
-/// optional field. `infractions` replaces all infractions of the URL.
+/// optional field. `infractions` replaces all infractions of the URL. With `If-Match`, the service changes the URL only if it still has one
+/// of these etags.
 ///
 /// - Operation: `reviewUrl`
 /// - Path: of the URL
+/// - Header: `If-Match`
 /// - Body: `UrlReview`
-/// - 200: `UrlReviewed`. The URL has the values that you sent.
-/// - Refused: `UrlNotFound`
-pub(crate) async fn review(path: PathId, mut body: RequestBody) -> Result<Response, Rejection> {
-    let request = body.read(|input| review_url(input, &path)).await?;
-    let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?;
-    let detail = Detail { url_id: Some(reviewed.message.url_id), msg: "URL reviewed.", ..Detail::default() };
-    Ok(body.respond(respond_saved(StatusCode::OK, detail)))
+/// - 200: `UrlReviewed`, `ETag`. The URL has the values that you sent.
+/// - Refused: `UrlNotFound`, `EtagMismatch`
+pub(crate) async fn review(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
+    let request = body.read(|input| review_url(input, &path, &if_match)).await?;
+    let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?.message;
+    let detail = Detail { url_id: Some(reviewed.url_id), msg: "URL reviewed.", ..Detail::default() };
+    Ok(body.respond(with_etag(respond_saved(StatusCode::OK, detail), &reviewed.etag)))
 }
 
 /// Returns the length of a transcript, which can make a record large.

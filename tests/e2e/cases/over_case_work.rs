@@ -35,7 +35,7 @@ pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) 
                 note: text("note"),
                 infractions: infractions.collect(),
             };
-            let request = ReviewUrlRequest { id, review: Some(review), update_mask: mask };
+            let request = ReviewUrlRequest { id, review: Some(review), update_mask: mask, etag: String::new() };
             let url_id = client.review_url(request).await?.into_inner().url_id;
             format!(r#"{{"code":"1020","status":"ok","detail":{{"url_id":{url_id},"msg":"URL reviewed."}}}}"#)
         }

@@ -1,5 +1,5 @@
 -- Locks the affiliates in the order of their IDs, which prevents deadlocks. Then changes each affiliate that has a different value and
--- whose new name is free.
+-- whose new name is free. Returns each affiliate's revision after the statement.
 --
 -- Each item reads its row by key, and writes it as the conflict of an insert. So no plan joins the items with all affiliates of the
 -- company, whatever the statistics say.
@@ -29,7 +29,11 @@ with anchor as materialized (
     where r.found and r.as_expected and r.differs and r.holder is null and not (select exists from dependent)
     order by r.company_id, r.key
     on conflict on constraint affiliates_pkey do update set :replacements, revision = affiliates.revision + 1
+    returning id, revision
+), revisions as materialized (
+    -- A look-up by key, where a join could be a nested loop.
+    select jsonb_object_agg(w.id, w.revision) as by_id from written w
 )
-select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, as_expected, revision, differs,
-    holder
+select (select exists from anchor) as anchored, (select exists from dependent) as dependent, found, as_expected,
+    coalesce(((select by_id from revisions) ->> key::text)::bigint, revision) as revision, holder
 from resolved order by ordinality

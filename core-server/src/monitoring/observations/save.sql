@@ -2,7 +2,7 @@
 --
 -- Locks existing URLs before it inserts new ones, both in this order, so overlapping statements do not deadlock. Each step finds its rows
 -- by key from the previous step. Existing URLs are written as conflicts of an insert. So no plan joins all URLs of the company, whatever
--- the statistics say. Dates that no text can show become null or the nearest possible date.
+-- the statistics say. Dates that no text can show become null or the nearest possible date. A new infraction counts up the URL's revision.
 --
 -- Returns the hash of each URL, its ID, and whether it is new. The ID is null if the affiliate is unknown. A URL is missing if another
 -- writer has just inserted it. The next run finds it.
@@ -27,7 +27,7 @@ with input as materialized (
             limit 1)
     ) a on true
 ), locked as materialized (
-    select i.url_hash, i.infractions, i.now, i.has_values, u.id, u.url,
+    select i.url_hash, i.infractions, i.now, i.has_values, u.id, u.url, u.revision,
         coalesce(i.incident_status_id, u.incident_status_id) as incident_status_id,
         coalesce(i.disabled, u.disabled) as disabled,
         new_value(i.cleared, 'false_positive', i.false_positive, u.false_positive) as false_positive,
@@ -78,31 +78,6 @@ with input as materialized (
     order by i.url_hash
     on conflict (company_id, url_hash) where url_hash is not null do nothing
     returning id, url_hash
-), updated as (
-    insert into compliance_urls (
-        company_id, id, url, url_hash, incident_status_id, disabled, false_positive, country, discovery_date,
-        last_review_date, last_crawl_date, last_seen, affiliate_id, sub_affiliate_id, owner_email, social_one,
-        social_two, social_three, phone_one, phone_two, landing_page, note, video_path, transcription_text,
-        transcription_status_id
-    )
-    select
-        $1, l.id, l.url, l.url_hash, l.incident_status_id, l.disabled, l.false_positive, l.country, l.discovery_date,
-        l.last_review_date, l.last_crawl_date, l.last_seen, l.affiliate_id, l.sub_affiliate_id, l.owner_email,
-        l.social_one, l.social_two, l.social_three, l.phone_one, l.phone_two, l.landing_page, l.note, l.video_path,
-        l.transcription_text, l.transcription_status_id
-    from locked l
-    where l.has_values
-    order by l.url_hash
-    on conflict on constraint compliance_urls_pkey do update set
-        incident_status_id = excluded.incident_status_id, disabled = excluded.disabled,
-        false_positive = excluded.false_positive, country = excluded.country,
-        discovery_date = excluded.discovery_date, last_review_date = excluded.last_review_date,
-        last_crawl_date = excluded.last_crawl_date, last_seen = excluded.last_seen,
-        affiliate_id = excluded.affiliate_id, sub_affiliate_id = excluded.sub_affiliate_id,
-        owner_email = excluded.owner_email, social_one = excluded.social_one, social_two = excluded.social_two,
-        social_three = excluded.social_three, phone_one = excluded.phone_one, phone_two = excluded.phone_two,
-        landing_page = excluded.landing_page, note = excluded.note, video_path = excluded.video_path,
-        transcription_text = excluded.transcription_text, transcription_status_id = excluded.transcription_status_id
 ), recorded as (
     insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id, created_date)
     select $1, w.id, x.infraction_type_id, x.infraction_name_id, coalesce(x.created_date, w.now)
@@ -115,6 +90,34 @@ with input as materialized (
     cross join lateral unnest(w.infractions) with ordinality x
     order by w.url_hash, x.ordinality
     on conflict on constraint infractions_name_key do nothing
+    returning url_id
+), updated as (
+    insert into compliance_urls (
+        company_id, id, url, url_hash, incident_status_id, disabled, false_positive, country, discovery_date,
+        last_review_date, last_crawl_date, last_seen, affiliate_id, sub_affiliate_id, owner_email, social_one,
+        social_two, social_three, phone_one, phone_two, landing_page, note, video_path, transcription_text,
+        transcription_status_id, revision
+    )
+    select
+        $1, l.id, l.url, l.url_hash, l.incident_status_id, l.disabled, l.false_positive, l.country, l.discovery_date,
+        l.last_review_date, l.last_crawl_date, l.last_seen, l.affiliate_id, l.sub_affiliate_id, l.owner_email,
+        l.social_one, l.social_two, l.social_three, l.phone_one, l.phone_two, l.landing_page, l.note, l.video_path,
+        l.transcription_text, l.transcription_status_id,
+        l.revision + ((l.id in (select r.url_id from recorded r)) is true)::integer
+    from locked l
+    where l.has_values or (l.id in (select r.url_id from recorded r)) is true
+    order by l.url_hash
+    on conflict on constraint compliance_urls_pkey do update set
+        incident_status_id = excluded.incident_status_id, disabled = excluded.disabled,
+        false_positive = excluded.false_positive, country = excluded.country,
+        discovery_date = excluded.discovery_date, last_review_date = excluded.last_review_date,
+        last_crawl_date = excluded.last_crawl_date, last_seen = excluded.last_seen,
+        affiliate_id = excluded.affiliate_id, sub_affiliate_id = excluded.sub_affiliate_id,
+        owner_email = excluded.owner_email, social_one = excluded.social_one, social_two = excluded.social_two,
+        social_three = excluded.social_three, phone_one = excluded.phone_one, phone_two = excluded.phone_two,
+        landing_page = excluded.landing_page, note = excluded.note, video_path = excluded.video_path,
+        transcription_text = excluded.transcription_text, transcription_status_id = excluded.transcription_status_id,
+        revision = excluded.revision
 )
 select l.url_hash as "url_hash!", l.id as url_id, false as "created!" from locked l
 union all

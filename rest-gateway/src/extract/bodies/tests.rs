@@ -262,7 +262,8 @@ fn null_is_absent_whatever_the_type() {
     assert_eq!(request, DetachIncidentsRequest { id: 7, incidents: vec![IncidentKey::default()] });
     assert_eq!(ignored.header().unwrap(), "id");
     let body = r#"{"disabled":null,"infractions":null,"note":"x","incident_status":""}"#;
-    let request: ReviewUrlRequest = super::review_url(input(body, &mut Ignored::default()), &path).unwrap();
+    let if_match = IfMatch::of(&HeaderMap::new());
+    let request: ReviewUrlRequest = super::review_url(input(body, &mut Ignored::default()), &path, &if_match).unwrap();
     let review = UrlReview { note: Some("x".into()), incident_status: Some(String::new()), ..Default::default() };
     assert_eq!((request.id, request.review), (7, Some(review)));
     assert_eq!(request.update_mask.unwrap().paths, ["incident_status", "disabled", "note", "infractions"]);
