@@ -97,13 +97,14 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
     };
     writeln!(
         code,
-        "Field {{ name: {:?}, number: {}, doc: {:?}, kind: Kind::{kind}, is_list: {}, may_be_absent: {}, form: {:?}{} }},",
+        "Field {{ name: {:?}, number: {}, doc: {:?}, kind: Kind::{kind}, is_list: {}, may_be_absent: {}, form: {:?}, headings: &{:?}{} }},",
         field.name(),
         field.number(),
         comment(&field.parent_message().parent_file(), field.path()),
         field.cardinality() == Cardinality::Repeated,
         field.supports_presence(),
         json::form(field).unwrap_or_default(),
+        options::texts(pool, field, "headings")?,
         rules(&options::of_field(pool, field, "rules")?)?,
     )?;
     Ok(())

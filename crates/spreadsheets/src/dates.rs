@@ -1,0 +1,221 @@
+//! Dates as spreadsheets write them. The order of day and month is never guessed.
+
+use time::{Date, Duration, macros::date};
+
+use crate::{error::FileError, options::Order};
+
+/// Last serial number of a day, 9999-12-31.
+const LAST_DAY: f64 = 2_958_466.0;
+
+/// The first day of a workbook's dates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Epoch {
+    /// 1900, with a 29 February that did not exist.
+    Of1900,
+    /// 1904, as on old Macs.
+    Of1904,
+}
+
+impl Epoch {
+    /// Returns the day of a serial number, with its time unless midnight. Workbooks have no time zones.
+    pub(crate) fn date(self, serial: f64) -> Option<String> {
+        if !(1.0..LAST_DAY).contains(&serial) {
+            return None;
+        }
+        // A time is a fraction of a day, which is inexact.
+        let seconds = (serial * 86_400.0).round() as i64;
+        let (day, time) = (seconds / 86_400, seconds % 86_400);
+        let first = match self {
+            Self::Of1904 => date!(1904 - 01 - 01),
+            Self::Of1900 if day < 60 => date!(1899 - 12 - 31),
+            Self::Of1900 => date!(1899 - 12 - 30),
+        };
+        let date: Date = first.checked_add(Duration::days(day))?;
+        let (year, month, day) = date.to_calendar_date();
+        let date = format!("{year:04}-{:02}-{day:02}", u8::from(month));
+        Some(match time {
+            0 => date,
+            time => format!("{date} {:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60),
+        })
+    }
+}
+
+/// A date with a time, as it is written.
+struct Written<'a> {
+    numbers: [u32; 3],
+    form: Form,
+    /// The text after the date.
+    time: &'a str,
+}
+
+/// What the numbers of a date are.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Year, month, day.
+    Iso,
+    /// Day and month in any order, then the year in two digits.
+    ShortYear,
+    /// Day and month, then the year. The date itself may show the order.
+    LongYear(Option<Order>),
+}
+
+impl<'a> Written<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let end = text.find(|next: char| next == 'T' || next.is_whitespace()).unwrap_or(text.len());
+        let (date, time) = text.split_at(end);
+        let separator = date.chars().find(|next| !next.is_ascii_digit()).filter(|next| "-/.".contains(*next))?;
+        let parts: Vec<&str> = date.split(separator).collect();
+        let [one, two, three] = parts[..] else { return None };
+        let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten();
+        let numbers: [u32; 3] = [number(one)?, number(two)?, number(three)?];
+        let form = match [one.len(), two.len(), three.len()] {
+            [4, 1..=2, 1..=2] => Form::Iso,
+            [1..=2, 1..=2, 2] => Form::ShortYear,
+            [1..=2, 1..=2, 4] => Form::LongYear(match numbers {
+                [13..=31, 1..=12, _] => Some(Order::Dmy),
+                [1..=12, 13..=31, _] => Some(Order::Mdy),
+                _ => None,
+            }),
+            _ => return None,
+        };
+        Some(Self { numbers, form, time: time.strip_prefix('T').unwrap_or(time).trim() })
+    }
+}
+
+/// How the dates of a file are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dates(pub(crate) Order);
+
+impl Dates {
+    /// Returns a calendar day, `YYYY-MM-DD`, without a midnight after it. Any other text is returned unchanged.
+    pub(crate) fn day(self, text: &str) -> Result<String, String> {
+        let text = text.trim();
+        let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
+        let day = self.date(&written, text)?;
+        Ok(if is_midnight(written.time) { day } else { text.to_owned() })
+    }
+
+    /// Returns an instant, in UTC unless it has an offset. A date without a time is its first second in UTC.
+    pub(crate) fn instant(self, text: &str) -> Result<String, String> {
+        let text = text.trim();
+        let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
+        let day = self.date(&written, text)?;
+        Ok(match time(written.time) {
+            Some(Time { clock, offset: "" }) => format!("{day} {clock}"),
+            Some(Time { clock, offset }) => format!("{day}T{clock}{offset}"),
+            None => text.to_owned(),
+        })
+    }
+
+    fn date(self, written: &Written<'_>, text: &str) -> Result<String, String> {
+        let [one, two, three] = written.numbers;
+        let [year, month, day] = match (written.form, self.0) {
+            (Form::Iso, _) => [one, two, three],
+            (Form::ShortYear, _) => {
+                return Err(format!("The year of {text} has two digits; write the date as YYYY-MM-DD."));
+            }
+            (Form::LongYear(other), order) if order == Order::Ymd || other.is_some_and(|other| other != order) => {
+                let first = order.first();
+                return Err(format!("{text} is not a date with the {first} first; write the date as YYYY-MM-DD."));
+            }
+            (Form::LongYear(_), Order::Dmy) => [three, two, one],
+            (Form::LongYear(_), _) => [three, one, two],
+        };
+        Ok(format!("{year:04}-{month:02}-{day:02}"))
+    }
+}
+
+/// Returns a day without a midnight after it. The form `MM/DD/YYYY` is returned unchanged.
+pub(crate) fn iso_day(text: String) -> String {
+    match Written::of(text.trim()) {
+        Some(Written { numbers: [year, month, day], form: Form::Iso, time: after }) if is_midnight(after) => {
+            format!("{year:04}-{month:02}-{day:02}")
+        }
+        _ => text,
+    }
+}
+
+/// Finds the order of dates that one date of a file shows.
+#[derive(Default)]
+pub(crate) struct Orders {
+    settled: Option<(Order, u64, String)>,
+    open: Option<(u64, String)>,
+}
+
+impl Orders {
+    /// Reads a cell. Fails if its date contradicts an earlier one.
+    pub(crate) fn see(&mut self, line: u64, cell: &str) -> Result<(), FileError> {
+        let cell = cell.trim();
+        let Some(Written { numbers: [one, two, _], form: Form::LongYear(order), .. }) = Written::of(cell) else {
+            return Ok(());
+        };
+        match (order, &self.settled) {
+            (Some(order), None) => self.settled = Some((order, line, cell.to_owned())),
+            (Some(order), Some((other, first_line, first))) if order != *other => {
+                return Err(FileError::Dates(format!(
+                    "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write the dates of the file as \
+                     YYYY-MM-DD",
+                    other.first(),
+                    order.first()
+                )));
+            }
+            // Swapping day and month gives another date.
+            (None, _) if self.open.is_none() && one != two && one.max(two) <= 12 => {
+                self.open = Some((line, cell.to_owned()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the order of all dates. Fails if none of them shows it.
+    pub(crate) fn order(self) -> Result<Order, FileError> {
+        match (self.settled, self.open) {
+            (Some((order, ..)), _) => Ok(order),
+            (None, Some((line, cell))) => Err(FileError::Dates(format!(
+                "{cell} on line {line} can be two dates, and no other date of the file says which: choose dmy (the day is first) or mdy \
+                 (the month is first), or write it as YYYY-MM-DD"
+            ))),
+            (None, None) => Ok(Order::Mdy),
+        }
+    }
+}
+
+/// A time of day, `HH:MM:SS`, with its offset from UTC. The offset may be empty.
+struct Time<'a> {
+    clock: String,
+    offset: &'a str,
+}
+
+/// Whether the text after a date is midnight, or empty.
+fn is_midnight(text: &str) -> bool {
+    time(text).is_some_and(|time| time.clock == "00:00:00")
+}
+
+/// Returns the time after a date; midnight without a time.
+fn time(text: &str) -> Option<Time<'_>> {
+    if text.is_empty() {
+        return Some(Time { clock: "00:00:00".to_owned(), offset: "" });
+    }
+    let end = text.find(|next: char| !next.is_ascii_digit() && next != ':' && next != '.').unwrap_or(text.len());
+    let (clock, rest) = text.split_at(end);
+    let rest = rest.trim();
+    let clock = clock.split_once('.').map_or(clock, |(whole, _)| whole);
+    let parts: Vec<u32> = clock.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let (mut hour, minute, second) = match parts[..] {
+        [hour, minute] => (hour, minute, 0),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let offset = match rest.to_ascii_uppercase().as_str() {
+        half @ ("AM" | "PM") if (1..=12).contains(&hour) => {
+            hour = hour % 12 + if half == "PM" { 12 } else { 0 };
+            ""
+        }
+        "" => "",
+        "Z" | "UTC" => "Z",
+        _ if rest.starts_with(['+', '-']) => rest,
+        _ => return None,
+    };
+    Some(Time { clock: format!("{hour:02}:{minute:02}:{second:02}"), offset })
+}

@@ -1,0 +1,179 @@
+//! Text of a file in any encoding, as UTF-8.
+
+use std::io::{self, BufRead, Read};
+
+use encoding_rs::{Decoder, DecoderResult, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+
+use crate::{error::FileError, options::Encoding, source::Source};
+
+/// Bytes that are decoded at a time.
+const PIECE: usize = 64 << 10;
+/// Bytes before and after an invalid byte in which its cell is found.
+const AROUND: usize = 60;
+
+/// Returns the encoding of a file: by its byte order mark, as given, or by the zero bytes of UTF-16.
+pub(crate) fn encoding_of(head: &[u8], given: Option<Encoding>) -> &'static encoding_rs::Encoding {
+    if let Some((marked, _)) = encoding_rs::Encoding::for_bom(head) {
+        return marked;
+    }
+    match (given, head) {
+        (Some(Encoding::Windows1252), _) => WINDOWS_1252,
+        (Some(Encoding::Macintosh), _) => encoding_rs::MACINTOSH,
+        (_, [one, 0, two, 0, ..]) if one.min(two) > &0 => UTF_16LE,
+        (_, [0, one, 0, two, ..]) if one.min(two) > &0 => UTF_16BE,
+        _ => UTF_8,
+    }
+}
+
+/// Returns the text of a file from its beginning, without a byte order mark.
+pub fn text(mut source: impl Source, encoding: Option<Encoding>) -> io::Result<impl BufRead + Send> {
+    let mut head = [0; 4];
+    let mut length = 0;
+    while length < head.len() {
+        match source.read(&mut head[length..])? {
+            0 => break,
+            read => length += read,
+        }
+    }
+    source.rewind()?;
+    Ok(Decoded::new(source, encoding_of(&head[..length], encoding), false))
+}
+
+/// Decodes a file. Bytes that the encoding lacks are an error.
+pub(crate) struct Decoded<R> {
+    source: R,
+    encoding: &'static encoding_rs::Encoding,
+    decoder: Decoder,
+    input: Vec<u8>,
+    /// The first byte of `input` that is not decoded. Errors show the bytes before it.
+    next: usize,
+    output: Vec<u8>,
+    /// The first byte of `output` that is not read.
+    position: usize,
+    /// Whether a carriage return alone ends a line, as on an old Mac.
+    ends_in_cr: bool,
+    line: u64,
+    is_end: bool,
+    error: Option<FileError>,
+}
+
+impl<R: Read> Decoded<R> {
+    pub(crate) fn new(source: R, encoding: &'static encoding_rs::Encoding, ends_in_cr: bool) -> Self {
+        Self {
+            source,
+            encoding,
+            decoder: encoding.new_decoder_with_bom_removal(),
+            input: Vec::new(),
+            next: 0,
+            output: Vec::new(),
+            position: 0,
+            ends_in_cr,
+            line: 1,
+            is_end: false,
+            error: None,
+        }
+    }
+
+    /// Decodes until there is output, the end or an error.
+    fn decode(&mut self) -> io::Result<()> {
+        self.position = 0;
+        self.output.clear();
+        while self.output.is_empty() && !self.is_end {
+            if let Some(error) = self.error.take() {
+                return Err(io::Error::other(error));
+            }
+            if self.next == self.input.len() {
+                self.input.drain(..self.input.len().saturating_sub(AROUND));
+                self.next = self.input.len();
+                (&mut self.source).take(PIECE as u64).read_to_end(&mut self.input)?;
+            }
+            let is_last = self.next == self.input.len();
+            self.output.resize(3 * PIECE, 0);
+            let bytes = &self.input[self.next..];
+            let (result, read, written) =
+                self.decoder.decode_to_utf8_without_replacement(bytes, &mut self.output, is_last);
+            self.output.truncate(written);
+            if self.ends_in_cr {
+                self.output.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+            }
+            self.next += read;
+            if let DecoderResult::Malformed(length, after) = result {
+                let at = self.next.saturating_sub(usize::from(length) + usize::from(after));
+                let line = self.line + line_ends(&self.output);
+                self.error = Some(self.malformed(line, at));
+            } else if let Some(error) = self.lacking(self.next - read) {
+                self.error = Some(error);
+            }
+            self.is_end = is_last && self.error.is_none();
+        }
+        self.line += line_ends(&self.output);
+        Ok(())
+    }
+
+    /// Returns the error of a byte from here on that Windows-1252 does not have.
+    fn lacking(&self, from: usize) -> Option<FileError> {
+        if self.encoding != WINDOWS_1252 {
+            return None;
+        }
+        let bytes = &self.input[from..self.next];
+        let at = bytes.iter().position(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d))?;
+        let ends = bytes[..at].iter().filter(|byte| matches!(**byte, b'\n') || self.ends_in_cr && **byte == b'\r');
+        Some(FileError::Encoding(format!(
+            "line {} has the byte {:#04x}, which Windows-1252 does not have: the file has another encoding, such as that of MS-DOS. Save \
+             it as CSV in UTF-8",
+            self.line + ends.count() as u64,
+            bytes[at]
+        )))
+    }
+
+    /// Returns the error of an invalid byte. It shows the cell in both encodings that it may have.
+    fn malformed(&self, line: u64, at: usize) -> FileError {
+        if self.encoding != UTF_8 {
+            return FileError::Encoding(format!(
+                "line {line} is not {}: save the file as CSV in UTF-8",
+                self.encoding.name()
+            ));
+        }
+        let cell = cell_at(&self.input, at);
+        let [windows, mac] = [WINDOWS_1252, encoding_rs::MACINTOSH].map(|encoding| encoding.decode(cell).0);
+        FileError::Encoding(format!(
+            "the file is not UTF-8: line {line} has {windows:?} if it is Windows-1252 and {mac:?} if it is Mac Roman. Name the encoding \
+             that is right, windows-1252 or macintosh, or save the file as CSV in UTF-8"
+        ))
+    }
+}
+
+fn line_ends(text: &[u8]) -> u64 {
+    text.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Returns the bytes of the cell at a position.
+fn cell_at(line: &[u8], at: usize) -> &[u8] {
+    let is_end = |byte: &u8| b",;\t|\"\r\n".contains(byte);
+    let (before, after) = (&line[at.saturating_sub(AROUND)..at], &line[at..line.len().min(at + AROUND)]);
+    let first = before.iter().rposition(is_end).map_or(before.len(), |position| before.len() - position - 1);
+    let last = after.iter().position(is_end).unwrap_or(after.len());
+    &line[at - first..at + last]
+}
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut available = self.fill_buf()?;
+        let read = available.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl<R: Read> BufRead for Decoded<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.position == self.output.len() {
+            self.decode()?;
+        }
+        Ok(&self.output[self.position..])
+    }
+
+    fn consume(&mut self, read: usize) {
+        self.position += read;
+    }
+}

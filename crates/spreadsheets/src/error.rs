@@ -1,0 +1,67 @@
+//! Why a whole file cannot be read.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why a whole file cannot be read.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// The file is of another kind.
+    #[error("the file is {0}: save it as .xlsx, or as CSV in UTF-8")]
+    Kind(&'static str),
+    /// The file is cut off or damaged.
+    #[error("{0}")]
+    Damaged(String),
+    /// The file exceeds a limit.
+    #[error("{0}")]
+    Limit(String),
+    /// The file's bytes do not fit its encoding.
+    #[error("{0}")]
+    Encoding(String),
+    /// The workbook does not have the sheet.
+    #[error("{0}")]
+    Sheet(String),
+    /// The columns are not those of the records.
+    #[error("{0}")]
+    Columns(String),
+    /// Dates can be read in two ways.
+    #[error("{0}")]
+    Dates(String),
+    /// The file cannot be read at all.
+    #[error("the file cannot be read: {0}")]
+    Io(io::Error),
+}
+
+impl FileError {
+    /// Returns the name of the option that can resolve the error.
+    pub fn option(&self) -> Option<&'static str> {
+        match self {
+            Self::Encoding(_) => Some("encoding"),
+            Self::Sheet(_) => Some("sheet"),
+            Self::Columns(_) => Some("columns"),
+            Self::Dates(_) => Some("dates"),
+            Self::Kind(_) | Self::Damaged(_) | Self::Limit(_) | Self::Io(_) => None,
+        }
+    }
+}
+
+impl From<io::Error> for FileError {
+    fn from(error: io::Error) -> Self {
+        error.downcast::<Self>().unwrap_or_else(Self::Io)
+    }
+}
+
+impl From<csv::Error> for FileError {
+    fn from(error: csv::Error) -> Self {
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => error.into(),
+            _ => Self::Damaged("the file is not CSV".to_owned()),
+        }
+    }
+}
+
+/// Returns the error of a damaged workbook.
+pub(crate) fn damaged(reason: impl std::fmt::Display) -> FileError {
+    FileError::Damaged(format!("the workbook is damaged: {reason}"))
+}

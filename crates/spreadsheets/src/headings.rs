@@ -1,0 +1,152 @@
+//! Which field each heading names.
+
+use compliance_api::description::{Field, Message};
+
+use crate::{
+    error::FileError,
+    record::{TableRecord, Target},
+    row::visible,
+};
+
+/// How pandas names a column without a heading.
+const UNNAMED: &str = "unnamed";
+/// Digits in headings, as field names have them.
+const DIGITS: [(char, &str); 3] = [('1', "one"), ('2', "two"), ('3', "three")];
+
+/// Returns the field of a heading: a name or another heading of the field, in any case and with any separators.
+pub fn field_of(message: &'static Message, heading: &str) -> Option<&'static Field> {
+    let key = letters(heading);
+    let number = DIGITS.iter().find_map(|(digit, word)| Some(format!("{}{word}", key.strip_suffix(*digit)?)));
+    let names = |field: &Field, key: &str| {
+        letters(field.name) == key || field.headings.iter().any(|heading| letters(heading) == key)
+    };
+    let find = |key: &str| message.fields.iter().find(|field| !key.is_empty() && names(field, key));
+    find(&key).or_else(|| find(&number?))
+}
+
+/// Returns the letters and digits of a heading, in lower case.
+pub(crate) fn letters(name: &str) -> String {
+    name.chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a column has no heading, such as an index.
+pub fn is_unnamed(name: &str) -> bool {
+    let letters = letters(name);
+    let number = letters.strip_prefix(UNNAMED).filter(|_| name.contains(':'));
+    visible(name).is_empty() || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Headings that have a given field, and headings that name their field.
+#[derive(Clone, Debug)]
+pub struct Headings(Vec<(String, Target)>);
+
+impl Headings {
+    /// Reads the option `columns`.
+    pub fn new<R: TableRecord>(columns: &[(String, String)]) -> Result<Self, FileError> {
+        let mut given: Vec<(String, Target)> = Vec::new();
+        for (heading, field) in columns {
+            let target = match R::target(field) {
+                _ if field.is_empty() => None,
+                Some(Some(target)) => Some(target),
+                _ => {
+                    return Err(FileError::Columns(format!(
+                        "the column {heading:?} cannot be the field {field}, which does not exist; the fields are {}",
+                        R::fields().join(", ")
+                    )));
+                }
+            };
+            if given.iter().any(|(other, _)| other == heading) {
+                return Err(FileError::Columns(format!("the column {heading:?} is mapped twice")));
+            }
+            given.push((heading.clone(), target));
+        }
+        Ok(Self(given))
+    }
+
+    /// Returns the field of a heading; `None` if it is unknown.
+    pub fn target<R: TableRecord>(&self, name: &str) -> Option<Target> {
+        match self.given(name) {
+            Some((_, target)) => Some(*target),
+            None if is_unnamed(name) => Some(None),
+            None => R::target(name),
+        }
+    }
+
+    /// Whether the service itself assigns the field of a heading.
+    pub fn is_read_only<R: TableRecord>(&self, name: &str) -> bool {
+        self.given(name).is_none() && !is_unnamed(name) && R::target(name) == Some(None)
+    }
+
+    fn given(&self, name: &str) -> Option<&(String, Target)> {
+        let key = letters(name);
+        let exact = self.0.iter().find(|(heading, _)| heading == visible(name));
+        exact.or_else(|| self.0.iter().find(|(heading, _)| !key.is_empty() && letters(heading) == key))
+    }
+
+    /// Returns how many columns of a row have a known heading, and whether all required fields are among them.
+    pub(crate) fn known<R: TableRecord>(&self, header: &[String], required: &[&str]) -> (usize, bool) {
+        let named = header.iter().filter(|name| !is_unnamed(name));
+        let targets: Vec<Target> = named.filter_map(|name| self.target::<R>(name)).collect();
+        let has = |name: &&str| targets.iter().flatten().any(|field| field.name == *name);
+        (targets.len(), !targets.is_empty() && required.iter().all(has))
+    }
+
+    /// Returns the fields of the columns of a header row.
+    pub(crate) fn columns<R: TableRecord>(
+        &self,
+        header: &[String],
+        required: &[&str],
+    ) -> Result<Vec<Target>, FileError> {
+        let error = |text: String| Err(FileError::Columns(text));
+        let fields = || R::fields().join(", ");
+        if self.known::<R>(header, &[]).0 == 0 {
+            return error(format!(
+                "one of the first rows must name the columns, but no cell of the first row is a field name: {}; the fields are {}",
+                header.join(", "),
+                fields()
+            ));
+        }
+        for (heading, _) in &self.0 {
+            if !header.iter().any(|name| self.given(name).is_some_and(|(given, _)| given == heading)) {
+                return error(format!(
+                    "the file does not have the column {heading}; its columns are: {}",
+                    header.join(", ")
+                ));
+            }
+        }
+        let mut columns = Vec::with_capacity(header.len());
+        for (index, name) in header.iter().enumerate() {
+            let Some(target) = self.target::<R>(name) else {
+                return error(format!(
+                    "the column {name:?} is not a field: map it to a field or to nothing; the fields are {}",
+                    fields()
+                ));
+            };
+            if let (Some(field), Some(first)) = (target, columns.iter().position(|other| *other == target)) {
+                let other = &header[first];
+                // All columns with a heading are mapped together.
+                let advice = if letters(other) == letters(name) {
+                    "remove one of them from the file".to_owned()
+                } else {
+                    format!("map {name:?} to nothing")
+                };
+                return error(format!(
+                    "the columns {} ({other:?}) and {} ({name:?}) are the same field, {}: {advice}",
+                    first + 1,
+                    index + 1,
+                    field.name
+                ));
+            }
+            columns.push(target);
+        }
+        for required in required {
+            if !columns.iter().flatten().any(|field| field.name == *required) {
+                return error(format!(
+                    "no column is the field {required}, which every row has; the columns are: {}",
+                    header.join(", ")
+                ));
+            }
+        }
+        Ok(columns)
+    }
+}

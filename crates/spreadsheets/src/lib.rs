@@ -1,0 +1,36 @@
+//! Reads tables of records from CSV files and Excel workbooks (`.xlsx`).
+//!
+//! [`Table::open`] reads a file once: it finds the kind, the encoding, the headings and the order of dates, or fails with a [`FileError`].
+//! [`Table::read`] reads it again and passes on each row: a typed record with the fields that its columns set, or the errors of its cells.
+//! Nothing is guessed in silence. A cell that cannot be read with certainty rejects its row.
+//!
+//! Memory is bounded by [`Limits`], whatever the file says of itself: rows are never held, and only the shared texts of a workbook are.
+
+mod affiliates;
+mod csv_text;
+mod dates;
+mod decoded;
+mod error;
+mod file;
+mod headings;
+mod number_format;
+mod options;
+mod record;
+mod row;
+mod sheet;
+mod source;
+mod table;
+mod urls;
+mod workbook;
+mod xml;
+
+pub use affiliates::AffiliateRow;
+pub use decoded::text;
+pub use error::FileError;
+pub use file::is_table;
+pub use headings::{Headings, field_of, is_unnamed};
+pub use options::{Empty, Encoding, Limits, Options, Order};
+pub use record::{TableRecord, Target, Values};
+pub use row::{Row, RowError};
+pub use source::Source;
+pub use table::Table;

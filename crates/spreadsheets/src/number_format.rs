@@ -1,0 +1,186 @@
+//! Number formats: what a cell shows for a number.
+
+/// What a cell shows for a number.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NumberFormat {
+    /// The number itself.
+    General,
+    Date,
+    Time,
+    /// Digits among other characters, such as `00000`.
+    Digits(Vec<Token>),
+    /// Something else, such as a percentage.
+    Other(String),
+}
+
+/// A part of a format.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Token {
+    /// A digit, even if it is a leading zero.
+    Zero,
+    /// A digit, unless it is a leading zero.
+    Digit,
+    Point,
+    Literal(char),
+}
+
+impl NumberFormat {
+    /// Returns the format with a number that all workbooks have.
+    pub(crate) fn built_in(number: u32) -> Self {
+        match number {
+            14..=17 | 22 | 27..=31 | 34..=36 | 50..=58 => Self::Date,
+            18..=21 | 32 | 33 | 45..=47 => Self::Time,
+            9 => Self::of("0%"),
+            10 => Self::of("0.00%"),
+            11 | 48 => Self::of("0.00E+00"),
+            12 | 13 => Self::of("# ?/?"),
+            1 | 3 | 37 | 38 | 41 | 42 => Self::of("0"),
+            2 | 4 | 39 | 40 | 43 | 44 => Self::of("0.00"),
+            _ => Self::General,
+        }
+    }
+
+    /// Returns the format with a code.
+    pub(crate) fn of(code: &str) -> Self {
+        if matches!(code, "" | "@") || code.eq_ignore_ascii_case("general") {
+            return Self::General;
+        }
+        let (mut tokens, mut letters) = (Vec::new(), String::new());
+        let mut characters = code.chars();
+        let mut is_other = false;
+        while let Some(next) = characters.next() {
+            match next {
+                '"' => tokens.extend(characters.by_ref().take_while(|next| *next != '"').map(Token::Literal)),
+                '\\' => tokens.extend(characters.next().map(Token::Literal)),
+                // A space as wide as a character, and a character that fills the cell.
+                '_' | '*' => drop(characters.next()),
+                '[' => {
+                    let inner: String = characters.by_ref().take_while(|next| *next != ']').collect();
+                    match inner.to_ascii_lowercase().as_bytes() {
+                        [b'h' | b'm' | b's', ..] if inner.len() < 3 => letters.push('h'),
+                        [b'$', ..] => {
+                            let currency = inner[1..].split('-').next().unwrap_or_default();
+                            tokens.extend(currency.chars().map(Token::Literal));
+                        }
+                        // A condition.
+                        [b'<' | b'>' | b'=', ..] => is_other = true,
+                        _ => {}
+                    }
+                }
+                // The formats of negative numbers, of zero and of texts.
+                ';' => break,
+                '0' => tokens.push(Token::Zero),
+                '#' | '?' => tokens.push(Token::Digit),
+                '.' => tokens.push(Token::Point),
+                ',' => is_other |= !has_digit_after(characters.as_str()),
+                '%' | 'E' | 'e' | '/' => is_other = true,
+                next if next.is_ascii_alphabetic() => {
+                    letters.push(next.to_ascii_lowercase());
+                    tokens.push(Token::Literal(next));
+                }
+                next => tokens.push(Token::Literal(next)),
+            }
+        }
+        let has_digits = tokens.iter().any(|token| matches!(token, Token::Zero | Token::Digit));
+        // Seconds can have decimals, as digits.
+        if letters.contains(['d', 'y']) || !has_digits && letters.contains('m') && !letters.contains(['h', 's']) {
+            return Self::Date;
+        }
+        if letters.contains(['h', 's']) {
+            return Self::Time;
+        }
+        if is_other || !has_digits || !letters.is_empty() { Self::Other(code.to_owned()) } else { Self::Digits(tokens) }
+    }
+
+    /// Returns what the cell shows, without separators between digits; the reason if the number itself cannot be told from that.
+    pub(crate) fn show(&self, number: f64) -> Result<String, String> {
+        // Programs compute with 15 digits, and write more.
+        let number = format!("{number:.14e}").parse().unwrap_or(number);
+        let plain = number.to_string();
+        let tokens = match self {
+            Self::General => return Ok(plain),
+            Self::Digits(tokens) => tokens,
+            Self::Date | Self::Time => return Err("shows a time without a date".to_owned()),
+            Self::Other(code) => return Err(format!("shows {plain} in the format {code}")),
+        };
+        let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
+        let point = tokens.iter().position(|token| *token == Token::Point).unwrap_or(tokens.len());
+        let shown_decimals = tokens[point..].iter().filter(|token| matches!(token, Token::Zero | Token::Digit)).count();
+        if decimals.len() > shown_decimals {
+            return Err(format!("shows {plain} with {shown_decimals} decimals"));
+        }
+        let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
+        let is_digit = |token: &Token| matches!(token, Token::Zero | Token::Digit);
+        let first = tokens[..point].iter().position(is_digit).unwrap_or(point);
+        let (mut digits, mut shown) = (whole.chars().rev(), Vec::new());
+        for (index, token) in tokens[..point].iter().enumerate().rev() {
+            match token {
+                Token::Literal(literal) => shown.push(*literal),
+                Token::Point => {}
+                Token::Zero => shown.push(digits.next().unwrap_or('0')),
+                Token::Digit => shown.extend(digits.next().filter(|_| plain != "0")),
+            }
+            if index == first {
+                shown.extend(digits.by_ref());
+            }
+        }
+        let whole: String = shown.into_iter().rev().collect();
+        let decimals = if decimals.is_empty() { String::new() } else { format!(".{decimals}") };
+        let after = tokens[point..].iter().filter_map(|token| match token {
+            Token::Literal(literal) => Some(*literal),
+            _ => None,
+        });
+        Ok(format!("{sign}{whole}{decimals}{}", after.collect::<String>()))
+    }
+}
+
+/// Whether a digit follows in this part of a format. A comma after the last digit divides by a thousand.
+fn has_digit_after(rest: &str) -> bool {
+    rest.trim_start_matches(',').starts_with(['0', '#', '?'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NumberFormat;
+
+    #[test]
+    fn numbers_are_shown_as_their_format_says() {
+        for (code, number, shown) in [
+            ("General", 1001.0, "1001"),
+            ("General", 0.1 + 0.2, "0.3"),
+            ("0", 12.0, "12"),
+            ("00000", 501.0, "00501"),
+            ("00000", 123_456.0, "123456"),
+            ("#,##0", 1_234_567.0, "1234567"),
+            ("#,##0.00", 1001.0, "1001"),
+            ("000\\-00\\-0000", 12_345_678.0, "012-34-5678"),
+            ("00000-0000", 80_000_012.0, "08000-0012"),
+            ("\"A-\"000", 7.0, "A-007"),
+            ("[$-407]00000", 501.0, "00501"),
+            ("_(* #,##0_);_(* (#,##0);_(* \"-\"_);_(@_)", 12.0, "12"),
+            ("0.0", 1.5, "1.5"),
+            ("0", -3.0, "-3"),
+        ] {
+            assert_eq!(NumberFormat::of(code).show(number).as_deref(), Ok(shown), "{code}");
+        }
+        for (code, number) in
+            [("0", 12.6), ("0%", 0.5), ("0,", 12_000.0), ("0.00E+00", 5.0), ("# ?/?", 0.5), ("[<=9]0;00", 7.0)]
+        {
+            assert!(NumberFormat::of(code).show(number).is_err(), "{code}");
+        }
+    }
+
+    #[test]
+    fn formats_of_dates_and_times_are_recognized() {
+        for code in
+            ["yyyy-mm-dd", "d/m/yy", "[$-407]d. mmmm yyyy;@", "mmm\\-yy", "m/d/yyyy h:mm", "dd.mm.yyyy\" Uhr\"", "mmmm"]
+        {
+            assert_eq!(NumberFormat::of(code), NumberFormat::Date, "{code}");
+        }
+        for code in ["h:mm", "[h]:mm:ss", "mm:ss.0", "h:mm AM/PM"] {
+            assert_eq!(NumberFormat::of(code), NumberFormat::Time, "{code}");
+        }
+        assert_eq!(NumberFormat::built_in(14), NumberFormat::Date);
+        assert_eq!(NumberFormat::of("0\" kg\"").show(7.0).as_deref(), Ok("7 kg"));
+    }
+}

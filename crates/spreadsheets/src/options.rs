@@ -1,0 +1,123 @@
+//! How a file is read.
+
+use std::str::FromStr;
+
+use compliance_api::csv_cell::Escape;
+
+/// How a file is read. The default has the limits of a request.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Order of day and month in dates such as 1/5/2026, unless another date of the file shows it.
+    pub dates: Option<Order>,
+    /// Encoding of CSV. By default, UTF-8 or UTF-16.
+    pub encoding: Option<Encoding>,
+    /// Sheet of a workbook. By default, the first visible sheet.
+    pub sheet: Option<String>,
+    /// Headings with their fields. An empty field ignores the column.
+    pub columns: Vec<(String, String)>,
+    /// Whether an apostrophe before a formula is part of a text.
+    pub escape: Escape,
+    /// What an empty cell means.
+    pub empty: Empty,
+    /// Fields that every row has.
+    pub required: &'static [&'static str],
+    /// What a file can have.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            dates: None,
+            encoding: None,
+            sheet: None,
+            columns: Vec::new(),
+            escape: Escape::Formulas,
+            empty: Empty::Clears,
+            required: &[],
+            limits: Limits { rows: 100_000, columns: 200, unpacked_bytes: 64 << 20 },
+        }
+    }
+}
+
+/// What an empty cell means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// The row clears the field.
+    Clears,
+    /// The row does not have the field.
+    Absent,
+}
+
+/// What a file can have.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Maximum number of rows below the headings.
+    pub rows: u64,
+    /// Maximum number of columns with a heading.
+    pub columns: usize,
+    /// Maximum size of the parts of a workbook, in bytes.
+    pub unpacked_bytes: u64,
+}
+
+/// The order of the numbers in dates such as 1/5/2026.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Day, month, year.
+    Dmy,
+    /// Month, day, year.
+    Mdy,
+    /// Year, month, day only.
+    Ymd,
+}
+
+impl Order {
+    /// The names of the orders.
+    pub const NAMES: [&str; 3] = ["dmy", "mdy", "ymd"];
+
+    pub(crate) fn first(self) -> &'static str {
+        match self {
+            Self::Dmy => "day",
+            Self::Mdy => "month",
+            Self::Ymd => "year",
+        }
+    }
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        named(name, [Self::Dmy, Self::Mdy, Self::Ymd], Self::NAMES)
+    }
+}
+
+/// The encoding of CSV. UTF-16 is recognized; other encodings are never guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8 or UTF-16.
+    Utf8,
+    /// Windows-1252, as Excel on western Windows saves CSV.
+    Windows1252,
+    /// Mac Roman, as Excel on a Mac saves CSV.
+    Macintosh,
+}
+
+impl Encoding {
+    /// The names of the encodings.
+    pub const NAMES: [&str; 3] = ["utf-8", "windows-1252", "macintosh"];
+}
+
+impl FromStr for Encoding {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        named(name, [Self::Utf8, Self::Windows1252, Self::Macintosh], Self::NAMES)
+    }
+}
+
+/// Returns the value of a name.
+fn named<T: Copy>(name: &str, values: [T; 3], names: [&str; 3]) -> Result<T, String> {
+    let index = names.iter().position(|known| *known == name);
+    index.map(|index| values[index]).ok_or_else(|| format!("expected {}", names.join(", ")))
+}

@@ -1,0 +1,113 @@
+//! Rows: their cells as they are written, and what they become.
+
+use serde::Serialize;
+
+/// Maximum length of a value in an error, in characters.
+const LONGEST_VALUE: usize = 200;
+
+/// A row of a table.
+#[derive(Debug)]
+pub struct Row<R> {
+    /// Number of the row. The first row below the headings is 1.
+    pub row: u64,
+    /// Number of its first line in the file, or of its row in the sheet.
+    pub line: u64,
+    /// The record, or all errors of the row.
+    pub record: Result<R, Vec<RowError>>,
+}
+
+/// One error of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RowError {
+    /// The field; empty for an error of the whole row.
+    pub field: String,
+    /// The beginning of the cell's text.
+    pub value: String,
+    /// The reason, as a sentence.
+    pub reason: String,
+    /// The cell of a workbook, such as `C7`, or the heading of the column in CSV. Empty for an error of the whole row.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cell: String,
+}
+
+impl RowError {
+    /// Returns the error of a field.
+    pub fn new(field: &str, value: &str, reason: impl Into<String>) -> Self {
+        let value = value.chars().take(LONGEST_VALUE).collect();
+        Self { field: field.to_owned(), value, reason: reason.into(), cell: String::new() }
+    }
+
+    /// Returns the error of a whole row.
+    pub fn of_row(reason: impl Into<String>) -> Vec<Self> {
+        vec![Self::new("", "", reason)]
+    }
+}
+
+/// A row as it is written.
+pub(crate) struct RawRow {
+    pub(crate) line: u64,
+    /// The number of cells. Workbooks omit empty cells.
+    pub(crate) width: Option<usize>,
+    /// The cells that are not empty, in the order of columns.
+    pub(crate) cells: Vec<Cell>,
+}
+
+impl RawRow {
+    /// Whether the row shows nothing.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.cells.iter().all(Cell::is_blank)
+    }
+
+    pub(crate) fn cell(&self, column: usize) -> Option<&Cell> {
+        let index = self.cells.binary_search_by_key(&column, |cell| cell.column).ok()?;
+        self.cells.get(index)
+    }
+
+    /// Returns the text of a cell without the characters around it that nobody sees.
+    pub(crate) fn text(&self, column: usize) -> &str {
+        self.cell(column).map_or("", |cell| visible(&cell.text))
+    }
+}
+
+/// A cell that is not empty.
+pub(crate) struct Cell {
+    pub(crate) column: usize,
+    pub(crate) text: String,
+    pub(crate) kind: CellKind,
+}
+
+impl Cell {
+    pub(crate) fn is_blank(&self) -> bool {
+        visible(&self.text).is_empty() && !matches!(self.kind, CellKind::Unreadable(_))
+    }
+}
+
+/// What a cell contains.
+pub(crate) enum CellKind {
+    Text,
+    /// A number, and the text that shows it.
+    Number(f64),
+    /// A date, YYYY-MM-DD, possibly with a time.
+    Date,
+    /// A value that cannot be read with certainty, and the reason.
+    Unreadable(String),
+}
+
+/// Removes spaces and invisible characters around a text.
+pub(crate) fn visible(text: &str) -> &str {
+    text.trim_matches(|next: char| {
+        next.is_whitespace()
+            || matches!(next, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    })
+}
+
+/// Returns the name of a cell, such as `C7`.
+pub(crate) fn cell_name(column: usize, row: u64) -> String {
+    format!("{}{row}", column_name(column))
+}
+
+/// Returns the letters of a column.
+pub(crate) fn column_name(column: usize) -> String {
+    let before = if column < 26 { String::new() } else { column_name(column / 26 - 1) };
+    format!("{before}{}", char::from(b'A' + (column % 26) as u8))
+}

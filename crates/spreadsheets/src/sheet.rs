@@ -1,0 +1,314 @@
+//! The rows of a sheet, as its cells show them.
+
+use std::ops::ControlFlow;
+
+use quick_xml::events::BytesStart;
+
+use crate::{
+    csv_text::WIDEST_ROW,
+    dates::Epoch,
+    error::{FileError, damaged},
+    number_format::NumberFormat,
+    row::{Cell, CellKind, RawRow, cell_name, column_name},
+    source::Each,
+    xml::{Node, attribute, flag},
+};
+
+/// The first number of which a spreadsheet does not keep all digits.
+const FIRST_INEXACT: f64 = 1e15;
+/// Maximum number of merged ranges. Every row is compared with the ranges that it is in.
+const MOST_RANGES: usize = 100_000;
+
+/// Reads the part of a sheet.
+pub(crate) struct Sheet<'s> {
+    texts: &'s dyn Fn(usize) -> Option<&'s str>,
+    formats: &'s dyn Fn(usize) -> Option<&'s NumberFormat>,
+    epoch: Epoch,
+    is_uncomputed: bool,
+    row: u64,
+    /// The column after the last cell.
+    column: usize,
+    cells: Vec<Cell>,
+    cell: RawCell,
+    /// Whether texts are the value of a cell.
+    is_value: bool,
+    is_phonetic: bool,
+    ranges: Vec<Range>,
+    hidden_rows: u64,
+    is_read: bool,
+}
+
+/// A cell as it is stored.
+#[derive(Default)]
+struct RawCell {
+    kind: String,
+    style: usize,
+    value: String,
+    has_value: bool,
+    has_formula: bool,
+}
+
+impl<'s> Sheet<'s> {
+    pub(crate) fn new(
+        texts: &'s dyn Fn(usize) -> Option<&'s str>,
+        formats: &'s dyn Fn(usize) -> Option<&'s NumberFormat>,
+        epoch: Epoch,
+        is_uncomputed: bool,
+    ) -> Self {
+        Self {
+            texts,
+            formats,
+            epoch,
+            is_uncomputed,
+            row: 0,
+            column: 0,
+            cells: Vec::new(),
+            cell: RawCell::default(),
+            is_value: false,
+            is_phonetic: false,
+            ranges: Vec::new(),
+            hidden_rows: 0,
+            is_read: false,
+        }
+    }
+
+    /// Reads a node, and passes on the row that it ends.
+    pub(crate) fn read(&mut self, node: Node<'_>, each: &mut Each<'_>) -> Result<ControlFlow<()>, FileError> {
+        match node {
+            Node::Start("row", element) => self.begin_row(element)?,
+            Node::Start("c", element) => self.begin_cell(element)?,
+            Node::Start("f", _) => self.cell.has_formula = true,
+            Node::Start("rPh", _) => self.is_phonetic = true,
+            Node::End("rPh") => self.is_phonetic = false,
+            Node::Start("v", _) => (self.is_value, self.cell.has_value) = (self.cell.kind != "inlineStr", true),
+            Node::Start("t", _) => self.is_value = self.cell.kind == "inlineStr" && !self.is_phonetic,
+            Node::Text(text) if self.is_value => self.cell.value.push_str(text),
+            Node::End("v" | "t") => self.is_value = false,
+            Node::End("c") => self.end_cell()?,
+            Node::End("row") if !self.cells.is_empty() => {
+                return each(RawRow { line: self.row, width: None, cells: std::mem::take(&mut self.cells) });
+            }
+            Node::Start("mergeCell", element) => self.merge(element)?,
+            Node::End("worksheet") => self.is_read = true,
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns the merged cells and the number of hidden rows, if the whole sheet was read.
+    pub(crate) fn finish(self) -> Option<(Merges, u64)> {
+        let mut ranges = self.ranges;
+        ranges.sort_by_key(|range| range.rows.0);
+        self.is_read.then_some((Merges { ranges, next: 0, open: Vec::new() }, self.hidden_rows))
+    }
+
+    fn begin_row(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
+        let number = match attribute(element, "r") {
+            Some(number) => number.parse().map_err(|_| damaged(format_args!("a row has the number {number:?}")))?,
+            None => self.row + 1,
+        };
+        if number <= self.row || number > 1 << 20 {
+            return Err(damaged(format_args!("the row {number} follows the row {}", self.row)));
+        }
+        self.hidden_rows += u64::from(flag(element, "hidden"));
+        (self.row, self.column) = (number, 0);
+        Ok(())
+    }
+
+    fn begin_cell(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
+        if let Some(name) = attribute(element, "r") {
+            let position = position(&name).filter(|(column, row)| *row == self.row && *column >= self.column);
+            let Some((column, _)) = position else {
+                return Err(damaged(format_args!("the row {} has the cell {name:?} in a wrong place", self.row)));
+            };
+            self.column = column;
+        }
+        if self.column >= WIDEST_ROW {
+            return Err(damaged(format_args!("the row {} has more than {WIDEST_ROW} cells", self.row)));
+        }
+        let cell = &mut self.cell;
+        (cell.has_value, cell.has_formula, self.is_value) = (false, false, false);
+        cell.value.clear();
+        cell.style = attribute(element, "s").and_then(|style| style.parse().ok()).unwrap_or(0);
+        cell.kind = attribute(element, "t").unwrap_or_default();
+        Ok(())
+    }
+
+    fn end_cell(&mut self) -> Result<(), FileError> {
+        let column = self.column;
+        self.column += 1;
+        let value = std::mem::take(&mut self.cell.value);
+        let is_text = self.cell.kind == "str" && self.cell.has_value;
+        let unreadable = |reason: String| (value.clone(), CellKind::Unreadable(reason));
+        let (text, kind) = if self.cell.has_formula && (self.is_uncomputed || value.is_empty() && !is_text) {
+            unreadable(
+                "has a formula without a result; open the workbook in a spreadsheet program and save it".to_owned(),
+            )
+        } else {
+            match self.cell.kind.as_str() {
+                _ if value.is_empty() => return Ok(()),
+                "s" => {
+                    let text = value.trim().parse().ok().and_then(self.texts);
+                    let Some(text) = text else {
+                        let name = cell_name(column, self.row);
+                        return Err(damaged(format_args!("the cell {name} has a shared text that does not exist")));
+                    };
+                    (unescaped(text), CellKind::Text)
+                }
+                "b" => (if flag_text(&value) { "TRUE" } else { "FALSE" }.to_owned(), CellKind::Text),
+                "e" => unreadable(format!("has the error {value} of a formula; correct it in the spreadsheet")),
+                "d" => (value, CellKind::Date),
+                "" | "n" => match value.trim().parse::<f64>() {
+                    Ok(number) => self.number(number),
+                    Err(_) => unreadable("is not a number, though the workbook says so".to_owned()),
+                },
+                _ => (unescaped(&value), CellKind::Text),
+            }
+        };
+        if !text.is_empty() || matches!(kind, CellKind::Unreadable(_)) {
+            self.cells.push(Cell { column, text, kind });
+        }
+        Ok(())
+    }
+
+    /// Returns what a cell shows for a number.
+    fn number(&self, number: f64) -> (String, CellKind) {
+        let format = (self.formats)(self.cell.style).unwrap_or(&NumberFormat::General);
+        if *format == NumberFormat::Date
+            && let Some(date) = self.epoch.date(number)
+        {
+            return (date, CellKind::Date);
+        }
+        if !number.is_finite() || number.abs() >= FIRST_INEXACT {
+            let reason = "has a number of more than 15 digits, of which spreadsheets keep 15; enter it as text";
+            return (number.to_string(), CellKind::Unreadable(reason.to_owned()));
+        }
+        match format.show(number) {
+            Ok(text) => (text, CellKind::Number(number)),
+            Err(reason) => (number.to_string(), CellKind::Unreadable(format!("{reason}; enter the value as text"))),
+        }
+    }
+
+    fn merge(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
+        let name = attribute(element, "ref").unwrap_or_default();
+        let range = name.split_once(':').and_then(|(first, last)| Some((position(first)?, position(last)?)));
+        if let Some(((first_column, first_row), (last_column, last_row))) = range {
+            self.ranges.push(Range { rows: (first_row, last_row), columns: (first_column, last_column) });
+        }
+        if self.ranges.len() > MOST_RANGES {
+            return Err(FileError::Limit(format!("the sheet has more than {MOST_RANGES} merged ranges")));
+        }
+        Ok(())
+    }
+}
+
+fn flag_text(value: &str) -> bool {
+    matches!(value.trim(), "1" | "true" | "TRUE")
+}
+
+/// Returns the column and row of a cell's name, such as `C7`. Names beyond the last column do not exist.
+fn position(name: &str) -> Option<(usize, u64)> {
+    let digits = name.find(|next: char| next.is_ascii_digit())?;
+    let (letters, row) = name.split_at(digits);
+    if !(1..=3).contains(&letters.len()) || !letters.bytes().all(|letter| letter.is_ascii_alphabetic()) {
+        return None;
+    }
+    let column =
+        letters.bytes().fold(0, |column, letter| column * 26 + usize::from(letter.to_ascii_uppercase() - b'A') + 1);
+    let row = row.parse().ok()?;
+    (column <= WIDEST_ROW).then_some((column - 1, row))
+}
+
+/// Decodes the characters that XML cannot contain: `_x000D_` is a carriage return, and `_x005F_` an underscore.
+fn unescaped(text: &str) -> String {
+    if !text.contains("_x") {
+        return text.to_owned();
+    }
+    let (mut units, mut rest) = (Vec::new(), text);
+    while let Some(next) = rest.chars().next() {
+        let code =
+            rest.strip_prefix("_x").and_then(|rest| rest.get(..4)).filter(|_| rest.as_bytes().get(6) == Some(&b'_'));
+        let code = code.filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        match code.and_then(|code| u16::from_str_radix(code, 16).ok()) {
+            Some(unit) => {
+                units.push(unit);
+                rest = &rest[7..];
+            }
+            None => {
+                units.extend_from_slice(next.encode_utf16(&mut [0; 2]));
+                rest = &rest[next.len_utf8()..];
+            }
+        }
+    }
+    String::from_utf16_lossy(&units)
+}
+
+/// Merged cells, of which only the first has a value.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    rows: (u64, u64),
+    columns: (usize, usize),
+}
+
+/// The merged ranges of a sheet. Rows are asked for in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Merges {
+    /// The ranges in the order of their first rows.
+    ranges: Vec<Range>,
+    /// The next range that no row has reached.
+    next: usize,
+    /// The ranges that contain the current row.
+    open: Vec<Range>,
+}
+
+impl Merges {
+    pub(crate) fn restart(&mut self) {
+        self.next = 0;
+        self.open.clear();
+    }
+
+    /// Moves to a row. Fails if ranges overlap, because then every row could be compared with all of them.
+    pub(crate) fn reach(&mut self, row: u64) -> Result<(), FileError> {
+        self.open.retain(|range| range.rows.1 >= row);
+        while let Some(range) = self.ranges.get(self.next).filter(|range| range.rows.0 <= row) {
+            self.open.extend(Some(*range).filter(|range| range.rows.1 >= row));
+            self.next += 1;
+        }
+        if self.open.len() > WIDEST_ROW { Err(damaged("merged ranges overlap")) } else { Ok(()) }
+    }
+
+    /// Returns the name of the range that hides a cell of the current row.
+    pub(crate) fn hides(&self, column: usize, row: u64) -> Option<String> {
+        let mut open = self.open.iter();
+        let Range { rows, columns } = open.find(|range| (range.columns.0..=range.columns.1).contains(&column))?;
+        let is_first = (column, row) == (columns.0, rows.0);
+        (!is_first).then(|| format!("{}{}:{}{}", column_name(columns.0), rows.0, column_name(columns.1), rows.1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{position, unescaped};
+
+    #[test]
+    fn names_of_cells_have_bounds() {
+        assert_eq!(position("A1"), Some((0, 1)));
+        assert_eq!(position("xfd1048576"), Some((16_383, 1_048_576)));
+        for name in ["XFE1", "ZZZZZZ3", "A", "1", "", "A-1", "\u{c4}1"] {
+            assert_eq!(position(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn escaped_characters_are_decoded() {
+        for (text, decoded) in [
+            ("a_x000D_b", "a\rb"),
+            ("_x005F_x000D_", "_x000D_"),
+            ("_xD83D__xDE00_", "\u{1f600}"),
+            ("_x00ZZ_ _x000d", "_x00ZZ_ _x000d"),
+            ("_x\u{e4}\u{e4}_", "_x\u{e4}\u{e4}_"),
+        ] {
+            assert_eq!(unescaped(text), decoded);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Excel workbooks: which sheet is read, its shared texts and its number formats.
+
+use std::{collections::HashMap, ops::ControlFlow};
+
+use quick_xml::events::BytesStart;
+
+use crate::{
+    dates::Epoch,
+    error::{FileError, damaged},
+    number_format::NumberFormat,
+    options::Options,
+    row::visible,
+    sheet::{Merges, Sheet},
+    source::{Each, Input},
+    xml::{Node, Parts, attribute, flag},
+};
+
+/// The part with the relationships of the whole workbook.
+const PACKAGE: &str = "_rels/.rels";
+/// Maximum number of relationships of a part, and of sheets.
+const MOST_RELATIONS: usize = 10_000;
+/// Maximum length of the code of a number format, in bytes. Excel has the same limit, in characters.
+const LONGEST_CODE: usize = 1000;
+
+/// A workbook, and the sheet that is read.
+pub(crate) struct Workbook {
+    parts: Parts,
+    path: String,
+    texts: Texts,
+    /// The format of each cell style.
+    styles: Vec<u32>,
+    formats: HashMap<u32, NumberFormat>,
+    pub(crate) epoch: Epoch,
+    /// Whether the program that wrote the workbook has not computed its formulas.
+    is_uncomputed: bool,
+    pub(crate) merges: Merges,
+    pub(crate) hidden_rows: u64,
+    /// The name of the sheet, and the names of other visible sheets.
+    pub(crate) sheet: String,
+    pub(crate) others: Vec<String>,
+    unpacked: u64,
+}
+
+impl Workbook {
+    pub(crate) fn open(source: Input, options: &Options) -> Result<Self, FileError> {
+        let mut parts = Parts::open(source, options.limits.unpacked_bytes)?;
+        let main = relations(&mut parts, PACKAGE)?.into_values().find(|relation| relation.kind == "officeDocument");
+        let main = main.map(|relation| relation.target).filter(|target| parts.has(target) && target.ends_with(".xml"));
+        let main = main.filter(|_| !parts.has("word/document.xml") && !parts.has("ppt/presentation.xml"));
+        let Some(main) = main else { return Err(FileError::Kind(kind(&parts))) };
+        let (folder, name) = main.rsplit_once('/').unwrap_or(("", &main));
+        let relations = relations(&mut parts, &format!("{folder}/_rels/{name}.rels"))?;
+        let target = |kind: &str| relations.values().find(|it| it.kind == kind).map(|it| it.target.clone());
+        let (mut epoch, mut is_uncomputed, mut sheets) = (Epoch::Of1900, false, Vec::new());
+        parts.read(&main, &mut |node| {
+            if let Node::Start(name, element) = node {
+                match name {
+                    "workbookPr" if flag(element, "date1904") => epoch = Epoch::Of1904,
+                    "calcPr" => is_uncomputed = flag(element, "fullCalcOnLoad"),
+                    "sheet" if sheets.len() < MOST_RELATIONS => sheets.extend(sheet(element, &relations)),
+                    _ => {}
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let others = |name: &str| -> Vec<String> {
+            let visible = sheets.iter().filter(|sheet| sheet.is_visible && sheet.name != name);
+            visible.map(|sheet| sheet.name.clone()).collect()
+        };
+        let chosen = match &options.sheet {
+            None => sheets.iter().find(|sheet| sheet.is_visible),
+            Some(name) => sheets.iter().find(|sheet| sheet.name == *name),
+        };
+        let Some(chosen) = chosen else {
+            return Err(FileError::Sheet(match &options.sheet {
+                None => "the workbook has no visible sheet".to_owned(),
+                Some(name) => format!("the workbook has no sheet {name:?}; its sheets are: {}", others("").join(", ")),
+            }));
+        };
+        let (path, sheet, others) = (chosen.path.clone(), chosen.name.clone(), others(&chosen.name));
+        let mut texts = Texts::default();
+        if let Some(target) = target("sharedStrings") {
+            texts.read(&mut parts, &target)?;
+        }
+        let (mut styles, mut formats) = (Vec::new(), HashMap::new());
+        if let Some(target) = target("styles") {
+            read_styles(&mut parts, &target, &mut styles, &mut formats)?;
+        }
+        let unpacked = parts.unpacked();
+        let (merges, hidden_rows) = (Merges::default(), 0);
+        Ok(Self {
+            parts,
+            path,
+            texts,
+            styles,
+            formats,
+            epoch,
+            is_uncomputed,
+            merges,
+            hidden_rows,
+            sheet,
+            others,
+            unpacked,
+        })
+    }
+
+    /// Passes on each row that has cells. The first reading finds merged cells, which follow the rows.
+    pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
+        self.parts.restart(self.unpacked);
+        self.merges.restart();
+        let text = |index: usize| self.texts.get(index);
+        let format = |style: usize| self.formats.get(self.styles.get(style)?);
+        let mut sheet = Sheet::new(&text, &format, self.epoch, self.is_uncomputed);
+        let mut each = each;
+        if !self.parts.read(&self.path, &mut |node| sheet.read(node, &mut each))? {
+            return Err(damaged(format_args!("it lacks the part {}", self.path)));
+        }
+        if let Some((merges, hidden_rows)) = sheet.finish() {
+            (self.merges, self.hidden_rows) = (merges, hidden_rows);
+        }
+        Ok(())
+    }
+}
+
+/// Names the kind of a ZIP archive that is not a workbook.
+fn kind(parts: &Parts) -> &'static str {
+    let kinds = [
+        ("xl/workbook.bin", "a binary workbook (.xlsb)"),
+        ("content.xml", "an OpenDocument file (such as .ods)"),
+        ("word/document.xml", "a Word document"),
+        ("ppt/presentation.xml", "a presentation"),
+        ("Index/Document.iwa", "a Numbers document"),
+    ];
+    kinds.into_iter().find(|(part, _)| parts.has(part)).map_or("a ZIP archive", |(_, kind)| kind)
+}
+
+/// A relationship of a part to another part.
+struct Relation {
+    /// The last word of the type. Strict and transitional workbooks have different types that end in the same word.
+    kind: String,
+    target: String,
+}
+
+/// Returns the relationships of a part, by ID.
+fn relations(parts: &mut Parts, path: &str) -> Result<HashMap<String, Relation>, FileError> {
+    let folder = path.split_once("_rels/").map_or("", |(folder, _)| folder);
+    let mut relations = HashMap::new();
+    parts.read(path, &mut |node| {
+        if let Node::Start("Relationship", element) = node
+            && let (Some(id), Some(kind), Some(target)) =
+                (attribute(element, "Id"), attribute(element, "Type"), attribute(element, "Target"))
+        {
+            let kind = kind.rsplit('/').next().unwrap_or_default().to_owned();
+            let target = match target.strip_prefix('/') {
+                Some(absolute) => absolute.to_owned(),
+                None => format!("{folder}{}", target.trim_start_matches("./")),
+            };
+            relations.insert(id, Relation { kind, target });
+        }
+        if relations.len() > MOST_RELATIONS {
+            return Err(damaged(format_args!("the part {path} has more than {MOST_RELATIONS} relationships")));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(relations)
+}
+
+struct SheetPart {
+    name: String,
+    path: String,
+    is_visible: bool,
+}
+
+/// Returns a sheet with cells. Charts have sheets of their own.
+fn sheet(element: &BytesStart<'_>, relations: &HashMap<String, Relation>) -> Option<SheetPart> {
+    let relation = relations.get(&attribute(element, "id")?).filter(|relation| relation.kind == "worksheet")?;
+    let is_visible = attribute(element, "state").is_none_or(|state| state == "visible");
+    Some(SheetPart { name: attribute(element, "name")?, path: relation.target.clone(), is_visible })
+}
+
+/// The shared texts of a workbook, one after another.
+#[derive(Default)]
+struct Texts {
+    text: String,
+    /// The end of each text.
+    ends: Vec<u32>,
+}
+
+impl Texts {
+    fn read(&mut self, parts: &mut Parts, path: &str) -> Result<(), FileError> {
+        let (mut is_text, mut is_phonetic) = (false, false);
+        parts.read(path, &mut |node| {
+            match node {
+                Node::Start("rPh", _) => is_phonetic = true,
+                Node::End("rPh") => is_phonetic = false,
+                Node::Start("t", _) => is_text = !is_phonetic,
+                Node::End("t") => is_text = false,
+                Node::Text(text) if is_text => self.text.push_str(text),
+                Node::End("si") => self.ends.push(u32::try_from(self.text.len()).map_err(damaged)?),
+                _ => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(())
+    }
+
+    fn get(&self, index: usize) -> Option<&str> {
+        let end = *self.ends.get(index)? as usize;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        self.text.get(start..end)
+    }
+}
+
+fn read_styles(
+    parts: &mut Parts,
+    path: &str,
+    styles: &mut Vec<u32>,
+    formats: &mut HashMap<u32, NumberFormat>,
+) -> Result<(), FileError> {
+    let mut is_cell_style = false;
+    parts.read(path, &mut |node| {
+        match node {
+            Node::Start("numFmt", element) => {
+                let number = attribute(element, "numFmtId").and_then(|id| id.parse().ok());
+                let code = attribute(element, "formatCode").filter(|code| code.len() <= LONGEST_CODE);
+                if let (Some(number), Some(code)) = (number, code) {
+                    formats.insert(number, NumberFormat::of(visible(&code)));
+                }
+            }
+            Node::Start("cellXfs", _) => is_cell_style = true,
+            Node::End("cellXfs") => is_cell_style = false,
+            Node::Start("xf", element) if is_cell_style => {
+                styles.push(attribute(element, "numFmtId").and_then(|id| id.parse().ok()).unwrap_or(0));
+            }
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    for format in styles {
+        formats.entry(*format).or_insert_with(|| NumberFormat::built_in(*format));
+    }
+    Ok(())
+}
