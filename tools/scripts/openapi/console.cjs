@@ -21,6 +21,7 @@ const STEPS = {
   ...require("./console/work.cjs"),
   ...require("./console/desk.cjs"),
   ...require("./console/exports.cjs"),
+  ...require("./console/sessions.cjs"),
   ...require("./console/rejections.cjs"),
 };
 

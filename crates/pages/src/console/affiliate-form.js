@@ -19,10 +19,7 @@ export const GROUPS = [
   ["Program", null],
 ];
 
-/**
- * Unsaved changes of the form, kept when the token expired or somebody else changed the affiliate. The form offers them again when the same
- * company opens the affiliate.
- */
+/** Unsaved changes of the form, kept when somebody else changed the affiliate. The form offers them again for the current record. */
 let draft = null;
 
 function inputOf({ name, choices, pattern, maxLength }) {
@@ -101,10 +98,7 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
     isSaving = true;
     button.textContent = "Saving…";
     await attempt(signal, async () => {
-      await save(body).catch((rejection) => {
-        if (rejection.status === 401) keep();
-        throw rejection;
-      });
+      await save(body);
       saved = typed();
     }, (rejection) => {
       const message = rejectionMessage(rejection, [409, 412, 422].includes(rejection.status) ? null : submit);

@@ -1,7 +1,7 @@
 // The command palette: everything that the console can show, by name. It opens with Ctrl+K or Cmd+K, or with its button.
 
 import { element } from "./elements.js";
-import { claims, end } from "./session.js";
+import { claims, signOut } from "./session.js";
 
 /** Returns the address of the open cases of the token's subject. Null if the token has no subject. */
 export function myCases() {
@@ -28,7 +28,7 @@ function commands() {
     ["New affiliate", () => go("#/affiliates/new")],
     ["Add several affiliates", () => go("#/affiliates/batch")],
     ["Charts", () => go("#/charts")],
-    ["Sign out", () => end()],
+    ["Sign out", () => signOut()],
   ];
 }
 

@@ -44,7 +44,7 @@ export function showAccount() {
     element("span", { title: until && `Signed in until ${until}` }, company === null ? "Signed in" : `Company ${company}`,
       until && element("span", { class: "until" }, ` until ${until}`)),
     element("button", { type: "button", "aria-keyshortcuts": "Control+K Meta+K", title: "Commands (Ctrl+K)", on: { click: openPalette } }, "Commands"),
-    element("button", { type: "button", on: { click: () => session.end() } }, "Sign out"));
+    element("button", { type: "button", on: { click: () => session.signOut() } }, "Sign out"));
 }
 
 /** Shows the search text; none if it is null. */

@@ -17,7 +17,8 @@ import { searchView } from "./search.js";
 import { watchSession } from "./session-end.js";
 import * as session from "./session.js";
 import { listenToKeys } from "./shortcuts.js";
-import { resume, signInView, signOutView } from "./sign-in.js";
+import { signIn as signInWithAccount } from "./provider.js";
+import { resume, signInAgain, signInView, signOutView } from "./sign-in.js";
 import { addUrlsView } from "./urls-batch.js";
 import { forgetVisited, remember } from "./visited.js";
 
@@ -63,6 +64,11 @@ function viewOf(path) {
   return section === "urls" || section === "cases" ? recordView(section, id) : null;
 }
 
+/** Whether the page may lose what was typed; the user decides if `isAsked`. */
+function mayLeave(isAsked = true) {
+  return !current.view?.hasChanges?.() || (isAsked && confirm("Leave without saving your changes?"));
+}
+
 function signIn(reason, options) {
   clearHeader();
   checkSession();
@@ -72,8 +78,12 @@ function signIn(reason, options) {
 
 async function route() {
   const { path, query } = parts();
-  if (location.hash !== current.hash && current.view?.hasChanges?.() && !confirm("Leave without saving your changes?")) {
+  if (location.hash !== current.hash && !mayLeave()) {
     history.pushState(null, "", current.hash || "#");
+    return;
+  }
+  if (session.isLocked()) {
+    session.end();
     return;
   }
   if (session.token() === null) {
@@ -123,26 +133,35 @@ function leave() {
   current = { path: null, abort: new AbortController(), view: null, hash: "" };
 }
 
-session.whenEnded((reason, account) => {
-  leave();
-  forget();
-  forgetVisited();
-  clearHeader();
-  // A token that has not expired was refused: the officer may want to sign in with another account.
-  const isRefused = reason !== undefined && account?.expires > Date.now();
-  // The page stays, with what was typed.
-  if (reason !== undefined || account === null) signIn(reason ?? "You have signed out.", { inWindow: reason !== undefined, prompt: isRefused ? "login" : undefined });
-  else signOutView(account, signIn);
+const checkSession = watchSession(() => (session.account() === null ? signInAgain("Your token ends soon, or has ended.") : signInWithAccount({ inWindow: true })));
+session.listen({
+  ended: (reason, account) => {
+    document.body.classList.remove("locked");
+    leave();
+    forget();
+    forgetVisited();
+    clearHeader();
+    // A token that has not expired was refused, or another tab has signed out: the officer may want to sign in with another account.
+    const prompt = account?.expires > Date.now() ? "login" : undefined;
+    if (reason !== undefined || account === null) signIn(reason ?? "You have signed out.", { prompt });
+    else signOutView(account, signIn);
+  },
+  changed: () => {
+    document.body.classList.toggle("locked", session.isLocked());
+    showAccount();
+    checkSession();
+  },
+  ask: signInAgain,
+  mayLeave,
 });
 listenToKeys();
-const checkSession = watchSession(showAccount);
 window.addEventListener("hashchange", route);
 // The browser can restore the page as it was when the user left it, with the records of another company.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted && session.token() !== shownFor) location.reload();
 });
 window.addEventListener("beforeunload", (event) => {
-  if (current.view?.hasChanges?.()) event.preventDefault();
+  if (!mayLeave(false)) event.preventDefault();
 });
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();

@@ -5,6 +5,7 @@ import { element, show } from "./elements.js";
 import { canChallenge, challenge, random } from "./pkce.js";
 import { call } from "./requests.js";
 import * as session from "./session.js";
+import { SignInError } from "./session.js";
 
 /** The request to the provider, kept until the browser returns. */
 const ASKED = "compliance-sign-in";
@@ -12,16 +13,10 @@ const ASKED = "compliance-sign-in";
 const CHANNEL = "compliance-sign-in";
 const IN_WINDOW = "window.";
 const TIMEOUT = 30_000;
+/** How long a tab waits for the message of another tab that had the lock before it, in milliseconds. */
+const HANDOVER = 250;
 /** How far the clock of this machine may be behind or ahead, in seconds. */
 const SKEW = 300;
-
-/** Why the sign-in failed, as a sentence. `isFinal`: the provider refused, and would refuse again. */
-export class ProviderError extends Error {
-  constructor(message, isFinal = false) {
-    super(message);
-    this.isFinal = isFinal;
-  }
-}
 
 /** Remembers the result of a promise, unless it failed. */
 function once(read) {
@@ -46,7 +41,7 @@ export const provider = once(async () => {
 async function ask(url, form, keepalive = false) {
   const options = { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", cache: "no-store", keepalive, signal: AbortSignal.timeout(TIMEOUT) };
   const response = await fetch(url, form ? { ...options, method: "POST", body: new URLSearchParams(form) } : options).catch(() => {
-    throw new ProviderError(`The sign-in provider at ${new URL(url).origin} cannot be reached.`);
+    throw new SignInError(`The sign-in provider at ${new URL(url).origin} cannot be reached.`);
   });
   const body = await response.json().catch(() => null);
   if (response.ok && body !== null && typeof body === "object") return body;
@@ -54,25 +49,25 @@ async function ask(url, form, keepalive = false) {
 }
 
 function refused(error, description, isFinal = true) {
-  if (!error) return new ProviderError("The sign-in provider had an error.", isFinal);
-  return new ProviderError(`The sign-in provider refused the sign-in: ${description ? `${description} (${error})` : error}`, isFinal);
+  if (!error) return new SignInError("The sign-in provider had an error.", isFinal);
+  return new SignInError(`The sign-in provider refused the sign-in: ${description ? `${description} (${error})` : error}`, isFinal);
 }
 
 /** The provider's endpoints (OpenID Connect Discovery 1.0, 4). */
 const endpoints = once(async () => {
   const { issuer } = await provider();
   const found = await ask(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
-  if (found.issuer !== issuer) throw new ProviderError(`The sign-in provider identifies itself as ${found.issuer}, but the service expects ${issuer}.`);
+  if (found.issuer !== issuer) throw new SignInError(`The sign-in provider identifies itself as ${found.issuer}, but the service expects ${issuer}.`);
   return found;
 });
 
 /** The address to which the provider redirects the browser. */
 const home = () => new URL("console", document.baseURI).href;
 
-async function request(prefix, prompt) {
-  if (!canChallenge()) throw new ProviderError("Browsers sign in with an account only over HTTPS. Open the console at an https address.");
+async function request(state, prompt) {
+  if (!canChallenge()) throw new SignInError("Browsers sign in with an account only over HTTPS. Open the console at an https address.");
   const [{ client_id: client, scope }, { authorization_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
-  const asked = { state: prefix + random(), nonce: random(), verifier: random(), hash: location.hash };
+  const asked = { state, nonce: random(), verifier: random(), hash: location.hash };
   const address = new URL(endpoint);
   const query = {
     response_type: "code", client_id: client, redirect_uri: home(), scope, state: asked.state, nonce: asked.nonce,
@@ -85,19 +80,29 @@ async function request(prefix, prompt) {
 /** The window that signs in, and the channel on which it answers. */
 let attempt = null;
 
+/** Opens a window, which gets a copy of this tab's `sessionStorage`: by this copy, it knows that the answer is for this sign-in. */
+function openWindow(state) {
+  sessionStorage.setItem(ASKED, JSON.stringify({ state }));
+  const opened = window.open("", "_blank", "popup,width=560,height=720");
+  sessionStorage.removeItem(ASKED);
+  if (opened === null) throw new SignInError("The browser blocked the sign-in window. Allow pop-up windows for this page, and try again.");
+  return opened;
+}
+
 /**
  * Signs in. The browser leaves this page. With `inWindow`, a separate window signs in, so the page keeps what was typed; only then does
- * this resolve, once there is a session. Throws a `ProviderError` or a `Rejection`.
+ * this resolve, once there is a session. Throws a `SignInError` or a `Rejection`.
  */
 export async function signIn({ inWindow = false, prompt } = {}) {
   attempt?.channel.close();
   attempt?.opened.close();
   attempt = null;
   // Browsers open a window only as a direct consequence of a click, so before anything is read.
-  const opened = inWindow ? window.open("", "_blank", "popup,width=560,height=720") : null;
+  const state = (inWindow ? IN_WINDOW : "") + random();
+  const opened = inWindow ? openWindow(state) : null;
   let prepared;
   try {
-    prepared = await request(opened ? IN_WINDOW : "", prompt);
+    prepared = await request(state, prompt);
   } catch (error) {
     opened?.close();
     throw error;
@@ -131,8 +136,11 @@ export async function takeAnswer() {
   sessionStorage.removeItem(ASKED);
   const state = answer.get("state");
   if (state === null || !(answer.has("code") || answer.has("error"))) return true;
-  history.replaceState(null, "", location.pathname + (state === asked?.state ? asked.hash : location.hash));
-  if (state.startsWith(IN_WINDOW)) {
+  const isOurs = state === asked?.state;
+  history.replaceState(null, "", location.pathname + (isOurs ? asked.hash ?? "" : location.hash));
+  // Anybody can send a link with an answer, which must not end the session.
+  if (!isOurs && session.token() !== null) return true;
+  if (isOurs && state.startsWith(IN_WINDOW)) {
     new BroadcastChannel(CHANNEL).postMessage(answer.toString());
     // A copy of what the other window stores.
     sessionStorage.clear();
@@ -140,7 +148,7 @@ export async function takeAnswer() {
     window.close();
     return false;
   }
-  if (state !== asked?.state) throw new ProviderError("This sign-in did not start in this tab. Sign in again.");
+  if (!isOurs) throw new SignInError("This sign-in did not start in this tab. Sign in again.");
   show("Signing in", element("p", {}, "The console completes your sign-in."));
   await finish(answer, asked);
   return true;
@@ -152,23 +160,33 @@ async function finish(answer, asked) {
   // RFC 9207: the response must come from the provider that received the request.
   const names = answer.get("iss");
   if (names !== null ? names !== issuer : found.authorization_response_iss_parameter_supported === true) {
-    throw new ProviderError("The response came from another sign-in provider. Sign in again.", true);
+    throw new SignInError("The response came from another sign-in provider. Sign in again.", true);
   }
   if (answer.has("error")) throw refused(answer.get("error"), answer.get("error_description"));
   const tokens = await ask(found.token_endpoint, {
     grant_type: "authorization_code", code: answer.get("code"), redirect_uri: home(), client_id: client, code_verifier: asked.verifier,
   });
-  if (!tokens.id_token) throw new ProviderError("The sign-in provider sent no ID token. Report this to your operator.", true);
+  if (!tokens.id_token) throw new SignInError("The sign-in provider sent no ID token. Report this to your operator.", true);
   await keep(tokens, asked.nonce, session.account());
 }
 
-/** Renews the session with its refresh token. Throws like `signIn`. */
+/**
+ * Renews the session with its refresh token. A duplicate of this tab has the same refresh token, which a provider accepts only once, so one
+ * tab renews and tells the others. Throws like `signIn`.
+ */
 export async function renew() {
   const before = session.account();
-  const [{ client_id: client }, { token_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
-  const tokens = await ask(endpoint, { grant_type: "refresh_token", refresh_token: before.refreshToken, client_id: client });
-  // Another session may have begun, or this one may have ended.
-  if (session.account()?.token === before.token) await keep(tokens, null, before);
+  const isCurrent = () => session.account()?.token === before.token;
+  await navigator.locks.request("compliance-renewal", async () => {
+    await new Promise((wake) => {
+      setTimeout(wake, HANDOVER);
+    });
+    if (!isCurrent()) return;
+    const [{ client_id: client }, { token_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
+    const tokens = await ask(endpoint, { grant_type: "refresh_token", refresh_token: before.refreshToken, client_id: client });
+    // Another session may have begun, or this one may have ended.
+    if (isCurrent()) await keep(tokens, null, before);
+  });
 }
 
 /** Begins a session with the provider's tokens, or continues the session `before`. */
@@ -176,10 +194,10 @@ async function keep(tokens, nonce, before) {
   const { token: kind } = await provider();
   const about = tokens.id_token ? await checked(tokens.id_token, nonce) : null;
   if (before && about && about.sub !== before.subject) {
-    throw new ProviderError("You signed in with another account. To change accounts, sign out first.", true);
+    throw new SignInError("You signed in with another account. To change accounts, sign out first.", true);
   }
   const text = kind === "id" ? tokens.id_token : tokens.access_token;
-  if (typeof text !== "string") throw new ProviderError(`The sign-in provider sent no ${kind === "id" ? "ID" : "access"} token. Report this to your operator.`, true);
+  if (typeof text !== "string") throw new SignInError(`The sign-in provider sent no ${kind === "id" ? "ID" : "access"} token. Report this to your operator.`, true);
   const { exp: end, iat: start } = session.decoded(text) ?? {};
   const seconds = kind === "access" && Number.isFinite(tokens.expires_in) ? tokens.expires_in : end - (start ?? Date.now() / 1000);
   const lifetime = Number.isFinite(seconds) ? seconds * 1000 : null;
@@ -200,8 +218,8 @@ async function checked(text, nonce) {
   const { issuer, client_id: client } = await provider();
   const about = session.decoded(text);
   const isOurs = about?.iss === issuer && [about.aud].flat().includes(client) && (about.azp ?? client) === client && typeof about.sub === "string";
-  if (!isOurs || (nonce !== null && about.nonce !== nonce)) throw new ProviderError("The ID token is not for this sign-in. Sign in again.", true);
-  if (!(about.exp > Date.now() / 1000 - SKEW)) throw new ProviderError("The ID token has expired. Check the clock of this machine.", true);
+  if (!isOurs || (nonce !== null && about.nonce !== nonce)) throw new SignInError("The ID token is not for this sign-in. Sign in again.", true);
+  if (!(about.exp > Date.now() / 1000 - SKEW)) throw new SignInError("The ID token has expired. Check the clock of this machine.", true);
   return about;
 }
 

@@ -2,7 +2,7 @@
 
 import { counted, element } from "./elements.js";
 import { Rejection } from "./requests.js";
-import { end } from "./session.js";
+import { SignInError } from "./session.js";
 
 function wait(rejection) {
   return rejection.retryAfter === null ? "Try again later." : `Try again in ${counted(rejection.retryAfter, "second", "seconds")}.`;
@@ -63,7 +63,7 @@ function againButton(rejection, again) {
 }
 
 /** Whether the same request may succeed later. */
-const passes = ({ status }) => status === 0 || status === 429 || status >= 500;
+const passes = ({ status }) => status === 0 || status === 401 || status === 429 || status >= 500;
 
 /** A rejection as a message. `again` repeats the request, where that helps. */
 export function rejectionMessage(rejection, again) {
@@ -74,7 +74,14 @@ export function rejectionMessage(rejection, again) {
     again && passes(rejection) && element("p", {}, againButton(rejection, again)));
 }
 
-/** Runs an action of a view. A rejected token ends the session. Any other rejection goes to `onRejection`. */
+/** Why an attempt to sign in failed, as a sentence. Throws other errors. */
+export function failure(error) {
+  if (error instanceof SignInError) return error.message;
+  if (error instanceof Rejection) return sentence(error);
+  throw error;
+}
+
+/** Runs an action of a view. A rejection goes to `onRejection`. */
 export async function attempt(signal, action, onRejection) {
   try {
     await action();
@@ -82,7 +89,6 @@ export async function attempt(signal, action, onRejection) {
     // The user has left the view.
     if (signal.aborted) return;
     if (!(error instanceof Rejection)) throw error;
-    if (error.status === 401) end(sentence(error));
-    else onRejection(error);
+    onRejection(error);
   }
 }

@@ -1,11 +1,13 @@
 // Requests to the service: the public operations under `api`, and the description of the interface.
 
 import { RecordStream } from "./record-stream.js";
-import { token } from "./session.js";
+import * as session from "./session.js";
 
 const TIMEOUT = 60_000;
 // The service takes at most 10 minutes for the list of all affiliates, unless its operator has changed that.
 const LIST_TIMEOUT = 15 * 60_000;
+/** How often a request is sent while the company's limit is used up or the service is not available. */
+const PATIENCE = 20;
 
 /** A request that did not succeed. */
 export class Rejection extends Error {
@@ -33,19 +35,20 @@ function asRejection(error, requestId, isWrite, signal) {
   return new Rejection({ status: 0, cause, requestId, isWrite });
 }
 
-async function open(method, path, { query = {}, body, signal, timeout = TIMEOUT, bearer = token(), ifMatch = null }) {
+/** Sends a request once. */
+async function send(method, path, { query = {}, body, type = "application/json", accept = "application/json", signal, timeout = TIMEOUT, bearer, ifMatch = null }) {
   const requestId = newRequestId();
   const url = new URL(path, document.baseURI);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const headers = { "X-Request-Id": requestId, Accept: "application/json" };
+  for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) url.searchParams.append(name, value);
+  const headers = { "X-Request-Id": requestId, Accept: accept };
   if (bearer) headers.Authorization = `Bearer ${bearer}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (body !== undefined) headers["Content-Type"] = type;
   if (ifMatch !== null) headers["If-Match"] = ifMatch;
   const limits = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
   const response = await fetch(url, {
     method,
     headers,
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
     signal: AbortSignal.any(limits),
     cache: path.startsWith("api/") ? "no-store" : "default",
     credentials: "omit",
@@ -57,12 +60,32 @@ async function open(method, path, { query = {}, body, signal, timeout = TIMEOUT,
   return { response, requestId: response.headers.get("X-Request-Id") ?? requestId };
 }
 
-/** Throws the error in the response, if it is not a success. */
-async function refuse(response, requestId, isWrite) {
-  if (response.ok) return;
+/**
+ * Sends a request, by default with the token of the session. If the service refuses this token, the request waits until the user has signed
+ * in again, so no page handles this case. Returns a successful response, or throws a `Rejection`.
+ */
+async function open(method, path, options) {
+  for (let mayRenew = true; ; mayRenew = false) {
+    const { bearer = session.token() } = options;
+    const { response, requestId } = await send(method, path, { ...options, bearer });
+    const isOfSession = options.bearer === undefined;
+    if (response.ok) {
+      if (isOfSession) session.accepted();
+      return { response, requestId };
+    }
+    const rejection = await rejectionOf(response, requestId, method !== "GET");
+    if (!isOfSession || response.status !== 401) throw rejection;
+    await session.refused(bearer, `The service did not accept the token. ${rejection.message ?? ""}`.trim(), mayRenew).catch(() => {
+      throw rejection;
+    });
+  }
+}
+
+/** The error in a response. */
+async function rejectionOf(response, requestId, isWrite) {
   const body = await response.json().catch(() => ({}));
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
-  throw new Rejection({
+  return new Rejection({
     status: response.status,
     code: body?.code ?? null,
     message: body?.detail?.msg ?? body?.message ?? null,
@@ -82,7 +105,6 @@ function tagOf(response) {
 export async function call(method, path, options = {}) {
   const { response, requestId } = await open(method, path, options);
   const isWrite = method !== "GET";
-  await refuse(response, requestId, isWrite);
   try {
     return { status: response.status, body: await response.json(), tag: tagOf(response), requestId };
   } catch (error) {
@@ -91,27 +113,55 @@ export async function call(method, path, options = {}) {
   }
 }
 
-/**
- * Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Rejection`, including if the
- * list breaks off.
- */
-export async function readList(path, onRecord, signal, isEnough = () => false) {
-  const { response, requestId } = await open("GET", path, { signal, timeout: LIST_TIMEOUT });
-  await refuse(response, requestId, false);
-  const records = new RecordStream(onRecord);
+/** Reads the text of a response piece by piece until it ends, or `onPiece` returns true. Returns the request ID. Throws a `Rejection`, including if it breaks off. */
+export async function readText(path, options, onPiece, signal) {
+  const { response, requestId } = await open("GET", path, { ...options, signal, timeout: LIST_TIMEOUT });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      records.push(piece.value);
-      if (isEnough()) {
-        await reader.cancel();
-        return false;
-      }
+      if (!onPiece(piece.value)) continue;
+      await reader.cancel();
+      break;
     }
   } catch (error) {
     if (signal.aborted) throw error;
     throw new Rejection({ status: 0, cause: "broken", requestId });
   }
+  return requestId;
+}
+
+/** Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Rejection`. */
+export async function readList(path, onRecord, signal, isEnough = () => false) {
+  const records = new RecordStream(onRecord);
+  const requestId = await readText(path, {}, (piece) => {
+    records.push(piece);
+    return isEnough();
+  }, signal);
+  if (isEnough()) return false;
   if (!records.isComplete) throw new Rejection({ status: 0, cause: "broken", requestId });
   return true;
+}
+
+/** Waits, at most until the signal aborts. */
+function pause(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }, { once: true });
+  });
+}
+
+/** Sends a request until it is accepted, with the waits that the service asks for. `onWait` receives the rejection. */
+export async function patiently(send, signal, onWait) {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof Rejection) || ![429, 503].includes(error.status) || attempts === PATIENCE) throw error;
+      onWait(error);
+      await pause(Math.min(error.retryAfter ?? 1, 60), signal);
+    }
+  }
 }

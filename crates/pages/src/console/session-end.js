@@ -1,9 +1,8 @@
 // The end of a session: it is renewed with the refresh token of an account, or there is a warning before the end.
 
 import { announce, element } from "./elements.js";
-import { ProviderError, renew, signIn } from "./provider.js";
-import { Rejection } from "./requests.js";
-import { sentence } from "./rejections.js";
+import { renew } from "./provider.js";
+import { failure } from "./rejections.js";
 import * as session from "./session.js";
 
 const WARNING = 2 * 60_000;
@@ -11,15 +10,8 @@ const CHECK = 5_000;
 /** The pause after a renewal that failed. */
 const RETRY = 20_000;
 
-/** Why an attempt to sign in failed, as a sentence. Throws other errors. */
-export function failure(error) {
-  if (error instanceof ProviderError) return error.message;
-  if (error instanceof Rejection) return sentence(error);
-  throw error;
-}
-
-/** Watches the session; `changed` is called when its end has moved. Returns a function that checks the session now. */
-export function watchSession(changed) {
+/** Watches the session. `signInAgain` signs in again over the page. Returns a function that checks the session now. */
+export function watchSession(signInAgain) {
   const box = document.getElementById("session-end");
   /** The token and the state that the box shows. */
   let shown = null;
@@ -35,13 +27,11 @@ export function watchSession(changed) {
   async function stay(messages) {
     messages.replaceChildren();
     try {
-      await signIn({ inWindow: true });
+      await signInAgain();
     } catch (error) {
       messages.replaceChildren(element("p", { role: "alert" }, failure(error)));
       return;
     }
-    hide();
-    changed();
     announce("You stay signed in.");
     document.getElementById("content").focus();
   }
@@ -52,14 +42,9 @@ export function watchSession(changed) {
     shown = state;
     const time = expiry.toLocaleTimeString(undefined, { timeStyle: "short" });
     const messages = element("div", {});
-    const isAccount = session.account() !== null;
-    const text = hasEnded ? "Your sign-in has ended." : `Your sign-in ends at ${time}.`;
-    const advice = isAccount ? ["Stay signed in to keep working.", "Sign in again to save your work."]
-      : ["Save your work, then sign in with a new token.", "Sign in with a new token."];
-    box.replaceChildren(element("div", { class: "message warning" },
-      element("p", { role: "alert" }, `${text} ${advice[Number(hasEnded)]}`), messages,
-      isAccount && element("p", {}, element("button", { type: "button", on: { click: () => stay(messages) } },
-        hasEnded ? "Sign in again" : "Stay signed in"))));
+    const text = hasEnded ? "Your sign-in has ended. Sign in again to save your work." : `Your sign-in ends at ${time}. Stay signed in to keep working.`;
+    box.replaceChildren(element("div", { class: "message warning" }, element("p", { role: "alert" }, text), messages,
+      element("p", {}, element("button", { type: "button", on: { click: () => stay(messages) } }, hasEnded ? "Sign in again" : "Stay signed in"))));
     box.hidden = false;
   }
 
@@ -68,7 +53,6 @@ export function watchSession(changed) {
     isRenewing = true;
     try {
       await renew();
-      changed();
     } catch (error) {
       failure(error);
       retryAt = Date.now() + RETRY;

@@ -1,20 +1,39 @@
 // The session of the signed-in user: the token, and what a sign-in provider returned with it. It is kept in `sessionStorage`:
-// only this tab has it, and it is gone when the tab is closed.
+// only this tab and its duplicates have it, and it is gone when they are closed. Tabs tell each other about new tokens and sign-outs.
 
 const KEY = "compliance-token";
 const ACCOUNT = "compliance-account";
 
-let ended = () => {};
+const tabs = new BroadcastChannel("compliance-session");
+
+let listeners = {};
 let companyClaim = "company_id";
+/** Whether the service has accepted a token of this session, so the page shows records of its company. */
+let isAccepted = false;
+/** The token of a page that stays open with unsaved changes after another tab has signed out. */
+let locked = null;
+/** The sign-in that refused requests wait for. */
+let again = null;
+
+/** Why a sign-in failed, as a sentence. `isFinal`: another attempt would fail as well. */
+export class SignInError extends Error {
+  constructor(message, isFinal = false) {
+    super(message);
+    this.isFinal = isFinal;
+  }
+}
 
 /** Sets the claim that names the company: its name, or the names of nested claims, separated by dots. */
 export function readCompanyFrom(name) {
   companyClaim = name;
 }
 
-/** Sets what happens when the session ends: it receives the reason, a sentence or nothing, and the account, or null. */
-export function whenEnded(listener) {
-  ended = listener;
+/**
+ * Sets what the page does: `ended(reason, account)` when the session ends, `changed()` when it has another token, `ask(reason, mayRenew)`
+ * to sign in again over the page, and `mayLeave(isAsked)`, whether the page may lose what was typed, which can ask the user.
+ */
+export function listen(found) {
+  listeners = found;
 }
 
 /** The token, or null. */
@@ -22,14 +41,29 @@ export function token() {
   return sessionStorage.getItem(KEY);
 }
 
-/**
- * Begins or continues a session. `account` is what the provider returned: `subject`, `expires` and `lifetime` in milliseconds, `idToken`,
- * and `refreshToken` or null. A pasted token has none.
- */
-export function begin(text, account = null) {
+function store(text, account) {
   sessionStorage.setItem(KEY, text);
   if (account) sessionStorage.setItem(ACCOUNT, JSON.stringify({ ...account, token: text }));
   else sessionStorage.removeItem(ACCOUNT);
+  listeners.changed();
+}
+
+/**
+ * Begins a session, or continues it with another token of the same company: the page has records and texts of this company. `account` is
+ * what the provider returned: `subject`, `expires` and `lifetime` in milliseconds, `idToken`, and `refreshToken` or null. A pasted token has
+ * none. Throws a `SignInError`.
+ */
+export function begin(text, account = null) {
+  const before = token() ?? locked;
+  const [shown, { company }] = [claims(before), claims(text)];
+  if (isAccepted && before !== null && shown.company !== company) {
+    throw new SignInError(`You signed in for company ${company}, but this page belongs to company ${shown.company}. Nothing was saved. `
+      + `Sign in for company ${shown.company}. To change companies, sign out first.`, true);
+  }
+  if (before === null) isAccepted = false;
+  locked = null;
+  store(text, account);
+  if (before !== null) tabs.postMessage({ before, text, account });
 }
 
 /** What the provider returned with the token, or null: the documentation in the same tab may have replaced the token. */
@@ -38,12 +72,65 @@ export function account() {
   return kept !== null && kept.token === token() ? kept : null;
 }
 
-/** Forgets the token. */
+function forget() {
+  for (const key of [KEY, ACCOUNT]) sessionStorage.removeItem(key);
+}
+
+/** Ends the session of this tab. */
 export function end(reason) {
   const last = account();
-  for (const key of [KEY, ACCOUNT]) sessionStorage.removeItem(key);
-  ended(reason, last);
+  forget();
+  locked = null;
+  listeners.ended(reason, last);
 }
+
+/** Signs out in all tabs, unless the user wants to save changes first. */
+export function signOut() {
+  if (!listeners.mayLeave(true)) return;
+  tabs.postMessage({ isSignedOut: true });
+  end();
+}
+
+/** Whether another tab has signed out, but this page has unsaved changes. */
+export function isLocked() {
+  return locked !== null;
+}
+
+/** Notes that the service has accepted the token. */
+export function accepted() {
+  isAccepted = true;
+}
+
+/**
+ * Waits for another token after the service refused `used`. All requests wait for the same sign-in. Throws a `SignInError` if there is no
+ * other token.
+ */
+export async function refused(used, reason, mayRenew) {
+  if (token() !== null && token() !== used) return;
+  if (!isAccepted) {
+    if (token() !== null) end(reason);
+    throw new SignInError(reason, true);
+  }
+  again ??= listeners.ask(reason, mayRenew).finally(() => {
+    again = null;
+  });
+  await again;
+}
+
+tabs.addEventListener("message", ({ data: { isSignedOut, before, text, account: renewed } }) => {
+  if (token() === null) return;
+  if (!isSignedOut) {
+    // A duplicate of this tab has renewed the session that both have.
+    if (before === token()) store(text, renewed);
+  } else if (listeners.mayLeave(false)) {
+    end("You have signed out in another tab.");
+  } else {
+    locked = token();
+    forget();
+    listeners.changed();
+    refused(null, "You have signed out in another tab. This page has changes that are not saved.", false).catch(() => {});
+  }
+});
 
 /** The claims of a JSON Web Token, or null. They are not verified. */
 export function decoded(text) {
@@ -70,13 +157,13 @@ function lookUp(found, name) {
 }
 
 /** What a token says about itself. It is shown only: the service verifies the token at each request. */
-export function claims() {
-  const found = decoded(token()) ?? {};
+export function claims(text = token()) {
+  const found = decoded(text) ?? {};
   const { exp: expiry, sub: subject } = found;
   const named = lookUp(found, companyClaim);
   const company = typeof named === "string" && /^[0-9]+$/.test(named) ? Number(named) : named;
   // The clock of this machine may be wrong: a provider says how long its token lasts.
-  const expires = account()?.expires ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
+  const expires = (text === token() ? account()?.expires : null) ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
   return {
     company: Number.isSafeInteger(company) ? company : null,
     expiry: expires === null ? null : new Date(expires),

@@ -2,10 +2,9 @@
 
 import { element, show } from "./elements.js";
 import { field } from "./fields.js";
-import { provider, signIn as signInWithAccount, signOut, takeAnswer } from "./provider.js";
-import { rejectionMessage, sentence } from "./rejections.js";
+import { provider, renew, signIn as signInWithAccount, signOut, takeAnswer } from "./provider.js";
+import { failure, rejectionMessage } from "./rejections.js";
 import { call, Rejection } from "./requests.js";
-import { failure } from "./session-end.js";
 import * as session from "./session.js";
 
 const problem = (text) => element("div", { class: "message error", role: "alert" }, element("p", {}, text));
@@ -31,8 +30,8 @@ function tokenForm(messages, done, isOther) {
       session.begin(text);
       done();
     } catch (rejection) {
-      if (rejection.status === 401) {
-        token.violate([sentence(rejection)]);
+      if (rejection.status === 401 || rejection instanceof session.SignInError) {
+        token.violate([failure(rejection)]);
         input.focus();
       } else {
         messages.replaceChildren(rejectionMessage(rejection, signIn));
@@ -60,21 +59,64 @@ function accountPart(messages, done, options) {
   return [element("p", {}, button), element("p", { class: "hint" }, "This tab keeps the sign-in until you sign out or close the tab.")];
 }
 
-/** The view to sign in; `reason` says why, and `done` is called after it. */
-export async function signInView(reason, done, options) {
-  const messages = element("div", {}, reason && problem(reason));
+/** The ways to sign in. `again` is called to try again if the service does not say which there are. */
+async function ways(messages, done, again, options) {
   let offered;
   try {
     offered = await provider();
   } catch (rejection) {
     if (!(rejection instanceof Rejection)) throw rejection;
-    show("Sign in", messages, rejectionMessage(rejection, () => signInView(reason, done, options)));
-    return;
+    return rejectionMessage(rejection, again);
   }
   const form = tokenForm(messages, done, offered !== null);
-  const content = offered === null ? form
+  return offered === null ? form
     : [accountPart(messages, done, options), element("details", {}, element("summary", {}, "Use a token instead"), form)];
+}
+
+/** The view to sign in; `reason` says why, and `done` is called after it. */
+export async function signInView(reason, done, options) {
+  const messages = element("div", {}, reason && problem(reason));
+  const content = await ways(messages, done, () => signInView(reason, done, options), options);
   show("Sign in", messages, element("div", { class: "narrow panel" }, content));
+}
+
+/**
+ * Signs in again over the page, which keeps what was typed. Resolves when the session goes on; throws a `SignInError` if the user does not
+ * want to.
+ */
+export async function signInAgain(reason, mayRenew = false) {
+  const account = session.account();
+  if (mayRenew && account?.refreshToken) {
+    try {
+      await renew();
+      return;
+    } catch (error) {
+      failure(error);
+    }
+  }
+  const options = { inWindow: true, prompt: account?.expires > Date.now() ? "login" : undefined };
+  await new Promise((resolve, reject) => {
+    const messages = element("div", {}, problem(reason));
+    const content = element("div", {});
+    const done = () => {
+      resolve();
+      dialog.close();
+    };
+    const refuse = (event) => {
+      event.preventDefault();
+      if (!session.isLocked()) dialog.close();
+      else if (confirm("Leave without saving your changes?")) session.end();
+    };
+    const fill = async () => content.replaceChildren(...[await ways(messages, done, fill, options)].flat(2));
+    const dialog = element("dialog", { class: "over", "aria-labelledby": "again", on: { cancel: refuse, close: () => {
+      dialog.remove();
+      reject(new session.SignInError(reason));
+    } } }, element("h2", { id: "again" }, "Sign in to continue"), messages, element("p", {}, "The page keeps what you typed."), content,
+    element("p", { class: "actions" }, element("button", { type: "button", on: { click: refuse } }, session.isLocked() ? "Leave without saving" : "Not now")));
+    document.body.append(dialog);
+    dialog.showModal();
+    fill().catch(reject);
+  });
 }
 
 /** Signs an account out at the provider as well. `signIn` shows the view to sign in. */

@@ -5,9 +5,9 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { picture } = require("../browser.cjs");
 
-// `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests a
+// `OTHER` is a token of company 3. `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests a
 // minute, and `CORELESS` is a gateway without a core.
-const { BASE: base, TOKEN: token, EXPIRED: expired, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
+const { BASE: base, TOKEN: token, EXPIRED: expired, OTHER: other, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
 const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -86,6 +86,6 @@ async function filters(page) {
 }
 
 module.exports = {
-  base, token, expired, large, limited, limitedToken, coreless, WIDE, PHONE,
+  base, token, expired, other, large, limited, limitedToken, coreless, WIDE, PHONE,
   api, total, checked, changing, heading, message, rows, column, columnOf, signIn, section, filters,
 };

@@ -3,9 +3,9 @@
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
-const { base, token, expired, large, limited, limitedToken, coreless, api, checked, column, heading, message, rows, section, signIn } = require("./common.cjs");
+const { base, token, large, limited, limitedToken, coreless, api, checked, column, heading, message, rows, section, signIn } = require("./common.cjs");
 
-/** What the page says when the service cannot be reached, limits, is unavailable, or the token expires. */
+/** What the page says when the service cannot be reached, limits, or is unavailable. */
 async function rejections(page, context) {
   await page.goto(`${base}/console#/affiliates/2`);
   await heading(page, "Affiliate 2");
@@ -19,19 +19,6 @@ async function rejections(page, context) {
   await message(page, "Saved.");
   assert.equal((await api("GET", "affiliates/2")).data.city, "Offline");
 
-  // The token expires while somebody types: the console shows the reason, and the typed text after the next sign-in.
-  await page.getByRole("button", { name: "Edit", exact: true }).click();
-  await page.getByLabel("City", { exact: true }).fill("Kept");
-  await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), expired);
-  await page.getByRole("button", { name: "Save" }).click();
-  await heading(page, "Sign in");
-  await message(page, "The bearer token has expired.");
-  await becomes(() => page.evaluate("sessionStorage.length"), 0);
-  await signIn(page, token);
-  await message(page, "What you had typed is in the form again.");
-  await becomes(() => page.getByLabel("City", { exact: true }).inputValue(), "Kept");
-  await page.getByRole("button", { name: "Save" }).click();
-  await message(page, "Saved.");
   await page.getByRole("button", { name: "Sign out" }).click();
   await message(page, "You have signed out.");
   // The header shows nothing of the session.

@@ -1,0 +1,126 @@
+// Sessions that end while somebody works, and sessions in several tabs.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { becomes } = require("../browser.cjs");
+const { base, token, expired, other, api, checked, heading, message, signIn } = require("./common.cjs");
+
+const read = async (path) => (await api("GET", path)).data;
+const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
+const dialogOf = (page) => page.getByRole("dialog", { name: "Sign in to continue" });
+const use = (page, text) => page.evaluate((used) => sessionStorage.setItem("compliance-token", used), text);
+
+async function open(page, path, title) {
+  await page.goto(`${base}/console#/${path}`);
+  await heading(page, title);
+}
+
+/** The service refuses the token while `send` saves: the user signs in over the page, and the page goes on. */
+async function signInAgain(page, send, text = token) {
+  await use(page, expired);
+  await send();
+  await dialogOf(page).waitFor();
+  await message(page, "The bearer token has expired.");
+  await dialogOf(page).getByLabel("Token").fill(text);
+  await dialogOf(page).getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Every form goes on with the next token, and nothing that was typed is lost. */
+async function endedWhileTyping(page) {
+  const [{ case_id: id }] = await read("cases?per_page=1");
+  const note = page.getByLabel("Note", { exact: true });
+  await open(page, `cases/${id}`, `Case ${id}`);
+  await note.fill("Typed before the end.");
+  await signInAgain(page, () => press(page, "Save"));
+  await message(page, "Saved.");
+  assert.equal((await read(`cases/${id}`)).note, "Typed before the end.");
+
+  // A token of another company saves nothing. The user can also wait, and copy the text first.
+  await note.fill("For one company.");
+  await signInAgain(page, () => press(page, "Save"), other);
+  await message(page, "You signed in for company 3, but this page belongs to company 1. Nothing was saved.");
+  await checked(page, "a sign-in over the page");
+  await press(page, "Not now");
+  await message(page, "The service did not accept the token.");
+  assert.equal(await note.inputValue(), "For one company.");
+  await signInAgain(page, () => press(page, "Save"));
+  await message(page, "Saved.");
+  assert.equal((await read(`cases/${id}`)).note, "For one company.");
+
+  await open(page, "urls/2", "URL 2");
+  await note.fill("Reviewed before the end.");
+  await signInAgain(page, () => press(page, "Save"));
+  await message(page, "Saved.");
+  assert.equal((await read("urls/2")).note, "Reviewed before the end.");
+
+  await open(page, "affiliates/new", "New affiliate");
+  await page.getByLabel("Affiliate name").fill(`Ended While Typing ${Date.now()}`);
+  await page.getByLabel("Your affiliate ID").fill("ENDED-1");
+  await signInAgain(page, () => press(page, "Save"));
+  await message(page, "The affiliate was created.");
+
+  await open(page, "urls/new", "Add URLs");
+  await page.getByLabel("URLs", { exact: true }).fill([1, 2].map((number) => `https://ended.example/${Date.now()}/${number}`).join("\n"));
+  await signInAgain(page, () => press(page, "Add"));
+  await message(page, "2 URLs were added.");
+
+  await open(page, "cases", "Cases");
+  await page.getByLabel(`Select case ${id}`).check();
+  await page.getByLabel("Field to set").selectOption("case_worker");
+  await page.locator(".selection").getByLabel("Case worker").fill("ended");
+  await signInAgain(page, () => press(page, "Set"));
+  await message(page, "Case worker set for 1 case.");
+
+  // A page that is read waits as well.
+  await use(page, expired);
+  await page.evaluate("location.hash = '#/affiliates/1'");
+  await signInAgain(page, async () => {});
+  await heading(page, "Affiliate 1");
+}
+
+/** Signing out ends every tab. A tab with unsaved changes hides its page until the next sign-in. */
+async function signedOutTabs(page, context) {
+  const [reading, typing] = [await context.newPage(), await context.newPage()];
+  for (const tab of [reading, typing]) {
+    await tab.goto(`${base}/console#/urls/2`);
+    await signIn(tab, token);
+    await heading(tab, "URL 2");
+  }
+  await typing.getByLabel("Note", { exact: true }).fill("Not saved when another tab signed out.");
+  // The user can save first.
+  await open(page, "urls/2", "URL 2");
+  await page.getByLabel("Note", { exact: true }).fill("Unsaved");
+  page.once("dialog", (dialog) => dialog.dismiss());
+  await press(page, "Sign out");
+  assert.equal(await page.getByLabel("Note", { exact: true }).inputValue(), "Unsaved");
+  page.once("dialog", (dialog) => dialog.accept());
+  await press(page, "Sign out");
+  await message(page, "You have signed out.");
+  await heading(reading, "Sign in");
+  await message(reading, "You have signed out in another tab.");
+  for (const tab of [page, reading, typing]) await becomes(() => tab.evaluate("sessionStorage.length"), 0);
+
+  await dialogOf(typing).waitFor();
+  assert.equal(await typing.getByLabel("Note", { exact: true }).isVisible(), false);
+  await checked(typing, "a tab with changes after a sign-out");
+  await dialogOf(typing).getByLabel("Token").fill(token);
+  await dialogOf(typing).getByRole("button", { name: "Sign in" }).click();
+  await press(typing, "Save");
+  await message(typing, "Saved.");
+  assert.equal((await read("urls/2")).note, "Not saved when another tab signed out.");
+  await reading.close();
+  await typing.close();
+  await signIn(page, token);
+  await heading(page, "URL 2");
+}
+
+/** A link that looks like a provider's answer does not end the session. */
+async function foreignAnswers(page) {
+  for (const state of ["window.x", "x"]) {
+    await page.goto(`${base}/console?state=${state}&code=1#/urls/2`);
+    await heading(page, "URL 2");
+    assert.equal(page.url(), `${base}/console#/urls/2`);
+  }
+}
+
+module.exports = { endedWhileTyping, signedOutTabs, foreignAnswers };
