@@ -227,11 +227,22 @@ impl Caller {
     pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Rejection> {
         match read {
             Ok(read) => Ok(read),
-            Err(error) => {
-                self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request)).await?;
-                Err(self.missing_scope().map_or(error, Error::scope_missing).into())
-            }
+            Err(error) => Err(self.refuse(error).await),
         }
+    }
+
+    /// Returns the rejection of a request that the gateway refuses, unless the core does not accept the call.
+    pub(crate) async fn refuse(&self, error: Error) -> Rejection {
+        match self.check_access().await {
+            Ok(()) => self.missing_scope().map_or(error, Error::scope_missing).into(),
+            Err(rejection) => rejection,
+        }
+    }
+
+    /// Asks the core whether it accepts the call. The core counts the request.
+    pub(crate) async fn check_access(&self) -> Result<(), Rejection> {
+        let call = self.call(CheckAccessRequest {}, |core, request| core.access.check_access(request));
+        call.await.map(drop)
     }
 
     fn request<M>(&self, message: M) -> Request<M> {

@@ -32,6 +32,9 @@ use crate::{
 /// The common envelope. Absent fields are left out.
 #[derive(Serialize)]
 pub(crate) struct Envelope<'a, T = ()> {
+    /// The line or row of a file that the result is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<u64>,
     #[serde(serialize_with = "text_of_code")]
     code: i32,
     status: &'static str,
@@ -78,7 +81,7 @@ impl<'a, T> Envelope<'a, T> {
 
     fn without_data(code: i32, detail: Detail<'a>) -> Self {
         let ok = code == i32::from(ResultCode::Saved) || code == i32::from(ResultCode::Found);
-        Self { code, status: if ok { "ok" } else { "error" }, detail, data: None, meta: None }
+        Self { row: None, code, status: if ok { "ok" } else { "error" }, detail, data: None, meta: None }
     }
 }
 
@@ -94,27 +97,31 @@ fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(code)
 }
 
-/// The response to a validation failure.
-fn respond_invalid(status: StatusCode, message: &str, violations: Violations) -> Response {
+/// The response to a validation failure. `rows` has the violations again, with their places in a file.
+pub(crate) fn respond_invalid<R: Serialize>(message: &str, violations: Violations, rows: &[R]) -> Response {
     /// Typical size of a violation as JSON, in bytes.
     const VIOLATION: usize = 128;
-    compute(violations.len() * VIOLATION, || respond(status, &InvalidFields::new(message, violations)))
+    let status = meaning(Reason::InvalidFields).http;
+    let size = (violations.len() + rows.len()) * VIOLATION;
+    compute(size, || respond(status, &InvalidFields::new(message, violations, rows)))
 }
 
 /// The body of a validation failure: the summary, and the messages of each path. Paths are in the order of their first violation.
 #[derive(Serialize)]
-struct InvalidFields<'a> {
+struct InvalidFields<'a, R> {
     message: &'a str,
     errors: IndexMap<String, Vec<String>>,
+    #[serde(skip_serializing_if = "<[R]>::is_empty")]
+    violations: &'a [R],
 }
 
-impl<'a> InvalidFields<'a> {
-    fn new(message: &'a str, violations: Violations) -> Self {
+impl<'a, R> InvalidFields<'a, R> {
+    fn new(message: &'a str, violations: Violations, rows: &'a [R]) -> Self {
         let mut errors = IndexMap::<_, Vec<String>>::new();
         for Violation { path, message, .. } in violations {
             errors.entry(path).or_default().push(message);
         }
-        Self { message, errors }
+        Self { message, errors, violations: rows }
     }
 }
 
@@ -128,9 +135,19 @@ pub(crate) fn respond_saved(status: StatusCode, detail: Detail<'_>) -> Response 
     respond(status, &Envelope::result(ResultCode::Saved, detail))
 }
 
+/// Returns the results of items by their codes and details. With `rows`, each has its row of a file.
+pub(crate) fn results<'a>(items: impl Iterator<Item = (i32, Detail<'a>)>, rows: &[u64]) -> Vec<Envelope<'a>> {
+    let rows = rows.iter().copied().map(Some).chain(std::iter::repeat(None));
+    items.zip(rows).map(|((code, detail), row)| Envelope { row, ..Envelope::result(code, detail) }).collect()
+}
+
 /// The response to a batch: `success` if every item succeeded, otherwise 207. Each item has its code and its detail.
-pub(crate) fn respond_to_items<'a>(success: StatusCode, items: impl Iterator<Item = (i32, Detail<'a>)>) -> Response {
-    let results: Vec<Envelope<'_>> = items.map(|(code, detail)| Envelope::result(code, detail)).collect();
+pub(crate) fn respond_to_items<'a>(
+    success: StatusCode,
+    items: impl Iterator<Item = (i32, Detail<'a>)>,
+    rows: &[u64],
+) -> Response {
+    let results = results(items, rows);
     let saved = i32::from(ResultCode::Saved);
     let is_success = results.iter().all(|result| result.code == saved);
     respond(if is_success { success } else { StatusCode::MULTI_STATUS }, &results)
@@ -223,7 +240,7 @@ impl IntoResponse for Rejection {
         let Self(error) = self;
         let meaning = meaning(error.reason);
         if error.reason == Reason::InvalidFields {
-            return respond_invalid(meaning.http, &error.message, error.violations);
+            return respond_invalid::<()>(&error.message, error.violations, &[]);
         }
         // The documented metadata of an error's body.
         let value =

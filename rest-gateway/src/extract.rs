@@ -4,6 +4,7 @@ mod batch;
 pub(crate) mod bodies;
 pub(crate) mod body;
 mod collect;
+pub(crate) mod file;
 mod inflate;
 mod json;
 mod object;

@@ -1,11 +1,12 @@
 //! The axum facade: the documented JSON interface in front of the gRPC service.
 //!
 //! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream` → `caller` → `envelope`
-//! → `head`, `route` → `accept` → the contract.
+//! → `head`, `route` → `accept`, `content` → the contract.
 
 mod accept;
 mod caller;
 mod compression;
+mod content;
 mod envelope;
 mod extract;
 mod gateway;
@@ -21,6 +22,7 @@ mod settings;
 mod sign_in;
 mod stream;
 
+pub use content::{FILE_OPTIONS, FILES};
 pub use remote::{CoreChannel, RemoteError, connect, remote};
 pub use route::Route;
 pub use router::{ROUTES, router, unready};

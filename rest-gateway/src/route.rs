@@ -13,6 +13,7 @@ use url::form_urlencoded::{self, byte_serialize};
 
 use crate::{
     accept::prefers_events,
+    content::{FILE_OPTIONS, is_file},
     limits::{MAX_IGNORED_CHARS, MAX_IGNORED_NAMES},
 };
 
@@ -39,6 +40,8 @@ pub struct Route {
     pub(crate) supports_if_match: bool,
     /// The scope that the operation needs.
     pub(crate) scope: Option<&'static str>,
+    /// The request whose list a file can bring. Its other fields are options of the file, in the query.
+    pub(crate) file: Option<&'static Message>,
 }
 
 impl Route {
@@ -48,7 +51,7 @@ impl Route {
         handler: &'static str,
         query: &'static [&'static Message],
     ) -> Self {
-        Self { method, path, handler, query, supports_if_match: false, scope: None }
+        Self { method, path, handler, query, supports_if_match: false, scope: None, file: None }
     }
 
     pub(crate) const fn if_match(self) -> Self {
@@ -63,12 +66,18 @@ impl Route {
         }
     }
 
+    /// Also takes a file, whose rows are the list of this operation of the core.
+    pub(crate) const fn file(self, operation: &Operation) -> Self {
+        Self { file: Some(operation.request), ..self }
+    }
+
     /// Whether a parameter has an effect on a request with these headers.
     fn has_parameter(&self, name: &str, headers: &HeaderMap) -> bool {
         let has = |message: &Message| message.field(name).is_some_and(is_parameter);
         let has_events = self.query.iter().any(|message| message.name == ListChangesRequest::MESSAGE.name);
         self.query.iter().any(|message| has(message))
             || name == LAST_EVENT_PARAMETER && has_events && prefers_events(headers)
+            || self.file.is_some_and(|options| FILE_OPTIONS.contains(&name) || has(options)) && is_file(headers)
     }
 }
 
@@ -219,7 +228,7 @@ mod tests {
         let mut documented = 0;
         for route in ROUTES.iter().filter(|route| route.path.starts_with("/api/")) {
             let operation = &document["paths"][route.path][route.method];
-            let parameters = ["parameters"].map(|key| operation[key].as_array());
+            let parameters = ["parameters", "x-file-parameters"].map(|key| operation[key].as_array());
             let of_query = parameters.into_iter().flatten().flatten().filter(|parameter| parameter["in"] == "query");
             let known: BTreeSet<&str> = of_query.map(|parameter| parameter["name"].as_str().unwrap()).collect();
             for name in every_name.iter().chain(&["undocumented"]) {

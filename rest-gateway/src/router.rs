@@ -122,14 +122,14 @@ macro_rules! routes {
 // The requests in brackets have the query parameters as fields. A route has the scope of an operation of the core.
 routes! {
     get "/api/affiliates" => affiliates::list, [ListAffiliatesRequest];
-    post "/api/affiliates" => affiliates::create;
+    post "/api/affiliates" => affiliates::create, file(BATCH_CREATE_AFFILIATES);
     get "/api/affiliates:search" => affiliates::search, [SearchAffiliatesRequest];
-    post "/api/affiliates:sync" => affiliates::sync;
+    post "/api/affiliates:sync" => affiliates::sync, file(BATCH_SYNC_AFFILIATES);
     get "/api/affiliates/{id}" => affiliates::get, [GetAffiliateRequest];
     put "/api/affiliates/{id}" => affiliates::update, if_match();
     delete "/api/affiliates/{id}" => affiliates::erase, if_match(), scope(ERASE_AFFILIATE);
     get "/api/urls" => urls::list, [ListComplianceUrlsRequest, ListAllComplianceUrlsRequest];
-    post "/api/urls" => urls::add;
+    post "/api/urls" => urls::add, file(ADD_COMPLIANCE_URLS);
     get "/api/urls:search" => urls::search, [SearchComplianceUrlsRequest];
     get "/api/urls/{id}" => urls::get, [GetComplianceUrlRequest];
     patch "/api/urls/{id}" => urls::review, if_match(), scope(REVIEW_URL);

@@ -16,6 +16,7 @@ mod counts;
 mod described;
 mod encodings;
 mod faults;
+mod files;
 mod formats;
 mod grpc_only;
 mod hostile;

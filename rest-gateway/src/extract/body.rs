@@ -28,10 +28,13 @@ use tokio::time::timeout;
 use super::{
     batch::{Input, list_of, refuse_many_items},
     collect::Collected,
+    file::FileHead,
     inflate::inflate,
+    request::Query,
 };
 use crate::{
     caller::Caller,
+    content::{charset, is_file},
     envelope::Rejection,
     gateway::Gateway,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
@@ -44,8 +47,10 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The whole body of a request, from a caller with an accepted token.
 pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
-    bytes: Bytes,
-    memory: Reservation,
+    pub(super) bytes: Bytes,
+    pub(super) memory: Reservation,
+    /// Set if the body is a file, by its content type.
+    pub(super) file: Option<Box<FileHead>>,
 }
 
 impl FromRequest<Arc<Gateway>> for RequestBody {
@@ -74,7 +79,9 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
-        Ok(Self { caller, bytes, memory })
+        let head = || Box::new(FileHead { query: Query::of(&parts), charset: charset(&parts.headers) });
+        let file = is_file(&parts.headers).then(head);
+        Ok(Self { caller, bytes, memory, file })
     }
 }
 

@@ -97,7 +97,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    fn parameters(&self) -> form_urlencoded::Parse<'_> {
+    pub(super) fn parameters(&self) -> form_urlencoded::Parse<'_> {
         form_urlencoded::parse(self.text.as_bytes())
     }
 
@@ -131,6 +131,18 @@ impl Query {
         self.draft::<M>(PAGING, message).message()
     }
 
+    /// Returns the request whose fields beside its list are the parameters, with all violations of these fields.
+    pub(super) fn beside_list<M: Check + Message + Default>(&self) -> Result<(M, Violations), Error> {
+        let Draft { object, mut violations } = self.draft::<M>(&[], |_| String::new());
+        let message = object.message(Location::Top, &mut violations)?;
+        let mut of_rules = rules::check(&message);
+        for list in M::MESSAGE.fields.iter().filter(|field| field.is_list) {
+            of_rules.forget(list.name);
+        }
+        violations.merge(of_rules);
+        Ok((message, violations))
+    }
+
     /// Returns the request for changes. `last_event_id`, or else `lastEventId` of the query, replaces `after`. All must be valid.
     pub(crate) fn changes(&self, last_event_id: Option<&str>) -> Result<ListChangesRequest, Error> {
         let sent = self.request::<ListChangesRequest>();
@@ -152,7 +164,7 @@ impl Query {
     /// Reads a request by its description. `message` is the violation of an `unsupported` parameter, by its label.
     fn draft<M: Check>(&self, unsupported: &[&'static str], message: impl Fn(&str) -> String) -> Draft<'_> {
         debug_assert!(
-            self.route.is_some_and(|it| it.query.iter().any(|known| known.name == M::MESSAGE.name)),
+            self.route.is_some_and(|it| it.query.iter().chain(&it.file).any(|known| known.name == M::MESSAGE.name)),
             "the route does not declare that it reads {}",
             M::MESSAGE.name
         );
@@ -177,12 +189,18 @@ impl Query {
     }
 }
 
+impl Query {
+    pub(super) fn of(parts: &Parts) -> Self {
+        let route = parts.extensions.get::<Arc<RequestRecord>>().and_then(|record| record.route);
+        Self { text: parts.uri.query().unwrap_or_default().to_owned(), route }
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for Query {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let route = parts.extensions.get::<Arc<RequestRecord>>().and_then(|record| record.route);
-        Ok(Self { text: parts.uri.query().unwrap_or_default().to_owned(), route })
+        Ok(Self::of(parts))
     }
 }
 
@@ -217,8 +235,10 @@ fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     Ok(match field.kind {
         Kind::Integer(_) => Value::Scalar(Scalar::Integer(integer(field, &text)?)),
         Kind::Flag => {
-            one_of(vec!["yes", "no"])?;
-            Value::Scalar(Scalar::Flag(text == "yes"))
+            // Options of a request are true or false, as in a body.
+            let names = if field.may_be_absent { ["yes", "no"] } else { ["true", "false"] };
+            one_of(names.to_vec())?;
+            Value::Scalar(Scalar::Flag(text == names[0]))
         }
         Kind::Choice(choices) => {
             one_of(choices.iter().map(|(_, name)| *name).collect())?;

@@ -1,11 +1,13 @@
 //! `/affiliates`
 
+mod files;
+
 use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
     v1::{
-        AffiliateResult, BatchSyncAffiliatesResponse, CreateAffiliateRequest, EraseAffiliateRequest,
-        UpdateAffiliateRequest,
+        AffiliateResult, BatchCreateAffiliatesRequest, BatchSyncAffiliatesResponse, CreateAffiliateRequest,
+        EraseAffiliateRequest, UpdateAffiliateRequest,
     },
 };
 use http::StatusCode;
@@ -95,24 +97,39 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 ///
 /// With `validate_only`, a batch gets the same response, without IDs, and the service saves nothing.
 ///
+/// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. The response is that of a batch. Each result
+/// also has the `row` of the file. If the service cannot read a row with certainty, or the row breaks a rule, you get 422 for the whole
+/// file: `violations` names each row, and its cell or column.
+///
 /// - Operation: `createAffiliates`
 /// - Body: `AffiliateCreate | AffiliateCreateBatch`
+/// - File: `BatchCreateAffiliatesRequest`
 /// - 201: `AffiliateCreated | [AffiliateCreated | AffiliateValid]`, `Location`. The affiliate was created. For a batch: every item was created; one
 ///   result per item, in the order sent.
 /// - 207: `[AffiliateCreated | AffiliateValid | AffiliateDuplicate | AffiliateInvalidCountry]`. Some or all items of a batch failed;
 ///   one result per item, in the order sent.
 /// - Refused: `AffiliateNameExists`
 pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Rejection> {
+    if body.is_file() {
+        return files::create(body).await;
+    }
     let result = match body.read(create_affiliates).await? {
         Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
-        Create::Batch(request) => {
-            let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
-            let created = call.await;
-            created.map(|it| respond_to_batch(&body, StatusCode::CREATED, &it.message.results))
-        }
+        Create::Batch(request) => create_batch(&body, request, &[]).await,
     };
     let response = body.with_all_violations(result, create_affiliates)?;
     Ok(body.respond(response))
+}
+
+/// Creates the affiliates of a batch. `rows` has their rows in a file.
+async fn create_batch(
+    body: &RequestBody,
+    request: BatchCreateAffiliatesRequest,
+    rows: &[u64],
+) -> Result<Response, Rejection> {
+    let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
+    let created = call.await?;
+    Ok(respond_to_batch(body, StatusCode::CREATED, &created.message.results, rows))
 }
 
 async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Rejection> {
@@ -155,7 +172,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
         Update::Batch(request) => {
             let call = body.caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
             let updated = call.await;
-            updated.map(|it| respond_to_batch(&body, StatusCode::OK, &it.message.results))
+            updated.map(|it| respond_to_batch(&body, StatusCode::OK, &it.message.results, &[]))
         }
     };
     let response = body.with_all_violations(result, parse)?;
@@ -185,19 +202,39 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 /// Absent affiliates, which the company has and the list does not, stay unchanged unless you send `absent_status`. The limit
 /// `max_absent` protects you from a truncated list.
 ///
+/// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. An empty cell clears the field, and fields
+/// without a column do not change. Each result and violation also has the `row` of the file, and a violation its `cell` or `column`. A
+/// row that the service cannot read with certainty is refused. Then no affiliate counts as absent.
+///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
+/// - File: `BatchSyncAffiliatesRequest`
 /// - 200: `AffiliatesSynced`. Every affiliate of the list is up to date; one result per item, in the order sent.
 /// - 207: `AffiliatesPartlySynced`. The service refused some or all items.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
+    if body.is_file() {
+        return files::sync(body).await;
+    }
     let request = body.read(sync_affiliates).await?;
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
     let is_dry = request.validate_only;
     let result = body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await;
     let synced = body.with_all_violations(result, sync_affiliates)?.message;
+    let (status, code, msg) = outcome(&synced, 0, absent_status.as_deref(), is_dry);
+    let response = body.compute(|| respond(status, &Envelope::written(code, &msg, &synced)));
+    Ok(body.respond(response))
+}
+
+/// Returns the outcome of a sync, of which `unread` items did not reach the core: its status, its code, and a sentence.
+fn outcome(
+    synced: &BatchSyncAffiliatesResponse,
+    unread: usize,
+    absent_status: Option<&str>,
+    is_dry: bool,
+) -> (StatusCode, ResultCode, String) {
     let saved = i32::from(ResultCode::Saved);
-    let refused = synced.results.iter().filter(|result| result.code != saved).count();
+    let refused = unread + synced.results.iter().filter(|result| result.code != saved).count();
     let (status, code, mut msg) = match refused {
         0 if synced.absent_changed == 0 => {
             (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
@@ -211,8 +248,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
         let set = if is_dry { "to be set" } else { "set" };
         msg = format!("{msg} Absent affiliates {set} to {absent_status}: {absent_changed} of {absent_total}.");
     }
-    let response = body.compute(|| respond(status, &Envelope::written(code, &msg, &synced)));
-    Ok(body.respond(response))
+    (status, code, msg)
 }
 
 /// Erase an affiliate
@@ -236,7 +272,7 @@ pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Re
     Ok(respond(StatusCode::OK, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
 }
 
-fn respond_to_batch(body: &RequestBody, success: StatusCode, results: &[AffiliateResult]) -> Response {
+fn respond_to_batch(body: &RequestBody, success: StatusCode, results: &[AffiliateResult], rows: &[u64]) -> Response {
     let items = results.iter().map(|result| {
         let detail = Detail {
             affiliate_id: result.affiliate_id,
@@ -246,5 +282,5 @@ fn respond_to_batch(body: &RequestBody, success: StatusCode, results: &[Affiliat
         };
         (result.code, detail)
     });
-    body.compute(|| respond_to_items(success, items))
+    body.compute(|| respond_to_items(success, items, rows))
 }

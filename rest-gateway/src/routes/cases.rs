@@ -227,6 +227,6 @@ fn respond_to_incidents(body: RequestBody, results: &[IncidentResult]) -> Respon
         let detail = Detail { incident_id: result.incident_id, msg: &result.msg, ..Detail::default() };
         (result.code, detail)
     });
-    let response = body.compute(|| respond_to_items(StatusCode::OK, items));
+    let response = body.compute(|| respond_to_items(StatusCode::OK, items, &[]));
     body.respond(response)
 }

@@ -1,17 +1,20 @@
 //! `/urls`
 
+use std::mem::take;
+
 use axum::response::Response;
 use compliance_api::{
     error::Error,
-    v1::{ComplianceUrl, StreamComplianceUrlsRequest},
+    v1::{AddComplianceUrlsRequest, AddComplianceUrlsResponse, ComplianceUrl, StreamComplianceUrlsRequest, UrlInput},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
+use spreadsheets::Empty;
 
 use crate::{
     accept::{Format, varied},
     caller::{Caller, CoreResponse, Opened},
-    envelope::{Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, with_etag},
+    envelope::{Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, results, with_etag},
     extract::{
         bodies::{add_urls, review_url},
         body::RequestBody,
@@ -93,7 +96,7 @@ pub(crate) async fn get(
     let request = caller.accept(query.of_record(&path, Error::url_not_found)).await?;
     let mut read = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
     let bytes = transcript(&read.message);
-    let etag = std::mem::take(&mut read.message.etag);
+    let etag = take(&mut read.message.etag);
     read.respond(&caller, bytes, |url| {
         // A URL shows its affiliate's names.
         respond_tagged(&Envelope::found("URL found.", url, None), etag, true, &if_none_match)
@@ -146,18 +149,41 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 /// scheme and the host in lower case, without the default port, and with `/` for an empty path. With `validate_only`, the response is
 /// the same, without IDs, and the service saves nothing.
 ///
+/// The body can also be a file with a URL in each row: CSV or an Excel workbook, with the heading `url`. Each result also has the `row` of
+/// the file. If a row has no valid URL, you get 422 for the whole file: `violations` names each such row.
+///
 /// - Operation: `addUrls`
 /// - Body: `UrlsAdd`
+/// - File: `AddComplianceUrlsRequest`
 /// - 201: `[UrlAdded | UrlValid | UrlDuplicate]`. One result per element, in the order sent. The status is 201 even if the
 ///   service skipped URLs.
 pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Rejection> {
+    if body.is_file() {
+        return add_from_file(body).await;
+    }
     let request = body.read(add_urls).await?;
     let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
     let added = body.with_all_violations(result, add_urls)?.message;
-    let results = added.results.iter().map(|result| {
-        let detail = Detail { url_id: result.url_id, msg: &result.msg, ..Detail::default() };
-        Envelope::result(result.code, detail)
-    });
-    let response = body.compute(|| respond(StatusCode::CREATED, &results.collect::<Vec<_>>()));
-    Ok(body.respond(response))
+    Ok(respond_added(body, &added, &[]))
+}
+
+/// Adds a URL for each row, or none.
+async fn add_from_file(mut body: RequestBody) -> Result<Response, Rejection> {
+    let (request, mut rows) = body.rows(&["url"], Empty::Absent, |url: UrlInput| url).await?;
+    if let Some(refusal) = rows.refusal(&body.caller, "urls").await {
+        return Ok(refusal);
+    }
+    let request = AddComplianceUrlsRequest { urls: take(&mut rows.records), ..request };
+    let added = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await?.message;
+    Ok(respond_added(body, &added, &rows.lines))
+}
+
+/// The response to added URLs. `rows` has their rows in a file.
+fn respond_added(body: RequestBody, added: &AddComplianceUrlsResponse, rows: &[u64]) -> Response {
+    let items = added
+        .results
+        .iter()
+        .map(|result| (result.code, Detail { url_id: result.url_id, msg: &result.msg, ..Detail::default() }));
+    let response = body.compute(|| respond(StatusCode::CREATED, &results(items, rows)));
+    body.respond(response)
 }

@@ -47,6 +47,7 @@ pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
     // The path has the ID of a single record.
     let is_in_path = request.starts_with("Get") || request == "ListWebhookDeliveriesRequest";
     let fields = message(request).fields.iter().filter(move |field| only.is_none_or(|only| field.name == only));
+    let fields = fields.filter(|field| !matches!(field.kind, Kind::Message(_)));
     fields.filter(move |field| field.name != "id" || !is_in_path).map(query_parameter)
 }
 
@@ -93,7 +94,9 @@ fn query_parameter(field: &Field) -> Json {
 /// The values of a flag or an enum.
 pub(crate) fn choices(field: &Field) -> Option<Vec<String>> {
     Some(match field.kind {
-        Kind::Flag => vec!["yes".to_owned(), "no".to_owned()],
+        Kind::Flag if field.may_be_absent => vec!["yes".to_owned(), "no".to_owned()],
+        // An option of a request.
+        Kind::Flag => vec!["true".to_owned(), "false".to_owned()],
         Kind::Choice(values) => values.iter().map(|(_, name)| (*name).to_owned()).collect(),
         _ => return None,
     })

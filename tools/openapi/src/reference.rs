@@ -131,8 +131,8 @@ fn vocabulary(name: &str) -> String {
 /// The reasons for errors that partners can get.
 fn errors() -> String {
     let mut reasons: Vec<Reason> = reasons().collect();
-    // Only gRPC has these.
-    reasons.retain(|reason| !matches!(reason, Reason::ContentTypeInvalid | Reason::CompressionUnsupported));
+    // Only gRPC has it.
+    reasons.retain(|reason| *reason != Reason::CompressionUnsupported);
     reasons.sort_by_key(|reason| meaning(*reason).http);
     let mut table = "| Status | `code` | Why | Over gRPC |\n|---|---|---|---|\n".to_owned();
     for reason in reasons {

@@ -8,6 +8,7 @@
 //! - ``Query: `Message` ``: the fields of a request, as query parameters.
 //! - ``Header: `If-Match` ``: a request header, or another parameter without a message field.
 //! - ``Body: `Schema | Schema` ``: one of these schemas.
+//! - ``File: `Message` ``: the body can also be a file, with the fields beside the list of a request as query parameters.
 //! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers. `[Schema]` is a list. `text/html` is content of that
 //!   type; with a schema, it is the content if `Accept` asks for that type.
 //! - ``Refused: `Reason` ``: further reasons for errors, besides the reasons that other facts imply.
@@ -25,7 +26,7 @@ use compliance_api::{
 };
 use docs_pages::{Json, object};
 use http::StatusCode;
-use rest_gateway::Route;
+use rest_gateway::{FILE_OPTIONS, FILES, Route};
 
 use crate::{
     base::inline,
@@ -35,8 +36,10 @@ use crate::{
     schema::{list_of, reference},
 };
 
-/// Key for content other than JSON that a request can ask for, by media type.
+/// Key for content other than JSON, by media type: of responses that a request can ask for, and of bodies.
 const OTHER_CONTENT: &str = "x-other-content";
+/// Key for the query parameters of bodies that are files. They have no effect on JSON.
+const FILE_PARAMETERS: &str = "x-file-parameters";
 
 const OF_EVERYBODY: [Reason; 3] = [Reason::HostInvalid, Reason::ExpectationFailed, Reason::Overloaded];
 const OF_PARTNERS: [Reason; 8] = [
@@ -60,6 +63,7 @@ pub(crate) struct DocumentedRoute {
     scope: Option<&'static str>,
     parameters: Vec<Json>,
     body: Option<Json>,
+    file_parameters: Option<Vec<Json>>,
     responses: Vec<(StatusCode, Json)>,
     /// The reasons for errors.
     pub(crate) reasons: Vec<Reason>,
@@ -80,6 +84,7 @@ impl DocumentedRoute {
             scope: None,
             parameters: vec![object! { "$ref": "#/components/parameters/RequestId" }],
             body: None,
+            file_parameters: None,
             responses: Vec::new(),
             reasons: OF_EVERYBODY.to_vec(),
         };
@@ -125,6 +130,14 @@ impl DocumentedRoute {
                 let content = object! { "application/json": self.json("body", value()) };
                 self.body = Some(object! { "required": true, "content": content });
                 self.reasons.extend([Reason::InvalidFields, Reason::BodyTooLarge, Reason::EncodingUnsupported]);
+            }
+            "File" => {
+                let file = |format: &str| object! { "schema": object! { "type": "string", "format": format } };
+                let files = FILES.map(|kind| (kind, file(if kind.starts_with("text/") { "text" } else { "binary" })));
+                self.body = self.body.take().map(|body| body.with(OTHER_CONTENT, Json::object(files)));
+                let of_reader = FILE_OPTIONS.iter().filter_map(|name| inline(name));
+                self.file_parameters = Some(of_reader.chain(parameter::of_query(value())).collect());
+                self.reasons.push(Reason::ContentTypeInvalid);
             }
             "Refused" => self.reasons.extend(values.iter().map(|name| errors::reason(name))),
             "Content" => self.cached(&values),
@@ -215,6 +228,7 @@ impl DocumentedRoute {
         json.with_some("security", security)
             .with("parameters", self.parameters)
             .with_some("requestBody", self.body)
+            .with_some(FILE_PARAMETERS, self.file_parameters)
             .with("responses", Json::object(responses))
     }
 }

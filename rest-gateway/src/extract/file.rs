@@ -1,0 +1,279 @@
+//! Bodies that are files: a table of records as CSV or as a workbook.
+
+use std::{collections::BTreeMap, io::Cursor, ops::ControlFlow, str::FromStr};
+
+use admission::{MEMORY_WAIT, Reservation, off_thread};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use compliance_api::{
+    csv_cell::Escape,
+    error::{Error, Reason},
+    rules::{Check, MAX_VIOLATIONS, Violations, not_one_of},
+};
+use prost::Message;
+use serde::Serialize;
+use serde_json::{Value, json};
+use spreadsheets::{Empty, Encoding, FileError, Options, Order, Row, RowError, Table, TableRecord};
+
+use super::{body::RequestBody, request::Query};
+use crate::{
+    caller::Caller,
+    envelope::{Rejection, respond_invalid},
+};
+
+/// Memory is reserved in steps of this size, in bytes.
+const MEMORY_STEP: usize = 1 << 20;
+/// Memory of the result of a row, in bytes.
+const RESULT: usize = 256;
+/// Names of the encodings that the service recognizes by the file's bytes.
+const RECOGNIZED: [&str; 6] = ["utf-8", "utf8", "us-ascii", "utf-16", "utf-16le", "utf-16be"];
+
+/// The head of a request with a file.
+pub(super) struct FileHead {
+    /// The options.
+    pub(super) query: Query,
+    /// The encoding that the content type names.
+    pub(super) charset: Option<String>,
+}
+
+impl FileHead {
+    /// Returns the request with the options of its file, and how the file is read.
+    fn options<R: Check + Message + Default>(&self) -> Result<(R, Options), Error> {
+        let (request, mut violations) = self.query.beside_list::<R>()?;
+        let mut options = Options::default();
+        for (name, value) in self.query.parameters().filter(|(_, value)| !value.is_empty()) {
+            let read = match &*name {
+                "dates" => named(&name, &value, &Order::NAMES).map(|order| options.dates = Some(order)),
+                "encoding" => named(&name, &value, &Encoding::NAMES).map(|encoding| options.encoding = Some(encoding)),
+                "sheet" => {
+                    options.sheet = Some(value.into_owned());
+                    Ok(())
+                }
+                "columns" => column(&value).map(|column| options.columns.push(column)),
+                "escape" if value == "none" => {
+                    options.escape = Escape::None;
+                    Ok(())
+                }
+                "escape" => Err(not_one_of(&name, &["none"])),
+                _ => Ok(()),
+            };
+            if let Err(message) = read {
+                violations.report(name, |_| message);
+            }
+        }
+        let charset = self.charset.as_deref().filter(|charset| !RECOGNIZED.contains(charset));
+        match charset.map(str::parse::<Encoding>) {
+            Some(Ok(encoding)) => options.encoding = options.encoding.or(Some(encoding)),
+            Some(Err(_)) if options.encoding.is_none() => violations.report("Content-Type", |label| {
+                format!("The charset of the {label} header must be one of: {}.", Encoding::NAMES.join(", "))
+            }),
+            _ => {}
+        }
+        if violations.is_empty() { Ok((request, options)) } else { Err(Error::invalid(violations)) }
+    }
+}
+
+/// Returns a heading and its field. A heading can have an equals sign.
+fn column(value: &str) -> Result<(String, String), String> {
+    let (heading, field) = value.rsplit_once('=').ok_or("The columns field must have the form heading=field.")?;
+    Ok((heading.to_owned(), field.to_owned()))
+}
+
+/// Returns the value of an option with this name.
+fn named<T: FromStr>(option: &str, value: &str, names: &[&str]) -> Result<T, String> {
+    value.parse().map_err(|_| not_one_of(option, names))
+}
+
+/// The rows of a file, as messages.
+pub(crate) struct Rows<M> {
+    pub(crate) records: Vec<M>,
+    /// The line of the file, or the row of the sheet, of each row.
+    pub(crate) lines: Vec<u64>,
+    /// What the reader left out of the table.
+    pub(crate) notes: Vec<String>,
+    /// The errors of rows without a record, by index of the row.
+    refused: BTreeMap<usize, Vec<RowError>>,
+    /// The number of kept errors.
+    errors: usize,
+    is_workbook: bool,
+}
+
+/// A violation of a row.
+#[derive(Debug, Serialize)]
+pub(crate) struct RowViolation {
+    path: String,
+    row: u64,
+    /// The cell of a workbook.
+    cell: Option<String>,
+    /// The heading of a column of CSV.
+    column: Option<String>,
+    pub(crate) message: String,
+}
+
+impl RequestBody {
+    pub(crate) fn is_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Reads the file, whose rows are the list of a request `R`. Returns the request without its list, and the rows.
+    pub(crate) async fn rows<R: Check + Message + Default, T: TableRecord, M: Message>(
+        &mut self,
+        required: &'static [&'static str],
+        empty: Empty,
+        record: fn(T) -> M,
+    ) -> Result<(R, Rows<M>), Rejection> {
+        let read = self.read_rows(required, empty, record).await;
+        self.caller.accept(read).await
+    }
+
+    async fn read_rows<R: Check + Message + Default, T: TableRecord, M: Message>(
+        &mut self,
+        required: &'static [&'static str],
+        empty: Empty,
+        record: fn(T) -> M,
+    ) -> Result<(R, Rows<M>), Error> {
+        let Some(head) = &self.file else { return Err(Error::internal()) };
+        let (request, options) = head.options::<R>()?;
+        let options = Options { required, empty, ..options };
+        let is_workbook = self.bytes.starts_with(b"PK");
+        let unpacked = if is_workbook { options.limits.unpacked_bytes as usize } else { 0 };
+        self.memory.wait_to_grow(self.bytes.len() * 2 + unpacked, MEMORY_WAIT).await?;
+        // A small file can unpack to a large one, so every file needs a permit.
+        let _permit = self.caller.gateway.enter(self.caller.company_id()).await?;
+        let rows = Rows::new(is_workbook);
+        let rows = off_thread(|| rows.read(self.bytes.clone(), options, record, &mut self.memory))?;
+        self.memory.shrink_to(self.memory.bytes() - unpacked);
+        Ok((request, rows))
+    }
+}
+
+impl<M: Message> Rows<M> {
+    fn new(is_workbook: bool) -> Self {
+        let (records, lines, notes, refused) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self { records, lines, notes, refused, errors: 0, is_workbook }
+    }
+
+    fn read<T: TableRecord>(
+        mut self,
+        bytes: Bytes,
+        options: Options,
+        record: fn(T) -> M,
+        memory: &mut Reservation,
+    ) -> Result<Self, Error> {
+        let mut table = Table::<T>::open(Cursor::new(bytes), options).map_err(|error| file_error(&error))?;
+        self.notes = table.notes().to_vec();
+        let (mut used, mut failure) = (memory.bytes(), None);
+        let read = table.read(|Row { line, record: read, .. }: Row<T>| {
+            used += size_of::<M>() + RESULT;
+            match read {
+                Ok(read) => {
+                    let message = record(read);
+                    used += message.encoded_len();
+                    self.records.push(message);
+                }
+                Err(errors) => self.refuse(errors),
+            }
+            self.lines.push(line);
+            if used > memory.bytes()
+                && let Err(limit) = memory.grow_to(used.next_multiple_of(MEMORY_STEP))
+            {
+                failure = Some(limit.into());
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        read.map_err(|error| file_error(&error))?;
+        match failure {
+            Some(error) => Err(error),
+            None if self.lines.is_empty() => {
+                Err(Error::invalid(Violations::one("body", "The file must have at least one row below its headings.")))
+            }
+            None => Ok(self),
+        }
+    }
+
+    /// Adds a row without a record. After many errors, only the first of each row is kept.
+    fn refuse(&mut self, mut errors: Vec<RowError>) {
+        if self.errors > MAX_VIOLATIONS {
+            errors.truncate(1);
+        }
+        self.errors += errors.len();
+        errors.iter_mut().for_each(|error| error.value = String::new());
+        self.refused.insert(self.lines.len(), errors);
+    }
+}
+
+impl<M> Rows<M> {
+    /// The number of rows without a record.
+    pub(crate) fn refused(&self) -> usize {
+        self.refused.len()
+    }
+
+    pub(crate) fn is_refused(&self, index: usize) -> bool {
+        self.refused.contains_key(&index)
+    }
+
+    /// Returns the violations of a row, by its index. `None` if it became a record.
+    pub(crate) fn violations_of(&self, index: usize) -> Option<Vec<RowViolation>> {
+        let errors = self.refused.get(&index)?;
+        Some(errors.iter().map(|error| self.violation(index, error, error.field.clone())).collect())
+    }
+
+    fn violation(&self, index: usize, error: &RowError, path: String) -> RowViolation {
+        let row = self.lines[index];
+        let place = Some(error.cell.clone()).filter(|place| !place.is_empty());
+        let (cell, column) = if self.is_workbook { (place, None) } else { (None, place) };
+        let of_place = match (&cell, &column) {
+            (Some(cell), _) => format!(", cell {cell}"),
+            (_, Some(column)) => format!(", column {column}"),
+            _ => String::new(),
+        };
+        RowViolation { path, row, cell, column, message: format!("Row {row}{of_place}: {}", error.reason) }
+    }
+
+    /// Returns the response to a request that needs all of its rows, if some have no record. Its list has this name.
+    pub(crate) async fn refusal(&self, caller: &Caller, list: &str) -> Option<Response> {
+        if self.refused.is_empty() {
+            return None;
+        }
+        let (mut violations, mut rows) = (Violations::new(), Vec::new());
+        for (index, errors) in &self.refused {
+            for error in errors {
+                let path = format!("{list}.{index}.{}", error.field).trim_end_matches('.').to_owned();
+                let violation = self.violation(*index, error, path);
+                violations.push((*index as u32 + 1, 0), || (violation.path.clone(), violation.message.clone()));
+                rows.push(violation);
+            }
+        }
+        rows.truncate(MAX_VIOLATIONS);
+        let Rejection(error) = caller.refuse(Error::invalid(violations)).await;
+        Some(if error.reason == Reason::InvalidFields {
+            respond_invalid(&error.message, error.violations, &rows)
+        } else {
+            Rejection(error).into_response()
+        })
+    }
+}
+
+impl RowViolation {
+    /// Returns the violation as results of syncs have it.
+    pub(crate) fn of_result(&self) -> Value {
+        let Self { path, row, cell, column, message } = self;
+        json!({"field": path, "description": message, "row": row, "cell": cell, "column": column})
+    }
+}
+
+/// Returns the error of a whole file.
+fn file_error(error: &FileError) -> Error {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase).into_iter().flatten();
+    let mut sentence: String = first.chain(letters).collect();
+    if !sentence.ends_with(['.', '?']) {
+        sentence.push('.');
+    }
+    match error {
+        FileError::Kind(_) => Error::new(Reason::ContentTypeInvalid, sentence),
+        _ => Error::invalid(Violations::one(error.option().unwrap_or("body"), sentence)),
+    }
+}

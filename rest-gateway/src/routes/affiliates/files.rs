@@ -1,0 +1,133 @@
+//! Affiliates from files.
+
+use std::mem::take;
+
+use axum::response::Response;
+use compliance_api::{
+    error::ResultCode,
+    v1::{
+        AbsentAffiliate, AffiliateSync, AffiliateSyncResult, BatchCreateAffiliatesRequest, BatchSyncAffiliatesRequest,
+        BatchSyncAffiliatesResponse, SyncOutcome,
+    },
+};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+use spreadsheets::{AffiliateRow, Empty};
+
+use super::{create_batch, outcome};
+use crate::{
+    envelope::{Envelope, Rejection, respond},
+    extract::{
+        body::RequestBody,
+        file::{RowViolation, Rows},
+    },
+};
+
+/// Creates an affiliate for each row, or none.
+pub(super) async fn create(mut body: RequestBody) -> Result<Response, Rejection> {
+    let (request, mut rows) = body.rows(AffiliateRow::REQUIRED, Empty::Absent, |row: AffiliateRow| row.input).await?;
+    if let Some(refusal) = rows.refusal(&body.caller, "affiliates").await {
+        return Ok(refusal);
+    }
+    let request = BatchCreateAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
+    let response = create_batch(&body, request, &rows.lines).await?;
+    Ok(body.respond(response))
+}
+
+/// Syncs the rows that can be read.
+pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
+    let item = |row: AffiliateRow| row.to_item();
+    let (request, mut rows) = body.rows(&["client_affiliate_id"], Empty::Clears, item).await?;
+    let mut request = BatchSyncAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
+    let wants_absent = request.report_absent || !request.absent_status().is_empty();
+    if rows.refused() > 0 {
+        // A row that cannot be read may be one of the affiliates that seem absent.
+        (request.report_absent, request.absent_status) = (false, None);
+    }
+    let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
+    let is_dry = request.validate_only;
+    let synced = if request.affiliates.is_empty() {
+        body.caller.check_access().await?;
+        BatchSyncAffiliatesResponse::default()
+    } else {
+        body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await?.message
+    };
+    let (status, code, mut msg) = outcome(&synced, rows.refused(), absent_status.as_deref(), is_dry);
+    if wants_absent && rows.refused() > 0 {
+        msg.push_str(" Absent affiliates were not looked for: a refused row may be one of them.");
+    }
+    let response = body.compute(|| {
+        let BatchSyncAffiliatesResponse { results, absent, absent_total, absent_changed } = &synced;
+        let (results, notes) = (RowResults { rows: &rows, results }, &*rows.notes);
+        let data = SyncedFile { results, absent, absent_total: *absent_total, absent_changed: *absent_changed, notes };
+        respond(status, &Envelope::written(code, &msg, &data))
+    });
+    Ok(body.respond(response))
+}
+
+/// The result of a sync, and what the reader left out of the table.
+#[derive(Serialize)]
+struct SyncedFile<'a> {
+    results: RowResults<'a>,
+    absent: &'a [AbsentAffiliate],
+    absent_total: i64,
+    absent_changed: i64,
+    notes: &'a [String],
+}
+
+/// The results of all rows, each made when it is written.
+struct RowResults<'a> {
+    rows: &'a Rows<AffiliateSync>,
+    /// The results of the rows that were read.
+    results: &'a [AffiliateSyncResult],
+}
+
+impl Serialize for RowResults<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let read: Vec<usize> = (0..self.rows.lines.len()).filter(|index| !self.rows.is_refused(*index)).collect();
+        let mut results = self.results.iter();
+        serializer.collect_seq(self.rows.lines.iter().enumerate().map(|(index, row)| {
+            let mut result = match self.rows.violations_of(index) {
+                Some(violations) => refused(&violations),
+                None => results.next().map(|result| self.of_core(result, &read)).unwrap_or_default(),
+            };
+            result["row"] = json!(row);
+            result
+        }))
+    }
+}
+
+impl RowResults<'_> {
+    /// Returns the core's result with rows instead of positions. `read` has the indexes of the rows that were read.
+    fn of_core(&self, result: &AffiliateSyncResult, read: &[usize]) -> Value {
+        let positions = result.conflicting_positions.iter().filter_map(|position| usize::try_from(*position).ok());
+        let indexes: Vec<usize> = positions.filter_map(|position| read.get(position).copied()).collect();
+        let rows: Vec<String> = indexes.iter().map(|index| self.rows.lines[*index].to_string()).collect();
+        let mut value = serde_json::to_value(result).unwrap_or_default();
+        if !rows.is_empty() {
+            let has = if result.code == i32::from(ResultCode::Duplicate) { "affiliate name" } else { "identifier" };
+            value["msg"] = json!(format!("Several rows have this {has}: {}.", rows.join(", ")));
+            value["conflicting_positions"] = json!(indexes);
+        }
+        value
+    }
+}
+
+/// Returns the result of a row that was not read.
+fn refused(violations: &[RowViolation]) -> Value {
+    let msg = match violations {
+        [] => String::new(),
+        [one] => one.message.clone(),
+        [first, _] => format!("{} (and 1 more error)", first.message),
+        [first, more @ ..] => format!("{} (and {} more errors)", first.message, more.len()),
+    };
+    let result = AffiliateSyncResult {
+        code: ResultCode::UpdateFailed.into(),
+        outcome: SyncOutcome::Refused.into(),
+        msg,
+        ..AffiliateSyncResult::default()
+    };
+    let mut value = serde_json::to_value(result).unwrap_or_default();
+    value["violations"] = violations.iter().map(RowViolation::of_result).collect();
+    value
+}
