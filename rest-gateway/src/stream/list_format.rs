@@ -4,7 +4,7 @@ use std::io;
 
 use axum::BoxError;
 use compliance_api::{csv_cell::Escape, description::Message, json::lines, v1::PageMeta};
-use csv::{Terminator, Writer, WriterBuilder};
+use csv::{QuoteStyle, Terminator, Writer, WriterBuilder};
 use serde::Serialize;
 
 use crate::{accept::Format, envelope::Envelope};
@@ -91,10 +91,30 @@ impl ListFormat {
 }
 
 fn row<C: AsRef<str>>(chunk: &mut Vec<u8>, cells: impl Iterator<Item = C>) -> Result<(), BoxError> {
-    let mut writer: Writer<&mut Vec<u8>> = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(chunk);
-    for cell in cells {
+    let cells: Vec<C> = cells.collect();
+    // Some spreadsheets end an unquoted cell at these characters, and a formula could begin after them.
+    let is_split = cells.iter().any(|cell| cell.as_ref().contains([';', '\t']));
+    let style = if is_split { QuoteStyle::NonNumeric } else { QuoteStyle::Necessary };
+    let mut writer: Writer<&mut Vec<u8>> =
+        WriterBuilder::new().terminator(Terminator::CRLF).quote_style(style).from_writer(chunk);
+    for cell in &cells {
         writer.write_field(cell.as_ref())?;
     }
     writer.write_record(None::<&[u8]>)?;
     writer.flush().map_err(io::Error::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::row;
+
+    #[test]
+    fn cells_with_other_separators_are_quoted() {
+        let mut chunk = Vec::new();
+        for cells in [["5", "x;=1+1", "a"], ["6", "x\t=1+1", "a"], ["7", "x,y", "a"]] {
+            row(&mut chunk, cells.into_iter()).unwrap();
+        }
+        let text = String::from_utf8(chunk).unwrap();
+        assert_eq!(text, "5,\"x;=1+1\",\"a\"\r\n6,\"x\t=1+1\",\"a\"\r\n7,\"x,y\",a\r\n");
+    }
 }

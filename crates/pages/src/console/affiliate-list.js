@@ -7,15 +7,14 @@ import { badge } from "./badges.js";
 import { chips } from "./chips.js";
 import { chosenColumns, columnChooser } from "./columns.js";
 import { countryName } from "./countries.js";
-import { affiliateRecordFields } from "./description.js";
 import { announce, append, count, counted, element, show, table, value } from "./elements.js";
-import { exporter, patiently } from "./export.js";
+import { exporter } from "./export.js";
 import { field, select } from "./fields.js";
 import { pager } from "./pager.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call, readList } from "./requests.js";
 import { savedFilters } from "./saved-filters.js";
-import { token } from "./session.js";
+import { claims } from "./session.js";
 import { remember } from "./visited.js";
 
 const PAGE_SIZE = 50;
@@ -42,9 +41,9 @@ function folded(text) {
 }
 
 /** An empty list. `hasMore`: the page stopped reading after the first affiliates. */
-const nothing = (owner) => ({ token: owner, entries: [], byId: new Map(), isComplete: false, hasMore: false });
+const nothing = (company) => ({ company, entries: [], byId: new Map(), isComplete: false, hasMore: false });
 
-/** The affiliates that were read for a token. They are kept while the tab shows other views. */
+/** The affiliates that were read for a company. They are kept while the tab shows other views. */
 let kept = nothing(null);
 
 function entryOf(record) {
@@ -64,15 +63,21 @@ function cell(name, entry) {
   return name === "id" || name === "distributor_name" ? element("a", { href: `#/affiliates/${entry.id}` }, content) : content;
 }
 
-/** Reads a new or changed affiliate again, and updates the kept list. Returns the affiliate with its tag. */
-export async function refresh(id, signal) {
-  const { body, tag } = await call("GET", `api/affiliates/${id}`, { signal });
-  if (kept.token === token() && (kept.isComplete || kept.byId.has(body.data.id))) {
-    const entry = entryOf(body.data);
+/** Updates the kept list with an affiliate that was read. Returns its entry. */
+function learn(record) {
+  const entry = entryOf(record);
+  if (kept.isComplete || kept.byId.has(entry.id)) {
     const position = kept.byId.get(entry.id) ?? kept.entries.length;
     kept.byId.set(entry.id, position);
     kept.entries[position] = entry;
   }
+  return entry;
+}
+
+/** Reads a new or changed affiliate again, and updates the kept list. Returns the affiliate with its tag. */
+export async function refresh(id, signal) {
+  const { body, tag } = await call("GET", `api/affiliates/${id}`, { signal });
+  if (kept.company === claims().company) learn(body.data);
   return { record: body.data, tag };
 }
 
@@ -103,9 +108,8 @@ function matching({ search, status, sort, isDescending }) {
   return found;
 }
 
-export async function affiliatesView({ query: first, signal }) {
+export function affiliatesView({ query: first, signal }) {
   let state;
-  const fields = await affiliateRecordFields();
   const names = COLUMNS.map(([name]) => name);
   let columns = chosenColumns("affiliates", names, INITIAL);
   const search = element("input", { type: "search", autocomplete: "off", spellcheck: "false" });
@@ -138,11 +142,8 @@ export async function affiliatesView({ query: first, signal }) {
   };
   const selection = statusBar({
     signal,
-    nameOf: (id) => kept.entries[kept.byId.get(id)]?.distributor_name,
-    matching: () => matching(state).map(({ id }) => id),
-    saved: (ids, status) => {
-      for (const id of ids) if (kept.byId.has(id)) kept.entries[kept.byId.get(id)].distributor_status = status;
-    },
+    matching: () => matching(state),
+    learn: (record, isKept = true) => (isKept ? learn(record) : entryOf(record)),
     render: () => render(),
   });
   const heading = (name) => {
@@ -167,9 +168,9 @@ export async function affiliatesView({ query: first, signal }) {
     const summary = element("h2", { tabindex: "-1" }, found.length === all ? read
       : `${count(found.length)} of ${counted(all, "affiliate", "affiliates")}${soFar}`);
     const rows = shown.map((entry) => columns.map((name) =>
-      (name === "id" ? [selection.box(entry.id, entry.distributor_name), cell(name, entry)] : cell(name, entry))));
+      (name === "id" ? [selection.box(entry), cell(name, entry)] : cell(name, entry))));
     // The user can choose all matches only after all affiliates are read.
-    selection.shown(shown.map(({ id }) => id), kept.isComplete ? found.length : 0);
+    selection.shown(shown, kept.isComplete ? found.length : 0);
     const filters = chips([
       state.search && { text: `Search: ${state.search}`, href: address({ search: "" }) },
       state.status && { text: `Status: ${state.status}`, href: address({ status: "" }) },
@@ -198,6 +199,7 @@ export async function affiliatesView({ query: first, signal }) {
   };
   const typed = () => {
     state = { ...state, search: search.value.trim(), status: statuses.value, page: 1 };
+    selection.clear();
     history.replaceState(null, "", address({}));
     remember(address({}));
     announce(`${render().textContent}${kept.isComplete ? "" : ". The list is still loading."}`);
@@ -215,8 +217,9 @@ export async function affiliatesView({ query: first, signal }) {
   /** Whether the user is typing a page number or choosing a status, which a new table would interrupt. */
   const isFilledIn = () => results.contains(document.activeElement) && document.activeElement.matches("input[type=number], select");
   const load = (isWhole) => attempt(signal, async () => {
-    const mine = nothing(token());
+    const mine = nothing(claims().company);
     kept = mine;
+    selection.clear();
     messages.replaceChildren();
     progress.textContent = "Loading…";
     let next = 0;
@@ -240,14 +243,12 @@ export async function affiliatesView({ query: first, signal }) {
     messages.replaceChildren(rejectionMessage(rejection, () => load(isWhole)));
     if (read > 0) renderMore();
   });
-  const { button: exportButton, report } = exporter("affiliates", () => {
+  const { button: exportButton, report } = exporter("affiliates", async (own) => {
+    if (state.search === "" && state.status === "") return { query: {}, total: kept.isComplete ? kept.entries.length : null };
+    const ids = new Set();
     const matches = matcher(state);
-    const total = kept.isComplete ? matching(state).length : null;
-    return {
-      fields,
-      read: (onRecords, own, onWait) => patiently(
-        () => readList("api/affiliates", (record) => matches(entryOf(record)) && onRecords([record], total), own), own, onWait),
-    };
+    await readList("api/affiliates", (record) => matches(entryOf(record)) && ids.add(record.id), own);
+    return { query: {}, total: ids.size, ids };
   }, signal);
   const chooser = columnChooser("affiliates", COLUMNS, INITIAL, (chosen) => {
     columns = chosen;
@@ -269,13 +270,14 @@ export async function affiliatesView({ query: first, signal }) {
       element("button", { type: "button", on: { click: () => load(kept.isComplete) } }, "Reload"),
       chooser, savedFilters("affiliates"), exportButton),
     report, applied, progress, messages, results);
-  if (kept.token === token() && (kept.isComplete || (kept.hasMore && !needsAll(state)))) announce(render().textContent);
+  if (kept.company === claims().company && (kept.isComplete || (kept.hasMore && !needsAll(state)))) announce(render().textContent);
   else load(false);
   return {
     update: (query) => {
       read(query);
       search.value = state.search;
       statuses.value = state.status;
+      selection.clear();
       render().focus();
       readRest();
     },

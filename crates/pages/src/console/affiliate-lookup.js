@@ -16,19 +16,15 @@ export async function searchAffiliates(text, signal, limit = LIMIT) {
   return body.data;
 }
 
-/** The affiliate of exactly this name, or null: names are unique within a company. */
-export async function affiliateNamed(name, signal) {
-  return (await searchAffiliates(name, signal)).find((record) => record.distributor_name === name) ?? null;
-}
-
-/** Returns the address that opens the affiliate with a name, or its `urls` or `cases`. */
-export function namedAddress(name, to) {
+/** The address of a record's affiliate, or of its `urls` or `cases`. URLs and the overview name the affiliate, but do not have its ID. */
+export function affiliateAddress({ distributor_id: id, affiliate_name: name }, to) {
+  if (id) return to ? `#/${to}?distributor_id=${id}` : `#/affiliates/${id}`;
   return `#/affiliates/named?${new URLSearchParams(to ? { name, to } : { name })}`;
 }
 
 /** The name of a record's affiliate, as a link to it. */
-export function affiliateLink(name) {
-  return name ? element("a", { href: namedAddress(name) }, value(name)) : value(null);
+export function affiliateLink(record) {
+  return record.affiliate_name ? element("a", { href: affiliateAddress(record) }, value(record.affiliate_name)) : value(null);
 }
 
 /** A table of affiliates that were found. */

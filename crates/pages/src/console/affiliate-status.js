@@ -1,61 +1,25 @@
 // Sets the status of several affiliates that are chosen in the list.
 
-import { announce, append, counted, element, value } from "./elements.js";
+import { changeEach } from "./careful.js";
+import { announce, count, counted, element, value } from "./elements.js";
 import { select } from "./fields.js";
-import { attempt, rejectionMessage } from "./rejections.js";
-import { call } from "./requests.js";
+import { attempt, rejectionMessage, sentence } from "./rejections.js";
 import { resultTable } from "./results.js";
+import { selection } from "./selection.js";
 
 export const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"];
-/** Maximum number of changes in one request to the service. */
-const MOST = 100_000;
 
 /**
- * The bar over the list. `matching` returns the IDs that match the filters, and `nameOf` the name of an ID. `saved` receives the IDs whose
- * status was set, and `render` shows the list again.
+ * The selection of the list, with a bar that sets a status. `matching` returns the affiliates that match the filters, `learn` takes an
+ * affiliate that was read and returns it as the list shows it, and `render` shows the list again.
  */
-export function statusBar({ signal, nameOf, matching, saved, render }) {
-  const chosen = new Set();
-  const boxes = new Map();
-  let page = [];
-  let total = 0;
+export function statusBar({ signal, matching, learn, render }) {
   let isSaving = false;
-  const text = element("span", { role: "status" });
   const status = select([["", "Status…"], ...STATUSES]);
   status.setAttribute("aria-label", "New status");
   const apply = element("button", { type: "button", class: "primary", on: { click: () => !isSaving && save() } }, "Set status");
-  const all = element("button", { type: "button", on: { click: () => {
-    for (const id of matching()) chosen.add(id);
-    changed();
-  } } });
-  const none = element("button", { type: "button", on: { click: () => {
-    chosen.clear();
-    changed();
-    pageBox.focus();
-  } } }, "Select none");
-  const bar = element("div", { class: "selection", hidden: true }, text, status, apply, all, none);
-  const messages = element("div", {});
-  const pageBox = element("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => {
-    for (const id of page) if (pageBox.checked) chosen.add(id); else chosen.delete(id);
-    changed();
-  } } });
-
-  function changed() {
-    for (const [id, box] of boxes) box.checked = chosen.has(id);
-    const onPage = page.filter((id) => chosen.has(id)).length;
-    pageBox.checked = page.length > 0 && onPage === page.length;
-    pageBox.indeterminate = onPage > 0 && onPage < page.length;
-    bar.hidden = chosen.size === 0;
-    text.textContent = `${counted(chosen.size, "affiliate", "affiliates")} selected`;
-    all.textContent = `Select all ${total.toLocaleString("en")} that match`;
-    all.hidden = onPage < page.length || chosen.size >= total;
-  }
-
-  const put = (node) => {
-    node.tabIndex = -1;
-    messages.replaceChildren(node);
-    node.focus();
-  };
+  const affiliates = selection({ one: "affiliate", many: "affiliates", key: "id", name: (entry) => entry.distributor_name, controls: [status, apply], matching });
+  const { chosen } = affiliates;
 
   async function save() {
     const wanted = status.value;
@@ -64,48 +28,36 @@ export function statusBar({ signal, nameOf, matching, saved, render }) {
       announce("Choose a status.");
       return;
     }
-    const ids = [...chosen].slice(0, MOST);
-    if (!confirm(`Set the status of ${counted(ids.length, "affiliate", "affiliates")} to “${wanted}”?`)) return;
+    if (!confirm(`Set the status of ${counted(chosen.size, "affiliate", "affiliates")} to “${wanted}”?`)) return;
     isSaving = true;
-    apply.textContent = "Saving…";
+    const names = new Map([...chosen].map(([id, { distributor_name: name }]) => [id, name]));
     await attempt(signal, async () => {
-      const body = { affiliates: ids.map((id) => ({ id, status: wanted })) };
-      const { body: answer } = await call("PUT", `api/affiliates/${ids[0]}`, { body, signal });
-      const done = ids.filter((_, index) => answer[index].status === "ok");
-      const failed = ids.map((id, index) => [id, answer[index]]).filter(([, result]) => result.status !== "ok");
-      saved(done, wanted);
-      for (const id of done) chosen.delete(id);
+      const items = [...chosen].map(([id, seen]) => ({ id, seen, body: { id, status: wanted } }));
+      const { done, failed } = await changeEach(items, {
+        section: "affiliates", method: "PUT", signal,
+        isSame: (seen, record) => Object.entries(learn(record, false)).every(([name, content]) => content === seen[name]),
+        onProgress: (number, all) => {
+          apply.textContent = `Saving ${count(number)} of ${count(all)}…`;
+        },
+        onWait: (rejection) => {
+          apply.textContent = sentence(rejection);
+        },
+      });
+      for (const { id, before } of done) {
+        learn({ ...before, distributor_status: wanted });
+        chosen.delete(id);
+      }
+      // The list shows the current affiliates, so that the next attempt is about them.
+      for (const { id, before } of failed) if (before !== null) chosen.set(id, learn(before));
       render();
-      put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },
+      affiliates.put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },
         element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${wanted}”`,
           failed.length > 0 && `; ${failed.length} could not be changed`, "."),
-        failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Why"], failed.map(([id, result]) => (
-          { isDone: false, cells: [id, value(nameOf(id)), result.detail.msg] })))));
-    }, (rejection) => put(rejectionMessage(rejection, save)));
+        failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Why"], failed.map(({ id, why }) => (
+          { isDone: false, cells: [element("a", { href: `#/affiliates/${id}` }, id), value(names.get(id)), value(why)] })))));
+    }, (rejection) => affiliates.put(rejectionMessage(rejection, save)));
     isSaving = false;
     apply.textContent = "Set status";
   }
-
-  const node = element("div", {});
-  append(node, messages, bar);
-  return {
-    node,
-    pageBox,
-    /** The check box of an affiliate. */
-    box: (id, name) => {
-      const box = element("input", { type: "checkbox", "aria-label": `Select ${name}`, on: { change: () => {
-        if (box.checked) chosen.add(id); else chosen.delete(id);
-        changed();
-      } } });
-      boxes.set(id, box);
-      return box;
-    },
-    /** The IDs on the page that is shown, and how many match. */
-    shown: (ids, matches) => {
-      page = ids;
-      total = matches;
-      for (const id of boxes.keys()) if (!ids.includes(id)) boxes.delete(id);
-      changed();
-    },
-  };
+  return affiliates;
 }

@@ -78,8 +78,3 @@ export async function recordFields(name) {
   const document = await description();
   return Object.entries(document.components.schemas[name].properties).map(([field, { description: hint }]) => ({ name: field, hint }));
 }
-
-/** The names of the fields of an affiliate that is read. */
-export async function affiliateRecordFields() {
-  return (await recordFields("Affiliate")).map(({ name }) => name);
-}

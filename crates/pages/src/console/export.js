@@ -1,59 +1,25 @@
-// A list as a file for spreadsheets: the records that match the filters, page by page, with progress and a way to stop.
+// A list as a file for spreadsheets: the service sends the whole list from one moment, with progress and a way to stop.
 
-import { csvLine } from "./csv.js";
 import { announce, count, counted, element } from "./elements.js";
 import { attempt, rejectionMessage, sentence } from "./rejections.js";
-import { call, Rejection } from "./requests.js";
+import { patiently, readText } from "./requests.js";
 
-const PAGE_SIZE = 200;
-/** How often a request is sent while the company's limit is used up or the service is not available. */
-const ATTEMPTS = 20;
-
-/** A field as the text of a cell: lists are joined. */
-function plain(content) {
-  if (!Array.isArray(content)) return content;
-  return content.map((item) => (item !== null && typeof item === "object"
-    ? Object.values(item).filter((part) => part !== null).join(": ") : item)).join("; ");
-}
-
-/** Waits, at most until the signal aborts. */
-function pause(seconds, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, seconds * 1000);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }, { once: true });
-  });
-}
-
-/** Sends a request until it is accepted, with the waits that the service asks for. */
-export async function patiently(send, signal, onWait) {
-  for (let attempts = 1; ; attempts += 1) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof Rejection) || ![429, 503].includes(error.status) || attempts === ATTEMPTS) throw error;
-      onWait(sentence(error));
-      await pause(Math.min(error.retryAfter ?? 1, 60), signal);
+/** Splits CSV into its records as it arrives: a line end within quotation marks belongs to its cell. */
+function recordSplitter(onRecord) {
+  let rest = "";
+  let isQuoted = false;
+  return (piece) => {
+    const text = rest + piece;
+    let start = 0;
+    for (let position = rest.length; position < text.length; position += 1) {
+      if (text[position] === '"') isQuoted = !isQuoted;
+      else if (text[position] === "\n" && !isQuoted) {
+        onRecord(text.slice(start, position + 1));
+        start = position + 1;
+      }
     }
-  }
-}
-
-/**
- * Reads every page of a list and passes on its records, each once: records that are added during this time move other records to the next
- * page.
- */
-export async function readPages(path, query, key, onPage, signal, onWait) {
-  const seen = new Set();
-  for (let page = 1, last = 1; page <= last; page += 1) {
-    const send = () => call("GET", path, { query: { ...query, per_page: PAGE_SIZE, page }, signal });
-    const { body } = await patiently(send, signal, onWait);
-    last = body.meta.last_page;
-    const records = body.data.filter((record) => !seen.has(record[key]));
-    for (const record of records) seen.add(record[key]);
-    onPage(records, body.meta.total);
-  }
+    rest = text.slice(start);
+  };
 }
 
 function save(pieces, name) {
@@ -66,8 +32,8 @@ function save(pieces, name) {
 }
 
 /**
- * The button that writes the file, and the node for its messages. `source` returns the fields as names, and `read`: a function of
- * `(onRecords(records, total), signal, onWait)`.
+ * The button that writes the file of a list, and the node for its messages. `source(signal)` returns the `query` of the filters, the `total` if it is
+ * known, and optionally `ids`, a set of the IDs to keep.
  */
 export function exporter(list, source, signal) {
   let running = null;
@@ -81,18 +47,28 @@ export function exporter(list, source, signal) {
     const text = element("span", {}, "Exporting…");
     button.textContent = "Cancel export";
     report.replaceChildren(element("p", { class: "actions" }, meter, text));
-    const { fields, read } = source();
-    // The mark at the beginning has spreadsheets read it as UTF-8. Each page becomes a piece, which the browser can keep on disk.
-    const pieces = ["\uFEFF", csvLine(fields)];
-    let written = 0;
     await attempt(own, async () => {
-      await read((records, total) => {
-        pieces.push(new Blob([records.map((record) => csvLine(fields.map((name) => plain(record[name])))).join("")]));
-        written += records.length;
+      const { query, total, ids } = await source(own);
+      // The mark at the beginning has spreadsheets read it as UTF-8. Pieces become blobs, which the browser can keep on disk.
+      const pieces = ["\uFEFF"];
+      let read = -1;
+      let written = -1;
+      let kept = [];
+      const push = recordSplitter((record) => {
+        read += 1;
+        // The first record names the columns. The first column has the ID.
+        if (ids && read > 0 && !ids.has(Number.parseInt(record, 10))) return;
+        written += 1;
+        kept.push(record);
+      });
+      await patiently(() => readText(`api/${list}`, { query, accept: "text/csv" }, (piece) => {
+        push(piece);
+        pieces.push(new Blob(kept));
+        kept = [];
         if (total) meter.value = Math.min(1, written / total);
         text.textContent = total ? `${count(written)} of ${count(total)}` : `${count(written)} so far`;
-      }, own, (reason) => {
-        text.textContent = reason;
+      }, own), own, (rejection) => {
+        text.textContent = sentence(rejection);
       });
       save(pieces, `${list}-${new Date().toISOString().slice(0, 10)}.csv`);
       report.replaceChildren(element("p", {}, `${counted(written, "record", "records")} exported.`));

@@ -31,7 +31,7 @@ export function cell(section, name, record) {
   const content = record[name];
   if (name === LISTS[section].key) return link(section, content);
   if (name === "case_id") return link("cases", content);
-  if (name === "affiliate_name") return affiliateLink(content);
+  if (name === "affiliate_name") return affiliateLink(record);
   if (isBadge(name)) return badge(content);
   if (isTimestamp(name)) return timestamp(content, { isShort: true });
   if (name === "tags") return value(content.join(", "));

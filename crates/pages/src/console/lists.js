@@ -5,7 +5,7 @@ import { chips } from "./chips.js";
 import { chosenColumns, columnChooser } from "./columns.js";
 import { label, parameters, recordFields } from "./description.js";
 import { announce, append, count, counted, element, show, table } from "./elements.js";
-import { exporter, readPages } from "./export.js";
+import { exporter } from "./export.js";
 import { showViolations } from "./fields.js";
 import { cell, LISTS } from "./list-columns.js";
 import { choiceLabel, control, PAGE_SIZE } from "./list-controls.js";
@@ -25,7 +25,10 @@ export function listView(section) {
   return async ({ query: first, signal }) => {
     // Without the company's own names, the filters have the names that every company has.
     const [described, fields, vocabulary] = await Promise.all([
-      parameters(`/api/${section}`), recordFields(schema), vocabularies(signal).catch(() => new Map()),
+      parameters(`/api/${section}`), recordFields(schema), vocabularies(signal).catch((error) => {
+        if (signal.aborted) throw error;
+        return new Map();
+      }),
     ]);
     const known = described.map((parameter) => {
       const entries = vocabulary.get(VOCABULARIES[parameter.name]);
@@ -104,6 +107,7 @@ export function listView(section) {
     const update = async (query, isFirst = false) => {
       asked += 1;
       const own = asked;
+      if (String(query) !== String(wanted)) several.clear();
       wanted = query;
       for (const [name, { set, violate }] of controls) {
         set(query.get(name));
@@ -162,14 +166,10 @@ export function listView(section) {
       element("button", { type: "submit", class: "primary" }, "Apply"),
       element("a", { href: `#/${section}` }, "Clear all")));
     pickAffiliate(controls.get("distributor_id").input, signal);
-    const { button, report } = exporter(section, () => {
-      const filters = Object.fromEntries(known.filter(({ name }) => !["page", "per_page"].includes(name) && wanted.get(name))
-        .map(({ name }) => [name, wanted.get(name)]));
-      return {
-        fields: fields.map(({ name }) => name),
-        read: (onPage, own, onWait) => readPages(`api/${section}`, filters, key, onPage, own, onWait),
-      };
-    }, signal);
+    const { button, report } = exporter(section, () => ({
+      query: Object.fromEntries(filtersOf(wanted).map(({ name }) => [name, wanted.get(name)])),
+      total: shown?.query === wanted ? shown.body.meta.total : null,
+    }), signal);
     const several = severalBar({ section, key, one, many, signal, reload: () => update(wanted) });
     const chooser = columnChooser(section, names.map((name) => [name, label(name)]), initial, (chosen) => {
       columns = chosen;

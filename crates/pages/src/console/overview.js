@@ -40,7 +40,7 @@ function overdue({ overdue: all, overdue_cases: cases }, now) {
   const rows = cases.map((record) => [
     element("a", { href: `#/cases/${record.case_id}` }, record.case_id),
     counted(Math.max(0, Math.floor((now - instant(record.follow_up_date)) / DAY)), "day", "days"),
-    badge(record.risk_level), badge(record.case_status), affiliateLink(record.affiliate_name),
+    badge(record.risk_level), badge(record.case_status), affiliateLink(record),
     timestamp(record.follow_up_date, { isShort: true }),
   ]);
   return element("section", { class: "panel wide", id: "overdue", tabindex: "-1" }, element("h2", {}, "Overdue follow-ups"),

@@ -1,6 +1,6 @@
 // One URL or one case, with what was found.
 
-import { affiliateLink, namedAddress } from "./affiliate-lookup.js";
+import { affiliateAddress, affiliateLink } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
 import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
@@ -42,7 +42,7 @@ function shown(name, record) {
     return content.length > 0 ? element("ul", { class: "tags" }, content.map((tag) => element("li", {}, value(tag)))) : value(null);
   }
   if (name === "case_id" && content !== null && "id" in record) return element("a", { href: `#/cases/${content}` }, content);
-  if (name === "affiliate_name") return affiliateLink(content);
+  if (name === "affiliate_name") return affiliateLink(record);
   if (name === "distributor_id") return element("a", { href: `#/affiliates/${content}` }, content);
   if (isBadge(name)) return badge(content);
   if (isTimestamp(name)) return timestamp(content);
@@ -72,11 +72,11 @@ export function recordView(section, id) {
       const done = message && doneMessage(message);
       show(title(record),
         element("div", { class: "head" }, HEAD[section].map((name) => record[name] && badge(record[name])),
-          affiliate && element("span", {}, affiliateLink(affiliate)),
+          affiliate && element("span", {}, affiliateLink(record)),
           section === "urls" && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
         element("p", { class: "actions" }, backLink(section),
-          affiliate && element("a", { href: namedAddress(affiliate, "cases") }, "Cases of this affiliate"),
-          affiliate && element("a", { href: namedAddress(affiliate, "urls") }, "URLs of this affiliate")),
+          affiliate && element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),
+          affiliate && element("a", { href: affiliateAddress(record, "urls") }, "URLs of this affiliate")),
         done,
         element("section", {}, element("h2", {}, found.title),
           rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),

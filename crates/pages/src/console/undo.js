@@ -56,7 +56,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
   let isRunning = false;
 
   async function run(isSure) {
-    // A later change gives the record another tag. Reviews of URLs have no tags.
+    // A later change gives the record another tag.
     const { body, tag } = await call("GET", path, { signal });
     const followed = isSure ? [] : (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
     if (followed.length > 0) {
@@ -73,7 +73,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
       return;
     }
     const infractions = formerInfractions(body.data, change, names);
-    await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: resource === "case" ? tag : null });
+    await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: tag });
     await reload("The change was undone.");
   }
 

@@ -28,17 +28,30 @@ const ENDED = ["Resolved", "Closed", "Rejected", "Invalid", "Duplicate"];
 /** Fields that always have a value. */
 const REQUIRED = ["case_status", "incident_status", "disabled"];
 
+/** A tag on its own line. A tag with line ends or outer spaces is quoted, as in JSON. */
+const tagLine = (tag) => (/[\r\n]|^["\s]|\s$/.test(tag) ? JSON.stringify(tag) : tag);
+
+/** The tag of a line. */
+function tagOf(line) {
+  try {
+    const tag = JSON.parse(line);
+    return typeof tag === "string" && tagLine(tag) === line ? tag : line;
+  } catch {
+    return line;
+  }
+}
+
 /** The value of a field as its control shows it. */
 export function text(record, name) {
   const content = record[name];
-  if (name === "tags") return content.join(", ");
+  if (name === "tags") return content.map(tagLine).join("\n");
   if (name === "follow_up_date") return content === null ? "" : content.replace(" ", "T").slice(0, 16);
   return content ?? "";
 }
 
 /** The value of a control in the form that the service accepts. */
 export function sent(name, typed) {
-  if (name === "tags") return typed.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");
+  if (name === "tags") return typed.split("\n").map((line) => line.trim()).filter((line) => line !== "").map(tagOf);
   if (name === "follow_up_date" && typed !== "") return `${typed.replace("T", " ")}:00`;
   return typed === "" ? null : typed;
 }
@@ -52,7 +65,7 @@ export function choices(section, name, known) {
 
 export function inputOf(name, choices) {
   if (choices) return select(REQUIRED.includes(name) ? choices : [["", "none"], ...choices]);
-  if (name === "note") return element("textarea", { rows: 3 });
+  if (name === "note" || name === "tags") return element("textarea", { rows: 3 });
   if (name === "follow_up_date") return element("input", { type: "datetime-local" });
   return element("input", { type: "text", autocomplete: "off" });
 }
@@ -73,17 +86,23 @@ export async function work(section, id, first, signal, reload) {
   let { record, tag } = first;
   const choicesOf = (name) => choices(section, name, known);
   const controls = new Map(fields.map((name) => {
-    const hint = { follow_up_date: "In UTC.", tags: "Separated by commas." }[name];
+    const hint = { follow_up_date: "In UTC.", tags: "One per line." }[name];
     const me = claims().subject;
     const extra = name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
       controls.get(name).input.value = me;
     } } }, "Assign to me");
     return [name, field(name, label(name), inputOf(name, choicesOf(name)), { hint, extra })];
   }));
+  const filled = new Map();
+  // A control can show a text differently, such as with other line ends. Only typed text counts as a change.
+  const settle = () => {
+    for (const [name, { input }] of controls) filled.set(name, input.value);
+  };
   const fill = () => {
     for (const [name, { input }] of controls) input.value = text(record, name);
+    settle();
   };
-  const changes = () => [...controls].filter(([name, { input }]) => input.value !== text(record, name));
+  const changes = () => [...controls].filter(([name, { input }]) => input.value !== filled.get(name));
   const messages = element("div", {});
   const put = (node) => {
     node.tabIndex = -1;
@@ -91,17 +110,21 @@ export async function work(section, id, first, signal, reload) {
     node.focus();
   };
 
-  /** Shows the changes of another person, and keeps what was typed. */
-  async function showConflict() {
+  /** Shows the changes of another person, and keeps what was typed. If only a program has changed the record, calls `again`. */
+  async function showConflict(again) {
     const { body, tag: newTag } = await call("GET", `api/${section}/${id}`, { signal });
     const list = differences(fields, record, body.data);
     const typed = new Map(changes().map(([name, { input }]) => [name, input.value]));
     [record, tag] = [body.data, newTag];
     fill();
     for (const [name, entry] of typed) controls.get(name).input.value = entry;
+    if (list.length === 0) {
+      await again();
+      return;
+    }
     put(element("div", { class: "message error", role: "alert" },
       element("p", {}, `Nothing was saved: another person has changed this ${what}.`),
-      list.length > 0 && element("ul", { "aria-label": "Changes by another person" }, list),
+      element("ul", { "aria-label": "Changes by another person" }, list),
       element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
 
@@ -111,12 +134,13 @@ export async function work(section, id, first, signal, reload) {
     isSaving = true;
     removeDone();
     await attempt(signal, async () => {
-      await call(method, path, { body, signal, ifMatch: section === "cases" ? tag : null });
-      fill();
+      await call(method, path, { body, signal, ifMatch: tag });
+      settle();
       await reload(done);
     }, async (rejection) => {
       if (rejection.status === 412) {
-        await attempt(signal, showConflict, (again) => put(rejectionMessage(again, null)));
+        isSaving = false;
+        await attempt(signal, () => showConflict(() => send(method, path, body, done)), (again) => put(rejectionMessage(again, null)));
         return;
       }
       const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : () => send(method, path, body, done));

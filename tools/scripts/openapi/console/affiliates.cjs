@@ -192,17 +192,14 @@ async function statuses(page) {
   await page.getByText("6 affiliates selected").waitFor();
   await checked(page, "affiliates that are chosen");
   // One of them cannot be changed, and the console names it.
-  await page.route("**/api/affiliates/*", async (route) => {
-    const body = JSON.parse(route.request().postData());
-    body.affiliates.at(-1).id = 999_999;
-    await route.continue({ postData: JSON.stringify(body) });
-  });
+  const { id: six } = (await api("GET", "affiliates")).data.find(({ distributor_name: name }) => name === "Console Six");
+  await page.route(`**/api/affiliates/${six}`, (route) => route.continue({ url: `${base}/api/affiliates/999999` }));
   await page.getByLabel("New status").selectOption("suspended");
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Set status" }).click();
   await message(page, "5 affiliates have the status “suspended”; 1 could not be changed.");
   await message(page, "No affiliate was found for the provided affiliate ID 999999.");
-  await page.unroute("**/api/affiliates/*");
+  await page.unroute(`**/api/affiliates/${six}`);
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Set status" }).click();
   await message(page, "1 affiliate has the status “suspended”.");

@@ -19,7 +19,7 @@ async function caseWork(page) {
   await page.getByLabel("Case status").selectOption("In Progress");
   await page.getByLabel("Risk level").selectOption("High");
   await page.getByLabel("Follow up date").fill("2027-01-31T08:30");
-  await page.getByLabel("Tags").fill("priority, spring");
+  await page.getByLabel("Tags").fill("priority\nspring");
   await page.getByLabel("Note").fill("Called.");
   await checked(page, "work on a case");
   await save(page);

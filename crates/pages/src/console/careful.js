@@ -1,0 +1,57 @@
+// Changes of several records. A record that somebody else has changed since the list showed it is left out and named.
+
+import { sentence } from "./rejections.js";
+import { call, patiently, Rejection } from "./requests.js";
+
+/** Maximum number of concurrent requests. */
+const TOGETHER = 4;
+const ATTEMPTS = 3;
+const CHANGED = "Somebody else has changed it since you saw it.";
+
+async function change({ id, seen, tag: known, body }, { section, method, isSame, signal, onWait }) {
+  const address = `api/${section}/${id}`;
+  let before = null;
+  try {
+    for (let attempts = 1; attempts <= ATTEMPTS; attempts += 1) {
+      let tag = known;
+      if (known === undefined) {
+        const read = await patiently(() => call("GET", address, { signal }), signal, onWait);
+        [before, tag] = [read.body.data, read.tag];
+        if (!isSame(seen, before)) break;
+      }
+      try {
+        const { tag: after } = await patiently(() => call(method, address, { body, signal, ifMatch: tag }), signal, onWait);
+        return { id, before, tag: after, why: null };
+      } catch (error) {
+        if (error.status !== 412) throw error;
+        // A crawler or another program may have changed other fields, so the record is compared again.
+        if (known !== undefined) break;
+      }
+    }
+    return { id, before, why: CHANGED };
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    return { id, before, why: Object.values(error.errors).flat().join(" ") || error.message || sentence(error), isSignedOut: error.status === 401 };
+  }
+}
+
+/**
+ * Changes records one by one. Each item has an `id`, the `body` to send, and either `seen`, the record as the list showed it, or the `tag`
+ * that it must still have. `isSame` compares a record with what was seen. Returns the results `done` and `failed`: the record `before` the
+ * change, its new `tag`, and `why` it failed.
+ */
+export async function changeEach(items, { onProgress, ...options }) {
+  const waiting = [...items];
+  const results = [];
+  let isSignedOut = false;
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const result = isSignedOut ? { id: next.id, before: null, why: "You are not signed in." } : await change(next, options);
+      isSignedOut ||= result.isSignedOut ?? false;
+      results.push(result);
+      onProgress(results.length, items.length);
+    }
+  };
+  await Promise.all(Array.from({ length: TOGETHER }, work));
+  return { done: results.filter(({ why }) => why === null), failed: results.filter(({ why }) => why !== null) };
+}

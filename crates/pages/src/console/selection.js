@@ -1,0 +1,74 @@
+// The records of a list that the user has chosen, and the bar that changes them.
+
+import { count, counted, element } from "./elements.js";
+
+/**
+ * The check boxes and the bar of a list. `key` is the field of a record's ID, and `name` returns what a box is called. `controls` change the
+ * chosen records. `matching` returns all records that match the filters, if the page has them: only then can records be chosen that the page
+ * does not show. `chosen` has the records as the list showed them, by ID.
+ */
+export function selection({ one, many, key, name, controls, matching = null }) {
+  const chosen = new Map();
+  const boxes = new Map();
+  let page = [];
+  let total = 0;
+  const choose = (records, isChosen = true) => {
+    for (const record of records) if (isChosen) chosen.set(record[key], record); else chosen.delete(record[key]);
+    changed();
+  };
+  const clear = () => {
+    chosen.clear();
+    changed();
+  };
+  const status = element("span", { role: "status" });
+  const all = element("button", { type: "button", on: { click: () => choose(matching()) } });
+  const none = element("button", { type: "button", on: { click: () => {
+    clear();
+    pageBox.focus();
+  } } }, "Select none");
+  const bar = element("div", { class: "selection", hidden: true }, status, controls, matching && all, none);
+  const messages = element("div", {});
+  const pageBox = element("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => choose(page, pageBox.checked) } });
+
+  function changed() {
+    for (const [id, box] of boxes) box.checked = chosen.has(id);
+    const onPage = page.filter((record) => chosen.has(record[key])).length;
+    pageBox.checked = page.length > 0 && onPage === page.length;
+    pageBox.indeterminate = onPage > 0 && onPage < page.length;
+    bar.hidden = chosen.size === 0;
+    status.textContent = `${counted(chosen.size, one, many)} selected`;
+    all.textContent = `Select all ${count(total)} that match`;
+    all.hidden = onPage < page.length || chosen.size >= total;
+  }
+
+  return {
+    node: element("div", {}, messages, bar),
+    chosen,
+    pageBox,
+    clear,
+    /** Shows a message above the bar. */
+    put: (node) => {
+      node.tabIndex = -1;
+      messages.replaceChildren(node);
+      node.focus();
+    },
+    /** The check box of a record. */
+    box: (record) => {
+      const box = element("input", { type: "checkbox", "aria-label": `Select ${name(record)}`, on: { change: () => choose([record], box.checked) } });
+      boxes.set(record[key], box);
+      return box;
+    },
+    /** The records on the page, and how many match. A record that the page no longer shows is not chosen. */
+    shown: (records, matches = 0) => {
+      page = records;
+      total = matches;
+      const current = new Map(records.map((record) => [record[key], record]));
+      for (const id of boxes.keys()) if (!current.has(id)) boxes.delete(id);
+      for (const id of [...chosen.keys()]) {
+        if (current.has(id)) chosen.set(id, current.get(id));
+        else if (matching === null) chosen.delete(id);
+      }
+      changed();
+    },
+  };
+}

@@ -1,0 +1,171 @@
+// Officers who work on the same records at the same time.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const { becomes } = require("../browser.cjs");
+const { base, api, column, heading, message, section } = require("./common.cjs");
+
+const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
+const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
+
+async function open(page, path, title = /^(Cases|URLs) 1–/) {
+  await page.goto(`${base}/console#/${path}`);
+  await page.reload();
+  await heading(page, title, 2);
+}
+
+/** Opens cases for the first affiliate. Returns their IDs. */
+async function openCases(number, fields = {}) {
+  const [{ id }] = (await api("GET", "affiliates")).data;
+  const ids = [];
+  for (let index = 0; index < number; index += 1) {
+    const { detail } = await api("POST", "cases", { request_id: `together-${Date.now()}-${index}`, case: { affiliate_id: id, ...fields }, incidents: [] });
+    ids.push(detail.case_id);
+  }
+  return ids.reverse();
+}
+
+async function choose(page, ids, one, field, option) {
+  for (const id of ids) await page.getByLabel(`Select ${one} ${id}`).check();
+  await page.getByLabel("Field to set").selectOption(field);
+  await page.locator(".selection span select, .selection span input").selectOption(option);
+}
+
+/** What a colleague has set since the list was read stays, and the page names the record. */
+async function conflicts(page) {
+  const [mine, theirs] = await openCases(2);
+  await open(page, "cases");
+  await choose(page, [mine, theirs], "case", "case_status", "In Progress");
+  await api("PATCH", `cases/${theirs}`, { case_status: "Blocked" });
+  await press(page, "Set");
+  await message(page, "Case status set for 1 case; 1 could not be changed.");
+  await message(page, `${theirs}`);
+  await message(page, "Somebody else has changed it since you saw it.");
+  assert.deepEqual([(await read("cases", mine)).case_status, (await read("cases", theirs)).case_status], ["In Progress", "Blocked"]);
+  // The list shows the other change now, so setting the field again is about it.
+  await page.getByText("1 case selected").waitFor();
+  await press(page, "Set");
+  await message(page, "Case status set for 1 case.");
+  assert.equal((await read("cases", theirs)).case_status, "In Progress");
+
+  const urls = (await api("POST", "urls", { urls: [1, 2].map((number) => ({ url: `https://together.example/${Date.now()}/${number}` })) })).map(({ detail }) => detail.url_id);
+  await open(page, "urls");
+  await choose(page, urls, "URL", "incident_status", "Approved");
+  await api("PATCH", `urls/${urls[0]}`, { incident_status: "In Violation" });
+  await press(page, "Set");
+  await message(page, "Incident status set for 1 URL; 1 could not be changed.");
+  assert.deepEqual([(await read("urls", urls[0])).incident_status, (await read("urls", urls[1])).incident_status], ["In Violation", "Approved"]);
+
+  const affiliates = (await api("POST", "affiliates", { affiliates: [1, 2].map((number) => ({ client_affiliate_id: `T-${number}`, affiliate_name: `Together ${Date.now()} ${number}`, status: "active" })) }))
+    .map(({ detail }) => detail.affiliate_id);
+  await open(page, "affiliates?search=together", /^2 of/);
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await api("PUT", `affiliates/${affiliates[0]}`, { id: affiliates[0], status: "terminated" });
+  await page.getByLabel("New status").selectOption("probation");
+  page.once("dialog", (dialog) => dialog.accept());
+  await press(page, "Set status");
+  await message(page, "1 affiliate has the status “probation”; 1 could not be changed.");
+  await becomes(async () => (await column(page, 6)).sort(), ["probation", "terminated"]);
+  assert.equal((await read("affiliates", affiliates[0])).distributor_status, "terminated");
+}
+
+/** Undoing restores the dates as well, and leaves out what a colleague has changed since. */
+async function undoing(page) {
+  const [closed, changed] = await openCases(2);
+  await api("POST", `cases/${closed}/close`, { closed_date: "2026-03-04 05:06:07" });
+  const before = await read("cases", closed);
+  await open(page, "cases");
+  await choose(page, [closed, changed], "case", "case_status", "Open");
+  await press(page, "Set");
+  await message(page, "Case status set for 2 cases.");
+  assert.equal((await read("cases", closed)).closed_date, null);
+  await api("PATCH", `cases/${changed}`, { risk_level: "High", case_status: "Blocked" });
+  await press(page, "Undo");
+  await message(page, "Undone: Case status of 1 case.");
+  await message(page, "Somebody else has changed it since you saw it.");
+  const after = await read("cases", closed);
+  assert.deepEqual({ ...after, last_updated_date: null }, { ...before, last_updated_date: null });
+  assert.deepEqual([(await read("cases", changed)).case_status, (await read("cases", changed)).risk_level], ["Blocked", "High"]);
+}
+
+/** Only records that the page shows are chosen. */
+async function selections(page) {
+  await open(page, "urls?per_page=10");
+  const [id] = await column(page, 1);
+  const bar = page.getByText(/URLs? selected$/);
+  const choose = async () => {
+    await page.getByLabel(`Select URL ${id}`, { exact: true }).check();
+    await page.getByText("1 URL selected").waitFor();
+  };
+  for (const query of ["per_page=10&page=2", "per_page=10&sort_by=discovery_dt", "per_page=10&disabled=no"]) {
+    await page.goto(`${base}/console#/urls?per_page=10`);
+    await becomes(async () => (await column(page, 1))[0], id);
+    await choose();
+    await page.goto(`${base}/console#/urls?${query}`);
+    await becomes(() => bar.isVisible(), false);
+  }
+  await section(page, "Affiliates");
+  await heading(page, /affiliates$/, 2);
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText(/affiliates selected$/).waitFor();
+  await page.getByLabel("Search", { exact: true }).fill("together");
+  await heading(page, /^\d+ of/, 2);
+  await becomes(() => page.getByText(/affiliates? selected$/).isVisible(), false);
+}
+
+/** An export has every record, whatever colleagues change while it runs. */
+async function exportsOfOneMoment(page) {
+  const ids = await openCases(210);
+  await open(page, "cases?open=yes");
+  let isFirst = true;
+  await page.route("**/api/cases?*", async (route) => {
+    const response = await route.fetch();
+    // A colleague closes cases that are in the first part.
+    if (isFirst) for (const id of ids.slice(0, 20)) await api("POST", `cases/${id}/close`, {});
+    isFirst = false;
+    await route.fulfill({ response });
+  });
+  const [download] = await Promise.all([page.waitForEvent("download"), press(page, "Export CSV")]);
+  await page.unroute("**/api/cases?*");
+  const text = fs.readFileSync(await download.path(), "utf8");
+  const missing = ids.filter((id) => !new RegExp(`^${id},`, "m").test(text));
+  assert.deepEqual(missing, []);
+  for (const id of ids) await api("POST", `cases/${id}/close`, {});
+}
+
+/** Line ends and commas of texts are no changes, and stay. */
+async function otherTexts(page) {
+  const tags = ["spring, summer", "x\ny", " z "];
+  const [id] = await openCases(1, { note: "one\r\ntwo", tags });
+  await page.goto(`${base}/console#/cases/${id}`);
+  await heading(page, `Case ${id}`);
+  await press(page, "Save");
+  await message(page, "Nothing has changed.");
+  await page.getByLabel("Tags").fill(`${await page.getByLabel("Tags").inputValue()}\nautumn`);
+  await press(page, "Save");
+  await message(page, "Saved.");
+  const { tags: kept, note } = await read("cases", id);
+  assert.deepEqual([kept, note], [[...tags, "autumn"], "one\r\ntwo"]);
+  await api("POST", `cases/${id}/close`, {});
+}
+
+/** An affiliate whose name is a part of many others opens from its case and its URL. */
+async function commonNames(page) {
+  const name = "Ann";
+  const affiliates = [...Array.from({ length: 60 }, (_, index) => `Joanna ${name} ${index}`), name];
+  await api("POST", "affiliates", { affiliates: affiliates.map((affiliate_name, index) => ({ client_affiliate_id: `ANN-${index}`, affiliate_name })) });
+  const { id } = (await api("GET", "affiliates")).data.find((record) => record.distributor_name === name);
+  const { detail: { case_id: own } } = await api("POST", "cases", { request_id: `ann-${Date.now()}`, case: { affiliate_id: id }, incidents: [] });
+  await page.goto(`${base}/console#/cases/${own}`);
+  await heading(page, `Case ${own}`);
+  await page.locator(".head").getByRole("link", { name, exact: true }).click();
+  await heading(page, `Affiliate ${id}`);
+  await page.goto(`${base}/console#/cases/${own}`);
+  await heading(page, `Case ${own}`);
+  await page.getByRole("link", { name: "Cases of this affiliate" }).click();
+  await page.waitForURL(new RegExp(`cases\\?distributor_id=${id}$`));
+  await api("POST", `cases/${own}/close`, {});
+}
+
+module.exports = { conflicts, undoing, selections, exportsOfOneMoment, otherTexts, commonNames };
