@@ -114,9 +114,14 @@ impl Webhooks {
         self.read(company_id, Some(id)).await?.pop().ok_or_else(|| Error::webhook_not_found(id))
     }
 
-    /// Changes a webhook.
-    async fn change(&self, id: i64, change: Query) -> Result<Endpoint, Error> {
-        let changed = change.fetch_optional(&self.backend.pool).await.map_err(from_database)?;
+    /// Runs a statement that changes or deletes a webhook.
+    async fn change(&self, company_id: i64, id: i64, change: impl Fn() -> Query) -> Result<Endpoint, Error> {
+        let run = |pool: Connections, _| {
+            let change = change();
+            async move { change.fetch_optional(&pool).await }
+        };
+        let permit = self.backend.queues.webhooks.one(company_id).await?;
+        let changed = permit.write(&self.backend.pool, is_contention, run).await?;
         changed.ok_or_else(|| Error::webhook_not_found(id))
     }
 }
@@ -180,15 +185,20 @@ impl WebhookService for Webhooks {
         let request = request.into_inner();
         let webhook = self.checked(company_id, &request, request.webhook.as_ref()).await?;
         let (id, WebhookInput { url, types, description, status, position }) = (request.id, webhook);
-        let update = query_as(*UPDATE).bind(company_id).bind(id).bind(url).bind(types).bind(description);
-        let webhook = self.change(id, update.bind(status).bind(position).bind(DISABLED).bind(writer())).await?.into();
+        let (url, types, description, status) = (&url, &types, &description, &status);
+        let update = || {
+            let update = query_as(*UPDATE).bind(company_id).bind(id).bind(url.clone()).bind(types.clone());
+            let update = update.bind(description.clone()).bind(status.clone());
+            update.bind(position).bind(DISABLED).bind(writer())
+        };
+        let webhook = self.change(company_id, id, update).await?.into();
         Ok(Response::new(UpdateWebhookResponse { webhook: Some(webhook) }))
     }
 
     async fn delete_webhook(&self, request: Request<DeleteWebhookRequest>) -> Served<DeleteWebhookResponse> {
         let (company_id, DeleteWebhookRequest { id }) = accept(request)?;
-        let delete = sqlx::query(DELETE).bind(company_id).bind(id).bind(writer()).fetch_optional(&self.backend.pool);
-        delete.await.map_err(from_database)?.ok_or_else(|| Error::webhook_not_found(id))?;
+        let delete = || query_as(*DELETE).bind(company_id).bind(id).bind(writer());
+        self.change(company_id, id, delete).await?;
         Ok(Response::new(DeleteWebhookResponse {}))
     }
 
@@ -198,9 +208,11 @@ impl WebhookService for Webhooks {
     ) -> Served<RotateWebhookSecretResponse> {
         let (company_id, RotateWebhookSecretRequest { id }) = accept(request)?;
         let secret = new_secret().map_err(|_| Error::internal())?;
-        let rotate = query_as(*ROTATE).bind(company_id).bind(id).bind(secret);
-        let rotate = rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64()).bind(WEBHOOK_PREVIOUS_SECRETS).bind(writer());
-        let rotated = self.change(id, rotate).await?;
+        let rotate = || {
+            let rotate = query_as(*ROTATE).bind(company_id).bind(id).bind(secret.clone());
+            rotate.bind(PREVIOUS_SECRET_TIME.as_secs_f64()).bind(WEBHOOK_PREVIOUS_SECRETS).bind(writer())
+        };
+        let rotated = self.change(company_id, id, rotate).await?;
         let (webhook, secret) = rotated.with_secret();
         Ok(Response::new(RotateWebhookSecretResponse { webhook: Some(webhook), secret }))
     }
@@ -208,8 +220,8 @@ impl WebhookService for Webhooks {
     async fn test_webhook(&self, request: Request<TestWebhookRequest>) -> Served<TestWebhookResponse> {
         let (company_id, request) = accept(request)?;
         let _sending = self.tests.add(company_id).map_err(Error::from)?;
-        let test = query_as(*TEST).bind(company_id).bind(request.id).bind(writer());
-        let endpoint = self.change(request.id, test).await?;
+        let test = || query_as(*TEST).bind(company_id).bind(request.id).bind(writer());
+        let endpoint = self.change(company_id, request.id, test).await?;
         let message_id = new_id();
         let message = Message::of_test(message_id.clone(), SystemTime::now().into()).map_err(|_| Error::internal())?;
         let attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;

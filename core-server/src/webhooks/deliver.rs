@@ -1,5 +1,5 @@
 //! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves the position once the
-//! endpoint has accepted the message. A failed message is sent again with the same content, because the row stores its end. Only a message
+//! endpoint has accepted the message. A failed message is sent again with the same changes, because the row stores its end. Only erased data is missing then. Only a message
 //! that is too large for the endpoint is replaced by a smaller one.
 
 use std::{
@@ -179,7 +179,6 @@ impl Delivery {
             .bind(is_delivered)
             .bind(wait.as_secs_f64())
             .bind(disabled_reason)
-            .bind(endpoint.deliveries)
             .bind(endpoint.message_after)
             .bind(endpoint.attempts + 1)
             .bind(endpoint.read_at)

@@ -36,7 +36,6 @@ pub(super) struct Endpoint {
     disabled_reason: Option<String>,
     created_at: ValidTimestamp,
     leased_until: ValidTimestamp,
-    pub(super) deliveries: i64,
     /// Maximum size of a message, in bytes, after the endpoint has refused a larger one.
     pub(super) body_limit: Option<i64>,
     /// The database's clock.
@@ -122,17 +121,17 @@ pub(super) fn delivery(row: &PgRow) -> Result<Option<WebhookDelivery>, sqlx::Err
 
 const COLUMNS: &str = "w.id, w.url, w.types, w.description, w.secret, w.previous_secrets, w.previous_secret_until, w.position,
     w.message_after, w.message_id, w.message_to, w.attempts, w.failing_since, w.next_attempt_at, w.disabled_reason, w.created_at,
-    w.leased_until, w.deliveries, w.body_limit, now() as read_at";
+    w.leased_until, w.body_limit, now() as read_at";
 
 pub(super) static CREATE: Returning = LazyLock::new(|| with_columns(include_str!("sql/create.sql")));
 pub(super) static READ: Returning = LazyLock::new(|| with_columns(include_str!("sql/read.sql")));
 pub(super) static UPDATE: Returning = LazyLock::new(|| with_columns(include_str!("sql/update.sql")));
+pub(super) static DELETE: Returning = LazyLock::new(|| with_columns(include_str!("sql/delete.sql")));
 pub(super) static TEST: Returning = LazyLock::new(|| with_columns(include_str!("sql/test.sql")));
 pub(super) static ROTATE: Returning = LazyLock::new(|| with_columns(include_str!("sql/rotate.sql")));
 pub(super) static CLAIM: Returning = LazyLock::new(|| with_columns(include_str!("sql/claim.sql")));
 
 pub(super) const NEXT: &str = include_str!("sql/next.sql");
-pub(super) const DELETE: &str = include_str!("sql/delete.sql");
 pub(super) const DELIVERIES: &str = include_str!("sql/deliveries.sql");
 pub(super) const COMPANIES: &str = include_str!("sql/companies.sql");
 pub(super) const DUE: &str = include_str!("sql/due.sql");
@@ -153,7 +152,7 @@ pub(crate) fn statements() -> [(&'static str, &'static str); 11] {
     [
         (*READ, "bigint, bigint"),
         (*UPDATE, "bigint, bigint, text, text[], text, text, bigint, text, text"),
-        (DELETE, "bigint, bigint, text"),
+        (*DELETE, "bigint, bigint, text"),
         (*TEST, "bigint, bigint, text"),
         (*ROTATE, "bigint, bigint, text, double precision, integer, text"),
         (DELIVERIES, "bigint, bigint, bigint"),
@@ -163,8 +162,8 @@ pub(crate) fn statements() -> [(&'static str, &'static str); 11] {
         (PASS, "bigint, bigint, timestamptz, text, bigint, boolean"),
         (
             FINISH,
-            "bigint, bigint, timestamptz, text, bigint, boolean, double precision, text, bigint, bigint, bigint, timestamptz, bigint, \
-         bigint, text, bigint, boolean, boolean, bigint",
+            "bigint, bigint, timestamptz, text, bigint, boolean, double precision, text, bigint, bigint, timestamptz, bigint, bigint, \
+             text, bigint, boolean, boolean, bigint",
         ),
     ]
 }

@@ -18,7 +18,7 @@ pub(super) struct Message {
     pub(super) body: String,
 }
 
-/// The body. The same changes have the same body.
+/// The body. The same changes have the same body, until an erasure removes personal data from them.
 #[derive(Serialize)]
 struct Body<D> {
     r#type: &'static str,

@@ -11,8 +11,8 @@ use std::{
 };
 
 use compliance_api::v1::{
-    AffiliateInput, CreateAffiliateRequest, CreateWebhookRequest, GetWebhookRequest, ListChangesRequest,
-    ListWebhookDeliveriesRequest, UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
+    AffiliateInput, CreateAffiliateRequest, CreateWebhookRequest, EraseAffiliateRequest, GetWebhookRequest,
+    ListChangesRequest, ListWebhookDeliveriesRequest, UpdateWebhookRequest, Webhook, WebhookDelivery, WebhookInput,
 };
 use core_server::{Core, CoreSettings, WebhookSettings, access::RateLimit, database};
 use serde_json::Value;
@@ -208,6 +208,23 @@ async fn a_failed_message_is_sent_again_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn repeated_messages_lack_erased_data() {
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("503 Service Unavailable\r\nretry-after: 600"));
+    let id = fixture.clients.affiliate("Ann Example").await;
+    fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    let erase = EraseAffiliateRequest { id, etag: String::new() };
+    fixture.clients.erasures.erase_affiliate(erase).await.unwrap();
+    fixture.receiver.react(Reaction::OK);
+    fixture.try_again().await;
+    fixture.wait_until(|webhook| webhook.position > 1).await;
+    let [first, again, ..] = &fixture.receiver.received()[..] else { panic!("messages are missing") };
+    assert_eq!(again.header("webhook-id"), first.header("webhook-id"));
+    assert_eq!(again.positions(), first.positions());
+    assert!(first.body.contains("Ann Example") && !again.body.contains("Ann Example"), "{again:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_fails_for_three_days_is_disabled() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
@@ -367,6 +384,29 @@ async fn the_log_is_bounded() {
     fixture.wait_until(|webhook| webhook.position == 1).await;
     let numbers: Vec<i64> = fixture.deliveries().await.iter().map(|entry| entry.number).collect();
     assert_eq!((numbers.len(), numbers[0], numbers[999]), (1000, 1501, 502));
+}
+
+/// The position moves often, but nothing is sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn skipped_changes_displace_no_entry_of_the_log() {
+    let mut fixture = Fixture::start().await;
+    let (id, _) = create(&mut fixture.clients, fixture.receiver.url(), &["url"]).await;
+    fixture.id = id;
+    let url = format!(
+        "insert into compliance_urls (company_id, url, url_hash) select {}, n, n::bytea
+            from (select coalesce(max(id), 0)::text as n from compliance_urls) n",
+        fixture.company
+    );
+    run(&fixture.core.pool, &url).await;
+    fixture.wait_until(|webhook| webhook.position == 1).await;
+    for number in 1..=3 {
+        fixture.change(number, 1).await;
+        fixture.wait_until(|webhook| webhook.position == number + 1).await;
+    }
+    run(&fixture.core.pool, &url).await;
+    fixture.wait_until(|webhook| webhook.position == 5).await;
+    let numbers: Vec<i64> = fixture.deliveries().await.iter().map(|entry| entry.number).collect();
+    assert_eq!(numbers, [2, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_mins(1);
 /// and nothing must be written either.
 pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
-type Call = LocalBoxFuture<'static, Result<(), Status>>;
+pub(super) type Call = LocalBoxFuture<'static, Result<(), Status>>;
 
 /// Every kind of write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

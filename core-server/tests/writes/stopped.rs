@@ -2,14 +2,17 @@
 
 use std::{net::SocketAddr, sync::mpsc, thread};
 
-use compliance_api::v1::{AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest};
+use compliance_api::v1::{
+    AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest, DeleteWebhookRequest, RotateWebhookSecretRequest,
+    UpdateWebhookRequest, WebhookInput,
+};
 use futures::join;
-use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, token};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgConnectOptions};
+use test_support::{GrpcClients, Proxy, TestCore, TestDatabase, fresh_database, new_company, token};
 use tokio::{net::TcpListener, runtime::Builder, sync::oneshot, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::abandoned::{A_WHILE, Kind, company, lock_waits, marked, until, until_idle};
+use super::abandoned::{A_WHILE, Call, Kind, company, lock_waits, marked, until, until_idle};
 
 /// A core with its own thread, which can be stopped like a process, until `resume` is dropped.
 struct StoppableCore {
@@ -86,39 +89,105 @@ async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
     until_idle(&direct).await;
     assert_eq!(marked(&direct, "left").await, 0, "the transaction went on");
 
-    // A single write, which waits for the only connection.
-    let pg = Proxy::postgresql(database.socket);
+    // A single write.
+    let add = |mark| -> Make { Box::new(move |clients| Kind::AddFew.write(clients, [0; 2], mark, None)) };
+    let update = |ids, mark| -> Make { Box::new(move |clients| Kind::UpdateOne.write(clients, ids, mark, None)) };
+    let first_is_done = "select exists (select from compliance_urls where url like '%/first/%')".to_owned();
+    let other = Caller { company: new_company(), ready: add("ready"), call: add("first") };
+    let left = Caller { company, ready: update([ids[2], ids[3]], "ready"), call: update([ids[0], ids[1]], "left") };
+    stop_while_waiting(&database, other, &first_is_done, left).await;
+    assert_eq!(marked(&direct, "left").await, 0, "the statement began");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resumed_process_changes_no_webhook() {
+    let database = fresh_database().await;
+    let direct = TestCore::over(database.options.clone(), 4).await;
+    for kind in ["update", "rotate", "delete"] {
+        let (other, company) = (new_company(), new_company());
+        // They are disabled, so that no delivery needs the connection.
+        let create = "insert into webhooks (company_id, id, url, types, secret, position, disabled_reason)
+            select company, n, 'https://example.org/', '{}', 'whsec_AAAA', 0, 'disabled'
+            from unnest($1::bigint[]) company cross join generate_series(1, 2) n";
+        sqlx::query(create).bind([other, company]).execute(&direct.pool).await.unwrap();
+        let first_is_done = format!(
+            "select exists (select from webhooks where company_id = {other} and id = 1 and description is not null)"
+        );
+        let other = Caller { company: other, ready: change("update", 2), call: change("update", 1) };
+        let left = Caller { company, ready: change(kind, 2), call: change(kind, 1) };
+        stop_while_waiting(&database, other, &first_is_done, left).await;
+        let unchanged = "select count(*) from webhooks
+            where company_id = $1 and id = 1 and description is null and secret = 'whsec_AAAA'";
+        let unchanged: i64 = sqlx::query_scalar(unchanged).bind(company).fetch_one(&direct.pool).await.unwrap();
+        assert_eq!(unchanged, 1, "{kind}");
+    }
+}
+
+/// Changes a webhook.
+fn change(kind: &'static str, id: i64) -> Make {
+    Box::new(move |mut clients| {
+        Box::pin(async move {
+            let webhooks = &mut clients.webhooks;
+            let webhook = WebhookInput { description: Some("changed".to_owned()), ..WebhookInput::default() };
+            match kind {
+                "update" => {
+                    let request = UpdateWebhookRequest { id, webhook: Some(webhook) };
+                    webhooks.update_webhook(request).await.map(drop)
+                }
+                "rotate" => webhooks.rotate_webhook_secret(RotateWebhookSecretRequest { id }).await.map(drop),
+                _ => webhooks.delete_webhook(DeleteWebhookRequest { id }).await.map(drop),
+            }
+        })
+    })
+}
+
+type Make = Box<dyn FnOnce(GrpcClients) -> Call>;
+
+struct Caller {
+    company: i64,
+    /// Prepares the statement of the call on the connection.
+    ready: Make,
+    call: Make,
+}
+
+/// Stops a process while `left` waits for the only connection, which the call of `other` has. The connection becomes free, `left`
+/// disconnects, and the process continues. All statements have the same lock timeout, so none is set between them.
+async fn stop_while_waiting(database: &TestDatabase, other: Caller, other_is_done: &str, left: Caller) {
+    let direct = TestCore::over(database.options.clone(), 4).await;
+    let pg = Proxy::postgresql(database.socket.clone());
     let core = StoppableCore::over(database.options.clone().socket(pg.folder()), 3).await;
     let proxy = Proxy::tcp(core.address).await;
-    let first = GrpcClients::connect(core.address, &token(new_company())).await;
-    let left = GrpcClients::connect(proxy.address(), &token(company)).await;
-    // The statements are prepared on the connection.
-    Kind::AddFew.write(first.clone(), [0; 2], "ready", None).await.unwrap();
-    Kind::UpdateOne.write(left.clone(), [ids[2], ids[3]], "ready", None).await.unwrap();
+    let stays = GrpcClients::connect(core.address, &token(other.company)).await;
+    let leaves = GrpcClients::connect(proxy.address(), &token(left.company)).await;
+    (other.ready)(stays.clone()).await.unwrap();
+    (left.ready)(leaves.clone()).await.unwrap();
     let held = pg.hold().await;
     let leave = async {
         sleep(A_WHILE).await;
         let resume = core.stop().await;
         drop(held);
-        until(|| async { marked(&direct, "first").await > 0 }).await;
+        let is_done = || async {
+            let other_is_done = AssertSqlSafe(other_is_done.to_owned());
+            sqlx::query_scalar::<_, bool>(other_is_done).fetch_one(&direct.pool).await.unwrap()
+        };
+        until(is_done).await;
         until_idle(&direct).await;
         proxy.cut();
         resume
     };
-    let first = async {
-        Kind::AddFew.write(first, [0; 2], "first", None).await.unwrap();
+    let stay = async {
+        (other.call)(stays).await.unwrap();
     };
-    let left = async {
+    let waiting = async {
         sleep(A_WHILE / 3).await;
-        Kind::UpdateOne.write(left, [ids[0], ids[1]], "left", None).await.unwrap_err();
+        (left.call)(leaves).await.unwrap_err();
     };
     let leaving = async {
-        let ((), resume) = join!(left, leave);
+        let ((), resume) = join!(waiting, leave);
         drop(resume);
     };
-    join!(first, leaving);
+    join!(stay, leaving);
     until_idle(&direct).await;
-    assert_eq!(marked(&direct, "left").await, 0, "the statement began");
 }
 
 /// Takes the name "held", for which others wait.

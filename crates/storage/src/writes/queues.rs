@@ -42,7 +42,7 @@ pub struct Queues {
     pub urls: CompanyQueue,
     /// Other writes of internal services.
     pub monitoring: CompanyQueue,
-    /// New webhooks, which are counted one after another.
+    /// Webhooks. New ones are counted one after another.
     pub webhooks: CompanyQueue,
 }
 
