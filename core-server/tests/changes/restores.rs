@@ -1,9 +1,8 @@
 //! A restored database: clients can recognize that positions, IDs and etags from after the backup are lost.
 
 use compliance_api::v1::{
-    AffiliateInput, AffiliateUpdate, CaseInput, GetAffiliateRequest, GetComplianceUrlRequest, ListAffiliatesRequest,
-    ListChangesRequest, ObserveUrlsRequest, ReviewUrlRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlReview,
-    WatchChangesRequest,
+    AffiliateInput, AffiliateUpdate, CaseInput, GetAffiliateRequest, ListAffiliatesRequest, ListChangesRequest,
+    ReviewUrlRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlReview, WatchChangesRequest,
 };
 use core_server::{
     CoreSettings,
@@ -310,9 +309,7 @@ async fn lost_etags_never_match_again() {
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;
     let case_id = clients.open(opening("r")).await;
-    let request = ObserveUrlsRequest { observations: vec![observation("https://example.org/")] };
-    let observed = clients.monitoring.observe_urls(request).await.unwrap().into_inner();
-    let url_id = observed.results[0].url_id.unwrap();
+    let url_id = clients.observe_one(observation("https://example.org/")).await;
     let update = |city: &str, etag: &str| {
         let affiliate = AffiliateInput { city: Some(city.to_owned()), ..AffiliateInput::default() };
         let update =
@@ -331,8 +328,7 @@ async fn lost_etags_never_match_again() {
     let review = UrlReview { note: some("after the restore"), ..UrlReview::default() };
     let request = ReviewUrlRequest { id: url_id, review: Some(review), update_mask: None, etag: "1".to_owned() };
     let saved = clients.monitoring.review_url(request).await.unwrap().into_inner();
-    let request = GetComplianceUrlRequest { id: url_id, as_of: None };
-    assert_eq!(saved.etag, clients.urls.get_compliance_url(request).await.unwrap().into_inner().etag);
+    assert_eq!(saved.etag, clients.url(url_id).await.etag);
     // The second version is not the same as before the restore.
     let status = clients.affiliates.update_affiliate(update("lost", "2")).await.unwrap_err();
     assert_eq!(reason_of(&status), "ETAG_MISMATCH");

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use compliance_api::v1::{
-    AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest, ComplianceUrl, DetachIncidentsRequest,
-    ExportCasesRequest, GetComplianceUrlRequest, IncidentKey, ObserveUrlsRequest, OpenCaseRequest,
-    RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, ResultCode, ReviewUrlRequest, UpdateCaseRequest,
-    UrlInfraction, UrlObservation, UrlReview, WithdrawInfractionsRequest,
+    AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest, DetachIncidentsRequest,
+    ExportCasesRequest, IncidentKey, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest,
+    ResolveCaseRequest, ResultCode, ReviewUrlRequest, UpdateCaseRequest, UrlInfraction, UrlObservation, UrlReview,
+    WithdrawInfractionsRequest,
 };
 use futures::future::join_all;
 use test_support::{GrpcClients, TestCore, reason_of};
@@ -72,23 +72,14 @@ fn note(text: &str) -> UrlReview {
     UrlReview { note: some(text), ..UrlReview::default() }
 }
 
-async fn url(company: &mut GrpcClients, id: i64) -> ComplianceUrl {
-    company.urls.get_compliance_url(GetComplianceUrlRequest { id, as_of: None }).await.unwrap().into_inner()
-}
-
-async fn observe(company: &mut GrpcClients, observation: UrlObservation) -> i64 {
-    let request = ObserveUrlsRequest { observations: vec![observation] };
-    company.monitoring.observe_urls(request).await.unwrap().into_inner().results[0].url_id.unwrap()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_review_needs_the_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
-    let id = observe(&mut company, observation("https://example.org/")).await;
-    let first = url(&mut company, id).await.etag;
+    let id = company.observe_one(observation("https://example.org/")).await;
+    let first = company.url(id).await.etag;
     let second = company.monitoring.review_url(review(id, note("a"), &first)).await.unwrap().into_inner().etag;
-    assert_eq!(url(&mut company, id).await.etag, second);
+    assert_eq!(company.url(id).await.etag, second);
     let infractions = UrlReview { infractions: vec![infraction("Trademark", "brand bidding")], ..UrlReview::default() };
     for stale in [note("b"), note("a"), infractions.clone(), UrlReview::default()] {
         let refused = company.monitoring.review_url(review(id, stale, &first)).await.unwrap_err();
@@ -97,13 +88,13 @@ async fn a_review_needs_the_current_etag() {
         let metadata = &details.error_info().unwrap().metadata;
         assert_eq!((&metadata["url_id"], &metadata["etag"]), (&id.to_string(), &second));
     }
-    let unchanged = url(&mut company, id).await;
+    let unchanged = company.url(id).await;
     assert_eq!((unchanged.note.as_deref(), unchanged.infractions.len()), (Some("a"), 0));
     // One of several. Nothing to change keeps the etag.
     let several = format!("7000, {second}");
     let third = company.monitoring.review_url(review(id, infractions, &several)).await.unwrap().into_inner().etag;
     let nothing = company.monitoring.review_url(review(id, UrlReview::default(), &third)).await.unwrap().into_inner();
-    assert_eq!((&nothing.etag, &url(&mut company, id).await.etag), (&third, &third));
+    assert_eq!((&nothing.etag, &company.url(id).await.etag), (&third, &third));
     let unknown = company.monitoring.review_url(review(id + 1000, note("b"), &third)).await.unwrap_err();
     assert_eq!(unknown.code(), Code::NotFound);
     let foreign = core.company(2).monitoring.review_url(review(id, note("b"), &third)).await.unwrap_err();
@@ -116,8 +107,8 @@ async fn every_change_of_a_url_counts() {
     let mut company = core.company(1);
     company.affiliate("A").await;
     let text = "https://example.org/";
-    let id = observe(&mut company, observation(text)).await;
-    let mut seen = BTreeSet::from([url(&mut company, id).await.etag]);
+    let id = company.observe_one(observation(text)).await;
+    let mut seen = BTreeSet::from([company.url(id).await.etag]);
     let noted = UrlObservation { note: some("note"), ..observation(text) };
     let found = infraction("Trademark", "brand bidding");
     let with_infraction = UrlObservation { infractions: vec![found.clone()], ..observation(text) };
@@ -127,10 +118,10 @@ async fn every_change_of_a_url_counts() {
         ..observation(text)
     };
     for (observed, name) in [(noted, "noted"), (with_infraction, "infraction"), (both, "both")] {
-        observe(&mut company, observed.clone()).await;
-        assert!(seen.insert(url(&mut company, id).await.etag), "{name}");
-        observe(&mut company, observed).await;
-        assert!(!seen.insert(url(&mut company, id).await.etag), "{name}: nothing changed");
+        company.observe_one(observed.clone()).await;
+        assert!(seen.insert(company.url(id).await.etag), "{name}");
+        company.observe_one(observed).await;
+        assert!(!seen.insert(company.url(id).await.etag), "{name}: nothing changed");
     }
     let item =
         UrlInfraction { url_id: Some(id), url: None, infraction: Some(infraction("Trademark", "domain misuse")) };
@@ -138,22 +129,22 @@ async fn every_change_of_a_url_counts() {
     let infractions = vec![item.clone(), item, other];
     let withdraw = WithdrawInfractionsRequest { infractions: infractions.clone() };
     company.monitoring.withdraw_infractions(withdraw.clone()).await.unwrap();
-    assert!(seen.insert(url(&mut company, id).await.etag), "withdrawn");
+    assert!(seen.insert(company.url(id).await.etag), "withdrawn");
     company.monitoring.withdraw_infractions(withdraw).await.unwrap();
-    assert!(!seen.insert(url(&mut company, id).await.etag), "nothing withdrawn");
+    assert!(!seen.insert(company.url(id).await.etag), "nothing withdrawn");
     let record = RecordInfractionsRequest { infractions };
     company.monitoring.record_infractions(record.clone()).await.unwrap();
-    assert!(seen.insert(url(&mut company, id).await.etag), "recorded");
+    assert!(seen.insert(company.url(id).await.etag), "recorded");
     company.monitoring.record_infractions(record).await.unwrap();
-    assert!(!seen.insert(url(&mut company, id).await.etag), "nothing recorded");
+    assert!(!seen.insert(company.url(id).await.etag), "nothing recorded");
     let case_id = company.open(opening("r")).await;
     let attach = AttachIncidentsRequest { id: case_id, incidents: vec![url_incident(text)] };
     company.monitoring.attach_incidents(attach).await.unwrap();
-    assert!(seen.insert(url(&mut company, id).await.etag), "attached to a case");
+    assert!(seen.insert(company.url(id).await.etag), "attached to a case");
     sqlx::raw_sql("update compliance_urls set note = 'by hand'").execute(&core.pool).await.unwrap();
-    assert!(seen.insert(url(&mut company, id).await.etag), "by hand");
+    assert!(seen.insert(company.url(id).await.etag), "by hand");
     sqlx::raw_sql("update affiliates set city = 'Bern'").execute(&core.pool).await.unwrap();
-    assert!(!seen.insert(url(&mut company, id).await.etag), "the affiliate is another record");
+    assert!(!seen.insert(company.url(id).await.etag), "the affiliate is another record");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

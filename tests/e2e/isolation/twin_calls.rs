@@ -236,7 +236,7 @@ calls! {
             }],
             ..UrlReview::default()
         }),
-        update_mask: None,
+        update_mask: None, etag: String::new(),
     };
     "MonitoringService/OpenCase" unary monitoring.open_case |twin| opening(&format!("{} request", twin.side.other()));
     "MonitoringService/OpenCase" unary monitoring.open_case |twin| opening_by_ids("New");
