@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use core_server::database::{self, Database, Target, check_migrated, grant, migrate};
+use core_server::database::{self, Database, DatabaseError, Target, check_migrated, grant, migrate};
 use embedded_postgres::{Access, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 
@@ -105,6 +105,16 @@ impl DatabaseServer {
         let database = database::open(self.target.clone(), connections).await?;
         migrate(&database.pool).await?;
         Ok(database)
+    }
+
+    /// Connects as the service does, without a migration.
+    pub(crate) async fn open(&self) -> Result<Database, DatabaseError> {
+        database::open(self.target.clone(), 1).await
+    }
+
+    /// Whether it is the service's own server.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.is_some()
     }
 
     /// Connects as the owner, for bulk statements without a timeout.

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use core_server::{
-    database::{self, DatabaseError, check_migrated, check_nodes},
+    database::{self, DatabaseError, check_migrated},
     doctor::check_counts,
 };
-use embedded_postgres::SERVICE_ROLE;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use test_support::{TestCore, fresh_database};
 use tokio::time::timeout;
@@ -144,7 +143,6 @@ async fn later_steps_change_distributed_tables() {
     run(&pool, &LAST_STEPS).await;
     assert!(matches!(check_migrated(&pool).await, Err(DatabaseError::NotMigrated { missing: 10, .. })));
     database::migrate(&pool).await.unwrap();
-    assert_eq!(check_nodes(&mut pool.acquire().await.unwrap()).await.unwrap().unwrap().problems, [""; 0]);
 
     let core = TestCore::over(database.options, 4).await;
     let mut clients = core.company(1);
@@ -186,48 +184,6 @@ async fn a_step_that_waits_for_a_lock_of_another_node_delays_no_reader() {
     let (migrated, ()) = tokio::join!(database::migrate(&pool), watching);
     migrated.unwrap();
     check_migrated(&pool).await.unwrap();
-    pool.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs TEST_DATABASE_URL"]
-async fn the_doctor_names_missing_parts_of_a_node() {
-    let database = fresh_database().await;
-    let pool = database::connect(database.options.clone(), 2).await.unwrap();
-    database::grant(&pool, SERVICE_ROLE).await.unwrap();
-    let as_service = database.options.clone().username(SERVICE_ROLE);
-    let mut service = PgConnection::connect_with(&as_service).await.unwrap();
-    let nodes = check_nodes(&mut service).await.unwrap().unwrap();
-    assert!(nodes.found.contains(" nodes with Citus ") && nodes.problems.is_empty(), "{nodes:?}");
-
-    let shard = a_shard(&pool).await;
-    let reset = "do $$ begin
-        execute format('alter role current_user in database %I reset lock_timeout', current_database());
-    end $$";
-    for (options, damage) in [
-        (&database.options, "drop function change_case_of_urls"),
-        (&database.options, "alter type incident_key_input rename to renamed"),
-        (&as_service, reset),
-    ] {
-        let mut worker = worker(&pool, options, shard).await;
-        sqlx::raw_sql(damage).execute(&mut worker).await.unwrap();
-        worker.close().await.unwrap();
-    }
-    // The coordinator's session keeps its sessions on other nodes, and these keep their settings.
-    service.close().await.unwrap();
-    let mut service = PgConnection::connect_with(&as_service).await.unwrap();
-    let problems = check_nodes(&mut service).await.unwrap().unwrap().problems;
-    let lacks = [
-        "public.change_case_of_urls(bigint,bigint[])",
-        "public.incident_key_input",
-        "a lock_timeout of compliance_service",
-    ];
-    assert_eq!(problems.len(), lacks.len(), "{problems:?}");
-    for what in lacks {
-        let is_named = |problem: &String| problem.starts_with(&format!("{what} is missing on "));
-        assert!(problems.iter().any(is_named), "{what}: {problems:?}");
-    }
-    service.close().await.unwrap();
     pool.close().await;
 }
 

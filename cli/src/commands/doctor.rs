@@ -1,34 +1,84 @@
 //! `compliance doctor`: checks what a service needs on this machine, or the stored data.
+//!
+//! A check runs the code that a start runs, so its message is the message of the start.
 
-mod cores;
 mod counts;
-mod database;
-mod finding;
-mod machine;
-mod needs;
 
-use std::{io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{
+    io::{Write as _, stdout},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
+use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::Args;
-use compliance_api::PrivateUrl;
-use flags::listen_address;
+use compliance_api::{
+    PrivateUrl,
+    token::{KeySource, Verifier},
+    v1::{CheckAccessRequest, access_service_client::AccessServiceClient},
+};
+use core_server::{
+    database::{DatabaseError, check_migrated, missing_rights},
+    doctor::{self, Months},
+};
+use embedded_postgres::{Installation, check_data_dir, has_cluster};
+use nix::sys::statvfs::statvfs;
+use rest_gateway::Settings;
+use serde::Serialize;
+use sqlx::PgPool;
+use tls::ClientTls;
+use tokio::time::timeout;
+use tonic::{Request, metadata::MetadataValue};
 
-use self::finding::{Finding, State, problem};
-pub(super) use self::needs::{DatabaseNeed, Needs};
+use super::{core_tier::CoreArgs, health};
 use crate::{
     data_dir::DataDirArgs,
-    database::{DatabaseArgs, run_as_owner},
-    program::{CoreTlsArgs, Hidden, KeyArgs, ReplicaArgs, from_value_or_file, unix_now},
+    database::{DatabaseArgs, DatabaseServer, run_as_owner},
+    program::{
+        CoreTlsArgs, Descriptors, Hidden, InvalidSetting, Port, RestTlsArgs, describe, from_value_or_file, unix_now,
+    },
     secret,
 };
 
 /// The exit status if something is wrong and was not repaired.
 const WRONG: u8 = 3;
+/// How long the database or a core may take to respond.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The database cannot run with less free space, in bytes: four files of its write-ahead log.
+const LEAST_SPACE: u64 = 64 << 20;
+/// Less free space is a warning, in bytes.
+const ENOUGH_SPACE: u64 = 1 << 30;
+/// Enough for the default limit of connections to a port. With less, a start warns too.
+const ENOUGH_DESCRIPTORS: u64 = 10_250;
+/// A token that expires earlier is a warning, in seconds.
+const TOKEN_EXPIRES_SOON: i64 = 3600;
+/// A certificate that expires earlier is a warning, in days.
+const CERTIFICATE_EXPIRES_SOON: i64 = 14;
+/// Missing rights that a finding names.
+const NAMED_RIGHTS: usize = 5;
 
-/// Check what a service needs on this machine: ports, certificates, PostgreSQL and its connections, permissions, clocks, keys, a
-/// token, file descriptors, cores that a gateway calls. With --counts, check the stored data instead.
+/// Reads the version, whether the server takes writes, and how many connections are free.
+const SERVER: &str = "
+    select current_setting('server_version'), current_setting('server_version_num')::int,
+        not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
+        least(
+            current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
+                - coalesce(current_setting('reserved_connections', true)::bigint, 0)
+                - greatest(0, (select sum(numbackends)::bigint from pg_stat_database)
+                    - (select count(*) from pg_stat_activity
+                       where usename = current_user and application_name = current_setting('application_name'))),
+            (select nullif(rolconnlimit, -1)::bigint from pg_roles where rolname = current_user),
+            (select nullif(datconnlimit, -1)::bigint from pg_database where datname = current_database()))";
+
+/// Check what a service needs on this machine: ports, certificates, the database and its connections, permissions, keys, a token, file
+/// descriptors, cores that a gateway calls. With --counts, check the stored data instead.
 ///
-/// Works with and without a running service, and changes nothing unless --repair is given. If the service's own database does not run,
+/// Give the command the flags and variables of `serve`, `core` or `gateway`. With --core-url and without a database, it checks what a
+/// gateway needs.
+///
+/// Works with and without a running service, and changes no records unless --repair is given. If the service's own database does not run,
 /// the command starts it for the check. The exit status is 3 if something is wrong and was not repaired.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -46,27 +96,9 @@ pub(crate) struct DoctorArgs {
     /// Print findings as JSON, one object per line.
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    database: DatabaseArgs,
-    #[command(flatten)]
-    replicas: ReplicaArgs,
-    /// Maximum number of connections of a core to the database.
-    #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
-          value_parser = clap::value_parser!(u32).range(2..=1000))]
-    database_connections: u32,
-    /// Number of cores that use the database [default: the number of --core-url addresses in the file, or one].
+    /// Number of cores that use the database [default: the number of --core-url addresses, or one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     cores: Option<u32>,
-    /// Address of REST; port 0 chooses a free port.
-    #[arg(long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
-          value_parser = listen_address)]
-    rest_addr: SocketAddr,
-    /// Address of gRPC; port 0 chooses a free port.
-    #[arg(long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
-          value_parser = listen_address)]
-    grpc_addr: SocketAddr,
-    #[command(flatten)]
-    keys: KeyArgs,
     /// Token to verify.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
@@ -79,105 +111,307 @@ pub(crate) struct DoctorArgs {
     core_url: Vec<PrivateUrl>,
     #[command(flatten)]
     core_tls: CoreTlsArgs,
+    #[command(flatten)]
+    data_dir: DataDirArgs,
+    #[command(flatten)]
+    core: CoreArgs,
+    #[command(flatten, next_help_heading = "REST")]
+    gateway: Settings,
+    #[command(flatten)]
+    rest_tls: RestTlsArgs,
 }
 
-impl DoctorArgs {
-    /// The needs of a service without tables. With cores and without a database, it is a gateway.
-    fn needs(&self) -> Needs<'_> {
-        let is_gateway =
-            !self.core_url.is_empty() && !self.database.url.is_given() && !self.database.data_dir.is_given();
-        let cores = &self.core_url;
-        let needs =
-            Needs { rest: Some(self.rest_addr), cores, core_tls: Some(&self.core_tls), ..Needs::of(&self.keys) };
-        if is_gateway {
-            return needs;
-        }
-        let database = DatabaseNeed {
-            url: &self.database.url,
-            replicas: &self.replicas,
-            connections: self.database_connections,
-            retention: None,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    Warning,
+    Problem,
+}
+
+/// What a check has found, and the next step unless everything is right.
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    state: State,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_step: Option<&'static str>,
+}
+
+/// The result of a check. An error is a problem.
+type Found = anyhow::Result<(State, String)>;
+
+fn ok(found: impl Into<String>) -> Found {
+    Ok((State::Ok, found.into()))
+}
+
+/// Returns a warning, or that everything is right.
+fn warn_if(is_warning: bool, found: impl Into<String>) -> Found {
+    Ok((if is_warning { State::Warning } else { State::Ok }, found.into()))
+}
+
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, check: &'static str, found: Found, next_step: &'static str) {
+        let (state, found) = found.unwrap_or_else(|error| (State::Problem, describe(&error)));
+        let next_step = (state != State::Ok).then_some(next_step);
+        self.0.push(Finding { check, state, found, next_step });
+    }
+
+    /// Adds the check of a certificate, if one is given. `loaded` has its expiry.
+    fn add_certificate(&mut self, check: &'static str, loaded: Result<Option<i64>, InvalidSetting>, now: i64) {
+        let found = match loaded {
+            Ok(None) => return,
+            Ok(Some(expires)) => match (expires - now).div_euclid(86_400) {
+                days if days < 0 => Err(anyhow!("it expired {} days ago", -days)),
+                days => warn_if(days < CERTIFICATE_EXPIRES_SOON, format!("it is valid for {days} days")),
+            },
+            Err(error) => Err(error.into()),
         };
-        let (database, data_dir) = (Some(database), Some(&self.database.data_dir));
-        Needs { grpc: Some(self.grpc_addr), database, data_dir, ..needs }
+        let next_step = "give a PEM file with the certificate, its intermediate certificates and its key. Processes read changed files without a restart";
+        self.add(check, found, next_step);
     }
 }
 
-/// Checks what the settings of `doctor` name.
 pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let is_right = if args.counts {
-        run_as_owner(&args.database, async |connection| counts::check(connection, args.repair, args.json).await)?
+        run_as_owner(&args.database(), async |connection| counts::check(connection, args.repair, args.json).await)?
     } else {
         crate::program::block_on(check_machine(args))?
     };
     Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
-/// Prints all findings. Returns false if one of them is a problem.
-async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
-    let needs = args.needs();
-    let ports = u64::from(needs.rest.is_some()) + u64::from(needs.grpc.is_some());
-    let mut findings = vec![machine::descriptors(ports.max(1))];
-    let hosts: Vec<String> = needs.secure_hosts().collect();
-    let cores = args.cores.unwrap_or(needs.cores.len().max(1) as u32);
-    findings.extend(check(args, needs, &hosts, cores).await?);
-    for finding in &findings {
-        print(finding, args.json)?;
+impl DoctorArgs {
+    fn database(&self) -> DatabaseArgs {
+        DatabaseArgs { url: self.core.database.clone(), data_dir: self.data_dir.clone() }
     }
-    Ok(findings.iter().all(|finding| finding.state != State::Problem))
 }
 
-/// Checks what one command needs. Gateways of the same file connect to its cores at `hosts`.
-async fn check(args: &DoctorArgs, needs: Needs<'_>, hosts: &[String], cores: u32) -> anyhow::Result<Vec<Finding>> {
+/// Prints all findings. Returns false if one of them is a problem.
+async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     let now = unix_now()?;
-    let mut findings = Vec::new();
-    findings.extend(needs.rest.map(|address| machine::port("REST", address, "rest-addr")));
-    findings.extend(needs.grpc.map(|address| machine::port("gRPC", address, "grpc-addr")));
-    if let Some(tls) = needs.grpc_tls {
-        findings.extend(machine::certificate("gRPC certificate", tls.load(), tls.certificate(), hosts, now));
+    let is_gateway = !args.core_url.is_empty() && !args.core.database.is_given() && !args.data_dir.is_given();
+    let mut findings = Findings::default();
+    let next_step = "raise the hard limit: LimitNOFILE in a systemd unit, ulimit -Hn in a shell";
+    findings.add("file descriptors", descriptors(if is_gateway { 1 } else { 2 }), next_step);
+    let next_step = "check whether the service already runs (compliance health), or choose another address";
+    findings.add("REST", port(args.gateway.address, "rest-addr"), next_step);
+    if !is_gateway {
+        findings.add("gRPC", port(args.core.core.address, "grpc-addr"), next_step);
+        let settings = args.core.check().and_then(|()| args.core.replicas.replicas()).map_err(Into::into);
+        let settings = settings.and_then(|_| ok("limits of companies, webhooks and replicas can be used"));
+        findings.add("settings", settings, "correct the setting");
+        let loaded = args.core.grpc_tls.load().map(|tls| tls.and_then(|tls| tls.expires()));
+        findings.add_certificate("gRPC certificate", loaded, now);
     }
-    findings.extend(machine::certificate("webhook authorities", needs.webhooks.map(Some), None, &[], now));
-    if let Some(tls) = needs.rest_tls {
-        findings.extend(machine::certificate("REST certificate", tls.load(), tls.certificate(), &[], now));
+    let loaded = args.rest_tls.load().map(|tls| tls.and_then(|tls| tls.expires()));
+    findings.add_certificate("REST certificate", loaded, now);
+    let core_tls = args.core_tls.load();
+    let loaded = core_tls.as_ref().map_or(Ok(None), |tls| Ok(tls.as_ref().and_then(ClientTls::expires)));
+    findings.add_certificate("client certificate", loaded, now);
+    if !is_gateway {
+        check_database(args, &mut findings).await;
     }
-    if let Some(tls) = needs.core_tls {
-        findings.extend(machine::certificate("client certificate", tls.load(), tls.certificate(), &[], now));
-    }
-    let data_dir = needs.data_dir.map(DataDirArgs::choose).transpose()?;
-    if let Some(DatabaseNeed { url, replicas, connections, retention }) = needs.database {
-        // The flags of `doctor` name a database for commands whose table has none.
-        let target = url.target()?;
-        let target = if target.is_none() { args.database.url.target()? } else { target };
-        let replicas = replicas.replicas()?;
-        let replicas = if replicas.is_none() { args.replicas.replicas()? } else { replicas };
-        findings.extend(match (target, &data_dir) {
-            (Some(target), _) => database::check(target, replicas, connections, cores, retention).await,
-            (None, Some(data_dir)) => machine::own_database(data_dir).await,
-            (None, None) => vec![problem("database", "none is given", "give its URL with --database-url-file")],
-        });
-    }
-    let mut given = needs.keys.given().await;
-    if matches!(given, Ok(None)) {
-        given = args.keys.given().await;
-    }
-    let given = given.map(|keys| keys.map(|(_, verifier)| verifier));
-    let (keys, verifier) =
-        machine::keys(given, data_dir.map(|data_dir| secret::stored(&data_dir)), needs.keys.rules()).await;
-    findings.push(keys);
-    findings.extend(machine::issuer_clock(needs.keys).await);
+    let (keys, verifier) = keys(args, !is_gateway).await;
+    let next_step =
+        "give a secret of at least 32 bytes (--jwt-secret-file), or a key set that this machine can reach (--jwks-url)";
+    findings.add("keys", keys, next_step);
     let (token, file) = (args.token.as_ref(), args.token_file.as_ref());
     let token: Option<String> = from_value_or_file(token, file, "token", Ok::<_, String>)?;
     if let Some(token) = &token {
-        findings.push(machine::token(token, verifier.as_deref(), now));
+        let next_step = "get another one (compliance token --company N), signed with a key of the service";
+        findings.add("token", check_token(token, verifier.as_deref(), now), next_step);
     }
-    if let Some(tls) = needs.core_tls {
-        findings.extend(cores::check(needs.cores, tls, token.as_deref()).await);
+    let core_tls = match core_tls {
+        Ok(tls) => tls,
+        Err(error) => {
+            findings.add("client certificate", Err(error.into()), "correct these files");
+            None
+        }
+    };
+    for url in &args.core_url {
+        let found = timeout(TIMEOUT, check_core(url, core_tls.clone(), token.as_deref())).await;
+        let found = found.unwrap_or_else(|_| Err(anyhow!("{url}: no response within {TIMEOUT:?}")));
+        let next_step = "compare --core-url, certificates and keys of both sides, and read the core's log";
+        findings.add("core", found, next_step);
     }
-    Ok(findings)
+    findings.0.iter().try_for_each(|finding| print(finding, args.json))?;
+    Ok(findings.0.iter().all(|finding| finding.state != State::Problem))
+}
+
+fn descriptors(ports: u64) -> Found {
+    let most = Descriptors::most().context("cannot read the limit")?;
+    warn_if(most < ports * ENOUGH_DESCRIPTORS, format!("the process may open {most} files and connections together"))
+}
+
+/// Checks whether a service could listen at an address. If it already runs, it cannot.
+fn port(address: std::net::SocketAddr, setting: &str) -> Found {
+    match Port::bind(address, false, setting) {
+        Ok(_) => ok(format!("{address} is free")),
+        Err(error) => warn_if(true, describe(&error)),
+    }
+}
+
+/// Checks the given database or the service's own.
+async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
+    let database = args.database();
+    let next_step = "correct what the message names: `compliance serve` or `compliance core` cannot start either";
+    if !database.url.is_given() {
+        let folder = match database.data_dir.choose() {
+            Ok(folder) => folder,
+            Err(error) => return findings.add("data folder", Err(error), "name another folder with --data-dir"),
+        };
+        let free = "free space on its file system, or move the data folder to a larger one";
+        findings.add("disk", disk(&folder), free);
+        let found = check_data_dir(&folder).map_err(Into::into);
+        let found = found.and_then(|()| ok(format!("{} can be used", folder.display())));
+        findings.add(
+            "data folder",
+            found,
+            "choose another folder with --data-dir, or correct its owner and permissions",
+        );
+        if !has_cluster(&folder) {
+            let found = Installation::find(None).await.map_err(Into::into);
+            let found = found.and_then(|found| ok(format!("{} in {}", found.version, found.bin_dir.display())));
+            let install = "install PostgreSQL, set COMPLIANCE_POSTGRES_BIN, or give a database with --database-url";
+            return findings.add("PostgreSQL", found, install);
+        }
+    }
+    let server = match DatabaseServer::find(&database, false).await {
+        Ok(server) => server,
+        Err(error) => return findings.add("database", Err(error), next_step),
+    };
+    let checked = timeout(TIMEOUT, ask(args, &server, findings)).await;
+    let checked = checked.unwrap_or_else(|_| Err(anyhow!("the database has not responded within {TIMEOUT:?}")));
+    if let Err(error) = checked.and(server.stop().await) {
+        findings.add("database", Err(error), next_step);
+    }
+}
+
+/// Checks a database that responds.
+async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings) -> anyhow::Result<()> {
+    let pool = server.open().await?.pool;
+    let (version, number, takes_writes, free): (String, i32, bool, i64) =
+        sqlx::query_as(SERVER).fetch_one(&pool).await?;
+    ensure!(takes_writes, "the database takes no writes: it is a standby or read-only");
+    let found = if number < 150_000 {
+        Err(anyhow!("PostgreSQL {version} is older than 15"))
+    } else {
+        ok(format!("PostgreSQL {version} responds"))
+    };
+    findings.add("database", found, "upgrade to PostgreSQL 15 or newer");
+    let schema = schema(&pool).await;
+    let is_outdated = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(DatabaseError::NotMigrated { .. }));
+    let is_current = schema.is_ok();
+    let schema = match schema {
+        Err(error) if server.is_own() && is_outdated(&error) => ok("`compliance serve` brings it up to date"),
+        schema => schema,
+    };
+    findings.add("schema", schema, "see docs/operations/upgrade.md; only migrations may change the schema");
+    if is_current {
+        let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
+        findings.add("rights", rights(&missing_rights(&pool).await?), next_step);
+        let found = retention(&doctor::months(&pool).await?, args.core.core.change_retention);
+        let next_step = "run `compliance migrate --change-retention DAYS` as the owner; check that a core runs: for the task `retention`, its log names the reason";
+        findings.add("retention", found, next_step);
+    }
+    let cores = args.cores.unwrap_or(args.core_url.len().max(1) as u32);
+    let next_step =
+        "raise max_connections, or lower --database-connections; a rolling restart needs connections for one more core";
+    findings.add("connections", connections(args.core.core.database_connections, cores, free), next_step);
+    pool.close().await;
+    Ok(())
+}
+
+async fn schema(pool: &PgPool) -> Found {
+    check_migrated(pool).await?;
+    doctor::check_schema(pool).await?;
+    ok("the schema is up to date")
+}
+
+fn rights(missing: &[String]) -> Found {
+    let named = missing.iter().take(NAMED_RIGHTS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    ensure!(missing.is_empty(), "the role lacks {}: {named}", missing.len());
+    ok("the role has all rights that the service needs")
+}
+
+/// Checks whether a core keeps changes long enough, and creates and drops months in time.
+fn retention(Months { days, missing, overdue }: &Months, expected: Option<i32>) -> Found {
+    let kept = format!("the database keeps changes for {days} days");
+    if let Some(expected) = expected.filter(|expected| expected > days) {
+        bail!("{kept}; cores that require {expected} days do not start");
+    }
+    ensure!(missing.is_empty(), "{kept}; missing months: {}", missing.join(", "));
+    ensure!(overdue.is_empty(), "{kept}; overdue months: {}", overdue.join(", "));
+    ok(kept)
+}
+
+/// Checks whether there are enough connections for the cores and, during a rolling restart, for one more.
+fn connections(of_core: u32, cores: u32, free: i64) -> Found {
+    let left = free - i64::from(of_core) * i64::from(cores);
+    let found = format!("{cores} cores × {of_core} connections; the server has {free} left");
+    ensure!(left >= 0, found);
+    warn_if(left < i64::from(of_core), found)
+}
+
+/// Checks the free space of the data folder.
+fn disk(data_dir: &Path) -> Found {
+    let existing = data_dir.ancestors().find(|folder| folder.is_dir()).context("it has no parent folder")?;
+    let found = statvfs(existing)?;
+    let free = found.blocks_available() * found.fragment_size();
+    let found = format!("{} MiB are free for {}", free >> 20, data_dir.display());
+    ensure!(free >= LEAST_SPACE, found);
+    warn_if(free < ENOUGH_SPACE, found)
+}
+
+/// Checks the keys that verify tokens: the given ones, or the secret in the data folder if the service can have one.
+async fn keys(args: &DoctorArgs, may_have_folder: bool) -> (Found, Option<Arc<Verifier>>) {
+    let (keys, none) = (&args.core.keys, "no keys are given");
+    match keys.given().await {
+        Err(error) => return (Err(error), None),
+        Ok(Some((_, verifier))) => return (ok("the given keys can be used"), Some(verifier)),
+        Ok(None) if !may_have_folder => return (Err(anyhow!(none)), None),
+        Ok(None) => {}
+    }
+    match args.data_dir.choose().and_then(|folder| secret::stored(&folder)) {
+        Err(error) => (Err(error), None),
+        Ok(None) => {
+            (warn_if(true, format!("{none}, and the data folder has no secret: `compliance serve` creates one")), None)
+        }
+        Ok(secret) => {
+            let verifier = Verifier::with_rules(KeySource { secret, ..KeySource::default() }, keys.rules()).await;
+            (ok("the data folder has a secret"), verifier.ok().map(Arc::new))
+        }
+    }
+}
+
+/// Verifies a token as the service would.
+fn check_token(token: &str, verifier: Option<&Verifier>, now: i64) -> Found {
+    let Some(verifier) = verifier else { return warn_if(true, "it cannot be verified without keys") };
+    let claims = verifier.verify(token, now);
+    let claims =
+        claims.map_err(|error| verifier.explain(token, now).map_or_else(|| error.into(), anyhow::Error::msg))?;
+    let left = claims.exp - now;
+    warn_if(left < TOKEN_EXPIRES_SOON, format!("it is for company {}, and is valid for {left} s", claims.company_id))
+}
+
+/// Checks a core over the gateway's channel, which also logs why a connection fails.
+async fn check_core(url: &PrivateUrl, tls: Option<ClientTls>, token: Option<&str>) -> Found {
+    let channel = health::check_core(url.reveal().trim(), tls).await?;
+    let Some(token) = token else { return ok(format!("{url} serves")) };
+    let mut request = Request::new(CheckAccessRequest {});
+    request.metadata_mut().insert("authorization", MetadataValue::try_from(format!("Bearer {token}"))?);
+    let checked = AccessServiceClient::new(channel).check_access(request).await;
+    checked.map_err(|status| anyhow!("{url} does not accept the token: {}", status.message()))?;
+    ok(format!("{url} serves, and accepts the token"))
 }
 
 fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout();
+    let mut out = stdout();
     if as_json {
         writeln!(out, "{}", serde_json::to_string(finding)?)?;
         return Ok(());
@@ -188,9 +422,9 @@ fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {
         State::Warning => "warning",
         State::Problem => "PROBLEM",
     };
-    writeln!(out, "{state:<8} {check:<25} {found}")?;
+    writeln!(out, "{state:<8} {check:<20} {found}")?;
     if let Some(next_step) = next_step {
-        writeln!(out, "{:<8} {:<25} next: {next_step}", "", "")?;
+        writeln!(out, "{:<8} {:<20} next: {next_step}", "", "")?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use http::{Request, StatusCode, Uri, header::HOST, uri::Authority};
 use http_body_util::Empty;
 use hyper::{body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
-use rest_gateway::Settings;
+use rest_gateway::{CoreChannel, Settings};
 use tls::ClientTls;
 use tokio::{net::TcpStream, time::timeout};
 use tokio_util::either::Either;
@@ -50,8 +50,8 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<()> {
         match args.address.scheme_str() {
             Some("http") => rest(authority, None).await,
             Some("https") => rest(authority, tls()?).await,
-            Some("grpc") => grpc(format!("http://{authority}"), None).await,
-            Some("grpcs") => grpc(format!("https://{authority}"), tls()?).await,
+            Some("grpc") => check_core(&format!("http://{authority}"), None).await.map(drop),
+            Some("grpcs") => check_core(&format!("https://{authority}"), tls()?).await.map(drop),
             _ => Err(wrong().into()),
         }
     };
@@ -81,14 +81,15 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
     Ok(())
 }
 
-async fn grpc(url: String, tls: Option<ClientTls>) -> anyhow::Result<()> {
-    let channel = rest_gateway::connect(&url, &Settings { core_tls: tls, ..Settings::default() })?;
-    let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
+/// Checks whether a core serves. Returns the channel to it.
+pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Result<CoreChannel> {
+    let channel = rest_gateway::connect(url, &Settings { core_tls: tls, ..Settings::default() })?;
+    let answer = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
     let status = answer.map_err(|status| match status.code() {
         Code::Unavailable => anyhow::anyhow!("{url} cannot be reached: {}", status.message()),
         _ => anyhow::anyhow!("the core reports an error: {}", status.message()),
     })?;
     let status = status.into_inner().status();
     ensure!(status == ServingStatus::Serving, "the core does not serve: {status:?}");
-    Ok(())
+    Ok(channel)
 }

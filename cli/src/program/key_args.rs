@@ -1,10 +1,6 @@
 //! The keys of tokens: their sources, and when they are loaded again.
 
-use std::{
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -206,12 +202,6 @@ impl KeyArgs {
             }
         };
         Some(AbortOnDropHandle::new(background::spawn("key refresh", refresh)))
-    }
-
-    /// Returns the time at the key set's server. The duration is how long the response took. `None` without a server.
-    pub(crate) async fn issuer_time(&self) -> Option<Result<(SystemTime, Duration), String>> {
-        let url = self.jwks_url.as_ref().filter(|url| !url.reveal().is_empty())?;
-        Some(key_set::time(url, self.jwks_ca.as_deref()).await)
     }
 
     /// Returns the rules for the claims of tokens.

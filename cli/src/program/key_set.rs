@@ -3,11 +3,11 @@
 use std::{
     path::{Path, PathBuf},
     pin::Pin,
-    time::{Duration, Instant, SystemTime},
+    time::Duration,
 };
 
 use compliance_api::PrivateUrl;
-use reqwest::{Certificate, Client, Response};
+use reqwest::{Certificate, Client};
 use url::Url;
 
 use super::failure::describe;
@@ -17,21 +17,19 @@ const MAX_JWKS_BYTES: usize = 1 << 20;
 /// How long the download of a key set may take.
 const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the time at a key set's server, and how long the response took.
-pub(super) async fn time(url: &PrivateUrl, ca: Option<&Path>) -> Result<(SystemTime, Duration), String> {
-    let (response, took) = get(url, ca).await?;
-    let date = response.headers().get("date").and_then(|date| date.to_str().ok());
-    let date = date.and_then(|date| httpdate::parse_http_date(date).ok());
-    Ok((date.ok_or("its response has no date")?, took))
-}
-
 /// Downloads the key set at an address. It reads the authorities each time, because the file may change.
 pub(super) fn fetch(
     url: PrivateUrl,
     ca: Option<PathBuf>,
 ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
     Box::pin(async move {
-        let (response, _) = get(&url, ca.as_deref()).await?;
+        let url = Url::parse(url.reveal()).map_err(|error| error.to_string())?;
+        // A redirect must not lead from TLS to plain HTTP, where anybody on the path could replace the keys.
+        let mut client = Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
+        if let Some(path) = ca {
+            client = client.tls_certs_only(authorities(&path)?);
+        }
+        let response = client.build().map_err(reason)?.get(url).send().await.map_err(reason)?;
         let mut response = response.error_for_status().map_err(reason)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(reason)? {
@@ -42,20 +40,6 @@ pub(super) fn fetch(
         }
         Ok(body)
     })
-}
-
-/// Returns the response at an address, and how long it took.
-async fn get(url: &PrivateUrl, ca: Option<&Path>) -> Result<(Response, Duration), String> {
-    let url = Url::parse(url.reveal()).map_err(|error| error.to_string())?;
-    // A redirect must not lead from TLS to plain HTTP, where anybody on the path could replace the keys.
-    let mut client = Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
-    if let Some(path) = ca {
-        client = client.tls_certs_only(authorities(path)?);
-    }
-    let client = client.build().map_err(reason)?;
-    let start = Instant::now();
-    let response = client.get(url).send().await.map_err(reason)?;
-    Ok((response, start.elapsed()))
 }
 
 /// Returns the message of an error without the URL, which may have a password.

@@ -1,10 +1,6 @@
 //! Certificates of both ports, and for connections to cores.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use flags::duration;
@@ -160,11 +156,6 @@ fn load<T>(
 }
 
 impl RestTlsArgs {
-    /// The file of the certificate.
-    pub(crate) fn certificate(&self) -> Option<&Path> {
-        self.rest_tls_cert.as_deref()
-    }
-
     /// Reads the certificate, if one is given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let identity = [("rest-tls-cert", self.rest_tls_cert.as_ref()), ("rest-tls-key", self.rest_tls_key.as_ref())];
@@ -173,11 +164,6 @@ impl RestTlsArgs {
 }
 
 impl GrpcTlsArgs {
-    /// The file of the certificate.
-    pub(crate) fn certificate(&self) -> Option<&Path> {
-        self.grpc_tls_cert.as_deref()
-    }
-
     /// Reads the certificate and the authorities of clients, if they are given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let identity = [("grpc-tls-cert", self.grpc_tls_cert.as_ref()), ("grpc-tls-key", self.grpc_tls_key.as_ref())];
@@ -190,11 +176,6 @@ impl GrpcTlsArgs {
 }
 
 impl CoreTlsArgs {
-    /// The file of the certificate.
-    pub(crate) fn certificate(&self) -> Option<&Path> {
-        self.core_tls_cert.as_deref()
-    }
-
     /// Reads the given files; `None` if none are given.
     pub(crate) fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
         let identity = [("core-tls-cert", self.core_tls_cert.as_ref()), ("core-tls-key", self.core_tls_key.as_ref())];

@@ -2,15 +2,14 @@
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
     net::TcpListener,
     os::unix::fs::{MetadataExt as _, chown},
     process::Stdio,
-    thread,
 };
 
 use embedded_postgres::{ADMIN_ROLE, Cluster, SERVICE_ROLE};
 use nix::{sys::signal::Signal, unistd::Uid};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
 use sqlx::{Connection as _, PgConnection};
 use tokio::runtime::Runtime;
@@ -41,7 +40,7 @@ fn a_machine_that_can_run_the_service_has_no_problem() {
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &[]);
     assert_eq!(status, Some(0), "{findings:#?}");
-    for check in ["REST", "gRPC", "PostgreSQL", "data folder"] {
+    for check in ["REST", "gRPC", "settings", "PostgreSQL", "data folder", "disk", "file descriptors"] {
         assert_eq!(state(&findings, check), "ok", "{findings:#?}");
     }
     assert_eq!(state(&findings, "keys"), "warning", "there is no secret yet");
@@ -62,7 +61,7 @@ fn a_given_database_is_checked() {
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &["--database-url", &programs.database()]);
     assert_eq!(status, Some(0), "{findings:#?}");
-    for check in ["database", "schema", "clock"] {
+    for check in ["database", "schema", "rights", "retention", "connections"] {
         assert_eq!(state(&findings, check), "ok", "{findings:#?}");
     }
     let empty = programs.database().replace("/given", "/postgres");
@@ -124,6 +123,11 @@ fn a_manually_changed_database_is_found() {
         assert!(status == Some(3) && said.contains(text), "{change}: {said}");
         programs.run_as_admin("given", undo);
         assert_eq!(found(check).0, Some(0), "{undo}");
+    }
+
+    for (days, expected) in [("90", Some(0)), ("91", Some(3))] {
+        let (status, findings) = doctor(&data, &["--database-url", &url, "--change-retention", days]);
+        assert_eq!(status, expected, "{findings:#?}");
     }
 }
 
@@ -197,12 +201,43 @@ fn a_gateway_is_checked_without_a_database() {
 }
 
 #[test]
-fn an_unreachable_key_set_has_its_own_next_step() {
+fn an_unreachable_key_set_is_a_problem() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (status, findings) = doctor(&DataDir::new(), &["--jwks-url", &format!("http://{nobody}/keys")]);
-    let keys = findings.iter().find(|finding| finding["check"] == "keys").unwrap();
-    let next_step = keys["next_step"].as_str().unwrap();
-    assert!(status == Some(3) && next_step.contains("can reach the server of --jwks-url"), "{keys}");
+    assert_eq!((status, state(&findings, "keys")), (Some(3), "problem"), "{findings:#?}");
+}
+
+#[test]
+fn settings_and_certificates_are_checked_as_at_a_start() {
+    let (data, files) = (DataDir::new(), DataDir::new());
+    fs::create_dir_all(files.path()).unwrap();
+    let path = |name: &str| files.path().join(name).display().to_string();
+    for (name, end) in [("good", 4000), ("old", 2020)] {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(["core.example".to_owned()]).unwrap();
+        params.not_after = date_time_ymd(end, 1, 1);
+        fs::write(path(&format!("{name}.pem")), params.self_signed(&key).unwrap().pem()).unwrap();
+        fs::write(path(&format!("{name}-key.pem")), key.serialize_pem()).unwrap();
+    }
+    for (certificate, key, expected, text) in [
+        ("good.pem", "good-key.pem", "ok", "it is valid for"),
+        ("old.pem", "old-key.pem", "problem", "expired"),
+        ("good.pem", "old-key.pem", "problem", "good.pem cannot be used"),
+        ("missing.pem", "good-key.pem", "problem", "missing.pem"),
+    ] {
+        let (certificate, key) = (path(certificate), path(key));
+        for port in ["grpc", "rest"] {
+            let flags = [format!("--{port}-tls-cert"), format!("--{port}-tls-key")];
+            let (status, findings) = doctor(&data, &[&flags[0], &certificate, &flags[1], &key]);
+            let check = if port == "grpc" { "gRPC certificate" } else { "REST certificate" };
+            assert_eq!(state(&findings, check), expected, "{findings:#?}");
+            assert_eq!(status, Some(if expected == "ok" { 0 } else { 3 }), "{findings:#?}");
+            assert!(findings.iter().any(|finding| finding["found"].as_str().unwrap().contains(text)), "{findings:#?}");
+        }
+    }
+    let limits = ["--company-limit", "17:in-flight=1", "--company-limit", "17:in-flight=2"];
+    assert_eq!(state(&doctor(&data, &limits).1, "settings"), "problem");
+    assert_eq!(state(&doctor(&data, &["--webhook-ca", &path("missing.pem")]).1, "settings"), "problem");
 }
 
 #[test]
@@ -217,25 +252,6 @@ fn connections_of_all_cores_are_compared_with_those_of_the_server() {
     // The server allows 100 connections.
     assert_eq!(found(&["--cores", "5", "--database-connections", "17"]), "warning");
     assert_eq!(found(&["--cores", "6", "--database-connections", "17"]), "problem");
-}
-
-#[test]
-fn the_clock_of_an_issuer_is_compared() {
-    const KEYS: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"Ynf0goelchueOQCh_N0XFwE1JwtS2Lty6HMqCyEgh3k"}]}"#;
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/keys", listener.local_addr().unwrap());
-    let issuer = thread::spawn(move || {
-        // One for the keys, and one for the clock.
-        for _ in 0..2 {
-            let (mut stream, _) = listener.accept().unwrap();
-            let _ = stream.read(&mut [0; 4096]).unwrap();
-            let head = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: close";
-            write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{KEYS}", KEYS.len()).unwrap();
-        }
-    });
-    let (status, findings) = doctor(&DataDir::new(), &["--jwks-url", &url]);
-    issuer.join().unwrap();
-    assert_eq!((status, state(&findings, "clock")), (Some(3), "problem"), "{findings:#?}");
 }
 
 #[test]

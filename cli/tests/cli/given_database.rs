@@ -115,7 +115,7 @@ async fn a_modified_migration_is_a_wrong_setting_with_a_way_out() {
             let schema =
                 printed.lines().skip_while(|line| !line.contains("schema")).take(2).collect::<Vec<_>>().join("\n");
             assert!(status.code() == Some(3) && schema.contains("20261126000001"), "{printed}");
-            assert!(schema.contains("next: export") && !schema.contains("compliance migrate"), "{printed}");
+            assert!(schema.contains("`compliance export`") && !schema.contains("compliance migrate"), "{printed}");
         })
         .await
         .unwrap();

@@ -21,14 +21,13 @@ mod url;
 mod write;
 
 pub use borrowed::BorrowedConnection;
-pub use citus::{Nodes, Session, check_nodes, statements_on_shards};
+pub use citus::{Session, statements_on_shards};
 pub use connections::{Connections, read, retried, short_read};
 pub use error::DatabaseError;
 pub use measure::measure;
 pub use migrate::{check_migrated, migrate};
 pub use open::{Database, connect, open};
-pub use replicas::replica_states;
 pub use restores::{Jump, jump_ahead};
 pub use rows::{End, Fetched, size};
-pub use target::{HostState, ReadTarget, Target};
+pub use target::{ReadTarget, Target};
 pub use url::target;

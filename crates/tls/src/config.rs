@@ -98,7 +98,7 @@ impl IdentityFiles {
 }
 
 /// Reads the certificates of a file.
-pub(crate) fn certificates(path: &Path, contents: &mut Contents) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(path: &Path, contents: &mut Contents) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(contents.read(path)?).collect();
     all.ok().filter(|certificates| !certificates.is_empty()).ok_or_else(|| TlsError::missing(path, "certificate"))
 }

@@ -5,9 +5,7 @@
 mod config;
 mod failure;
 mod files;
-mod inspect;
 
 pub use config::{ClientTls, IdentityFiles, ServerTls};
 pub use failure::{Failure, Reporting, begins_with_tls};
 pub use files::{Reloaded, TlsError};
-pub use inspect::Inspected;

@@ -10,19 +10,16 @@ use std::sync::{
 };
 
 use batcher::{BatchLimits, Batcher, Pending, RunBatch};
-use futures::future::join_all;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::time::timeout;
 
 use super::{
     borrowed::fetch_all,
-    current::check_session,
-    error::{DatabaseError, name},
     open::Database,
     pool::Pool,
-    replay::{Position, WRITTEN, wait_for_replay},
+    replay::{Position, WRITTEN},
     session::Sessions,
-    target::{ReadTarget, Target},
+    target::ReadTarget,
 };
 use crate::{
     limits::{CHECK_TIMEOUT, MAX_QUEUED_COALESCED},
@@ -89,26 +86,4 @@ impl Replicas {
     pub(super) fn in_use(&self) -> usize {
         self.all.iter().filter(|replica| replica.responds()).count()
     }
-}
-
-/// Returns each replica, with the reason if it cannot serve reads.
-///
-/// Fails if the primary does not report its position.
-pub async fn replica_states(
-    primary: &Target,
-    ReadTarget { target, max_lag }: &ReadTarget,
-) -> Result<Vec<(String, Option<String>)>, DatabaseError> {
-    let (_, mut connection) = primary.first().await?;
-    let required: Position =
-        sqlx::query_as(WRITTEN).fetch_one(&mut connection).await.map_err(DatabaseError::History)?;
-    let states = target.hosts().map(|host| async move {
-        let asked = async {
-            let mut connection = target.connect(host).await.map_err(|error| error.to_string())?;
-            check_session(&mut connection, host).await.map_err(|error| error.to_string())?;
-            let waited = wait_for_replay(&mut connection, &mut None, required, *max_lag).await;
-            waited.map_err(|error| error.to_string())
-        };
-        (name(host), asked.await.err())
-    });
-    Ok(join_all(states).await)
 }

@@ -32,15 +32,6 @@ pub struct Target {
     source: Option<Source>,
 }
 
-/// State of a host.
-#[derive(Debug)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum HostState {
-    TakesWrites,
-    TakesNoWrites,
-    Unreachable(DatabaseError),
-}
-
 /// The replicas of a database.
 #[derive(Clone, Debug)]
 pub struct ReadTarget {
@@ -82,20 +73,6 @@ impl Target {
             self.hosts.iter().map(name).collect()
         };
         format!("the database {database} at {}", hosts.join(", "))
-    }
-
-    /// Returns the state of each host, for `compliance doctor`.
-    pub async fn states(&self) -> Vec<(String, HostState)> {
-        let states = self.hosts.iter().map(|host| async {
-            let asked = async { self.takes_writes(&mut self.connect(host).await?).await };
-            let state = match asked.await {
-                Ok(true) => HostState::TakesWrites,
-                Ok(false) => HostState::TakesNoWrites,
-                Err(source) => HostState::Unreachable(unreachable(host, source)),
-            };
-            (name(host), state)
-        });
-        join_all(states).await
     }
 
     /// Reads the URL again. Returns the same target if it cannot be read or used.
