@@ -3,34 +3,40 @@
 use std::{
     fs,
     path::Path,
+    process::Stdio,
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 
-use nix::sys::signal::Signal;
-use tokio::task::JoinHandle;
+use tokio::{sync::Notify, task::JoinHandle, time::timeout};
 
 use crate::{
-    endpoint::{Endpoint, START_TIMEOUT},
+    endpoint::Endpoint,
     error::Error,
     install::Installation,
     layout::{Layout, Lock},
     options::ClusterOptions,
     prepare::Context,
-    process,
-    server::{STOP_TIMEOUT, Server, ServerPid},
+    server::keep_running,
 };
+
+/// How long another process may take to create, start or stop the cluster.
+const OTHER_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long a running server may recover.
+const RECOVERY_TIMEOUT: Duration = Duration::from_mins(10);
+/// How long a stop waits for a restart that is under way.
+const RESTART_TIMEOUT: Duration = Duration::from_mins(1);
+/// Pause between two looks at the cluster of another process.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A running cluster that this process owns. It has the lock of the data folder, and stops the server.
 ///
-/// Without [`Cluster::stop`], a drop or the end of the tokio runtime asks the server to shut down and does not wait. The drop of a temporary
-/// cluster stops it immediately and removes its folder.
+/// Without [`Cluster::stop`], a drop asks the server to shut down and does not wait. The drop of a temporary cluster stops it immediately and
+/// removes its folder.
 #[derive(Debug)]
 pub struct Cluster {
     context: Arc<Context>,
-    server_pid: ServerPid,
-    supervisor: Option<JoinHandle<()>>,
+    supervisor: Option<(JoinHandle<()>, Arc<Notify>)>,
     /// Released after the server was asked to stop.
     _lock: Lock,
     remove_on_stop: bool,
@@ -43,20 +49,17 @@ impl Cluster {
     /// dropped, the server is asked to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
         let (context, lock) = Context::prepare(&options).await?;
-        let (context, mut server) = (Arc::new(context), Server::default());
         // From here on, dropping the cluster stops the server.
-        let mut cluster = Self {
-            context,
-            server_pid: server.pid.clone(),
-            supervisor: None,
-            _lock: lock,
-            remove_on_stop: options.remove_on_stop,
-        };
-        server.launch(&cluster.context).await?;
-        let supervised = server.supervise(Arc::clone(&cluster.context), options.supervise);
-        #[allow(clippy::disallowed_methods, reason = "it is the supervisor of PostgreSQL")]
-        let supervisor = tokio::spawn(supervised);
-        cluster.supervisor = Some(supervisor);
+        let mut cluster =
+            Self { context: Arc::new(context), supervisor: None, _lock: lock, remove_on_stop: options.remove_on_stop };
+        cluster.context.start().await?;
+        if options.supervise {
+            let end = Arc::new(Notify::new());
+            let supervised = keep_running(Arc::clone(&cluster.context), Arc::clone(&end));
+            #[allow(clippy::disallowed_methods, reason = "it is the supervisor of PostgreSQL")]
+            let supervisor = tokio::spawn(supervised);
+            cluster.supervisor = Some((supervisor, end));
+        }
         Ok(cluster)
     }
 
@@ -65,33 +68,33 @@ impl Cluster {
         // This process cannot find the cluster of a folder that is missing or inaccessible.
         let Ok(layout) = Layout::of(data_dir.as_ref()) else { return Ok(None) };
         let Ok(name) = layout.cluster_name() else { return Ok(None) };
-        if process::servers(&name).is_empty() {
-            return Ok(None);
-        }
         let endpoint = Endpoint::new(layout.socket_dir(&name));
-        tokio::select! {
-            ready = endpoint.until_ready() => match ready {
-                Ok(()) => Ok(Some(endpoint)),
-                Err(reason) => Err(Error::Other(format!("{reason}; see {}", layout.log.display()))),
-            },
-            () = process::none_left(|| process::servers(&name)) => Ok(None),
+        let deadline = Instant::now() + RECOVERY_TIMEOUT;
+        while layout.server_pid().is_some() {
+            match endpoint.probe().await {
+                Ok(()) => return Ok(Some(endpoint)),
+                Err(reason) if Instant::now() >= deadline => {
+                    let log = layout.log.display();
+                    return Err(Error::Other(format!("PostgreSQL does not respond ({reason}); see {log}")));
+                }
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            }
         }
+        Ok(None)
     }
 
     /// Connects to the running cluster of the data folder, or starts it.
     ///
     /// Waits up to a minute while another process creates, starts or stops it.
     pub async fn connect_or_start(options: ClusterOptions) -> Result<Access, Error> {
-        let deadline = Instant::now() + START_TIMEOUT;
+        let deadline = Instant::now() + OTHER_TIMEOUT;
         let attempt = ClusterOptions { lock_timeout: Duration::ZERO, ..options };
         loop {
             if let Some(endpoint) = Self::connect_running(&attempt.data_dir).await? {
                 return Ok(Access::Running(endpoint));
             }
             match Self::start(attempt.clone()).await {
-                Err(Error::InUse { .. }) if Instant::now() < deadline => {
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
+                Err(Error::InUse { .. }) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
                 other => return other.map(Access::Started),
             }
         }
@@ -109,20 +112,20 @@ impl Cluster {
 
     /// Returns the server's process ID while it runs.
     pub fn server_pid(&self) -> Option<i32> {
-        self.server_pid.get()
+        self.context.server_pid()
     }
 
-    /// Stops the server and releases the data folder. Fails if the server survives even `SIGKILL`.
+    /// Stops the server and releases the data folder.
     pub async fn stop(mut self) -> Result<(), Error> {
-        if let Some(supervisor) = self.supervisor.take() {
-            supervisor.abort();
-            // After this, the supervisor cannot start another server.
-            let _ = supervisor.await;
+        if let Some((mut supervisor, end)) = self.supervisor.take() {
+            end.notify_one();
+            // An aborted restart could leave a server.
+            if timeout(RESTART_TIMEOUT, &mut supervisor).await.is_err() {
+                supervisor.abort();
+            }
         }
         // A fast shutdown flushes data, which is useless before the folder is removed.
-        let fast = if self.remove_on_stop { Duration::ZERO } else { STOP_TIMEOUT };
-        process::end(&self.context.name, fast).await?;
-        self.server_pid.set(0);
+        self.context.stop(if self.remove_on_stop { &["immediate"] } else { &["fast", "immediate"] }).await?;
         tracing::info!(path = %self.context.layout.cluster.display(), "the database has stopped");
         Ok(())
     }
@@ -130,14 +133,17 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if let Some(supervisor) = &self.supervisor {
+        if let Some((supervisor, _)) = &self.supervisor {
             supervisor.abort();
         }
-        if let Some(pid) = self.server_pid.get() {
-            process::signal(pid, if self.remove_on_stop { Signal::SIGQUIT } else { Signal::SIGINT });
-            let deadline = Instant::now() + Duration::from_secs(5);
-            while self.remove_on_stop && !process::members(&self.context.name).is_empty() && Instant::now() < deadline {
-                thread::sleep(Duration::from_millis(10));
+        if self.server_pid().is_some() {
+            let mut stop = self.context.stop_command(if self.remove_on_stop { "immediate" } else { "fast" });
+            stop.stdout(Stdio::null()).stderr(Stdio::null());
+            if !self.remove_on_stop {
+                stop.arg("-W");
+            }
+            if let Err(error) = stop.status() {
+                tracing::warn!(%error, "cannot stop the database");
             }
         }
         let (layout, socket_dir) = (&self.context.layout, self.context.endpoint.socket_dir());

@@ -10,7 +10,7 @@ use std::{
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
 use crate::error::Error;
 
@@ -26,10 +26,6 @@ pub const ADMIN_ROLE: &str = "postgres";
 /// Part of the socket's name. The server does not listen on the network.
 pub(crate) const PORT: u16 = 5432;
 
-/// Timeout of a server that does not respond.
-pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Timeout of a server that reports crash recovery, which the next start would begin again.
-const RECOVERY_TIMEOUT: Duration = Duration::from_mins(10);
 /// Timeout of a probe, connecting included.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of a maintenance statement, such as copying a template.
@@ -89,29 +85,8 @@ impl Endpoint {
         .await
     }
 
-    /// Waits until the server answers. The error contains its last message.
-    ///
-    /// Waits up to ten minutes while the server reports that it is starting, recovering or stopping, and otherwise up to a minute.
-    pub(crate) async fn until_ready(&self) -> Result<(), String> {
-        let start = Instant::now();
-        let mut reported = start;
-        loop {
-            let Err((is_starting, last)) = self.probe().await else { return Ok(()) };
-            let waited = start.elapsed();
-            if waited >= if is_starting { RECOVERY_TIMEOUT } else { START_TIMEOUT } {
-                return Err(format!("PostgreSQL did not respond within {} s ({last})", waited.as_secs()));
-            }
-            if reported.elapsed() >= Duration::from_secs(5) {
-                reported = Instant::now();
-                tracing::info!(seconds = waited.as_secs(), state = last, "waiting for the database");
-            }
-            // A normal start takes a tenth of a second, a recovery much longer.
-            sleep(Duration::from_millis(if waited < Duration::from_secs(1) { 10 } else { 100 })).await;
-        }
-    }
-
-    /// Sends a query. The error has a message, and whether the server reports that it is starting, recovering or stopping.
-    async fn probe(&self) -> Result<(), (bool, String)> {
+    /// Sends a query. A busy server, whose connections are all in use, also answers.
+    pub(crate) async fn probe(&self) -> Result<(), String> {
         let query = async {
             let mut admin = self.admin().await?;
             sqlx::query_scalar::<_, i32>("SELECT 1").fetch_one(&mut admin).await?;
@@ -119,13 +94,9 @@ impl Endpoint {
         };
         match timeout(PROBE_TIMEOUT, query).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(sqlx::Error::Database(error))) => match error.code().as_deref() {
-                // A busy server, whose connections are all in use.
-                Some("53300") => Ok(()),
-                code => Err((code == Some("57P03"), error.message().to_owned())),
-            },
-            Ok(Err(error)) => Err((false, error.to_string())),
-            Err(_) => Err((false, format!("no response within {} s", PROBE_TIMEOUT.as_secs()))),
+            Ok(Err(sqlx::Error::Database(error))) if error.code().as_deref() == Some("53300") => Ok(()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err(format!("no response within {} s", PROBE_TIMEOUT.as_secs())),
         }
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     error::Error,
-    process::{run, text},
+    programs::{run, text},
 };
 
 /// Oldest supported major version of `PostgreSQL`.
@@ -20,7 +20,7 @@ const BIN_DIR_VARIABLE: &str = "COMPLIANCE_POSTGRES_BIN";
 /// Timeout of `postgres --version`, which takes milliseconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A folder with the programs `postgres` and `initdb` of one version.
+/// A folder with the programs `postgres`, `initdb` and `pg_ctl` of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Installation {
@@ -67,14 +67,14 @@ impl Installation {
         Err(Error::Other(format!(
             "there is no {missing} on this machine. Install {wanted} (Debian, Ubuntu: `apt-get install postgresql`; \
              Fedora, RHEL: `dnf install postgresql-server`; Alpine: `apk add postgresql`; Arch: `pacman -S postgresql`; \
-             macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that holds `postgres` and \
-             `initdb`, {migrate}or give the address of a running server with --database-url. Looked in: {}",
+             macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that holds `postgres`, \
+             `initdb` and `pg_ctl`, {migrate}or give the address of a running server with --database-url. Looked in: {}",
             looked.join("; ")
         )))
     }
 
     async fn examine(bin_dir: &Path) -> Result<Self, String> {
-        for program in ["postgres", "initdb"] {
+        for program in ["postgres", "initdb", "pg_ctl"] {
             if !is_program(&bin_dir.join(program)) {
                 return Err(format!("no program `{program}` in it"));
             }

@@ -1,6 +1,7 @@
 //! The files and folders of a cluster, the socket's folder, and the lock of the data folder.
 
 use std::{
+    ffi::OsStr,
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
     os::unix::{
@@ -11,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use nix::{fcntl::OFlag, sys::signal::kill, unistd::Pid};
 use tokio::time::{Instant, sleep};
 
 use crate::{
@@ -22,6 +24,11 @@ use crate::{
 
 /// Name of the cluster's folder inside the data folder.
 pub(crate) const CLUSTER: &str = "postgres";
+
+/// The server's file with its process ID.
+const SERVER_FILE: &str = "postmaster.pid";
+/// A process ID that no process has.
+const NO_PID: i32 = i32::MAX;
 
 /// Longest path of a socket: 107 bytes on Linux, 103 on macOS and the BSDs.
 const LONGEST_SOCKET_PATH: usize = 103;
@@ -103,6 +110,45 @@ impl Layout {
         Ok(lock)
     }
 
+    /// Returns the server's process ID while it runs.
+    pub(crate) fn server_pid(&self) -> Option<i32> {
+        let pid = pid_of(&self.server_file()?)?;
+        let Some(line) = command_line(pid) else { return kill(Pid::from_raw(pid), None).is_ok().then_some(pid) };
+        let name = format!("cluster_name={}", self.cluster_name().ok()?);
+        (is_postgres(&line) && line.split(|byte| *byte == 0).any(|argument| argument == name.as_bytes())).then_some(pid)
+    }
+
+    /// Removes what prevents a start after a crash: PostgreSQL would not start if the process ID of the killed server now belongs to another
+    /// program of its user.
+    pub(crate) fn clear(&self, account: &Account, socket: &Path) -> Result<(), Error> {
+        let text = self.server_file().unwrap_or_default();
+        let pid = pid_of(&text);
+        if pid.is_some_and(|pid| command_line(pid).is_none_or(|line| is_postgres(&line))) {
+            // Another server uses the folder, and PostgreSQL reports it.
+            return Ok(());
+        }
+        let path = self.cluster.join(SERVER_FILE);
+        for path in [&socket.with_added_extension("lock"), socket, &path] {
+            files::remove(path).map_err(Error::io("remove", path))?;
+        }
+        let Some((_, others)) = text.split_once('\n').filter(|_| pid.is_some()) else { return Ok(()) };
+        // The other lines tell PostgreSQL whether processes of the killed server still use its memory.
+        let written = files::replace(&path, 0o600).and_then(|mut file| write!(file, "{NO_PID}\n{others}"));
+        written.map_err(Error::io("write", &path))?;
+        account.chown(&path)
+    }
+
+    /// Returns the content of the server's file.
+    fn server_file(&self) -> Option<String> {
+        // The database's user could replace the file by a link or a pipe.
+        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+        let mut options = OpenOptions::new();
+        let file = options.read(true).custom_flags(flags.bits()).open(self.cluster.join(SERVER_FILE)).ok()?;
+        let mut text = String::new();
+        file.take(4096).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
     /// Returns a name that is unique on this machine, even among containers with the same path.
     pub(crate) fn cluster_name(&self) -> Result<String, Error> {
         let meta = fs::metadata(&self.cluster).map_err(Error::io("look at", &self.cluster))?;
@@ -159,6 +205,21 @@ pub fn has_cluster(data_dir: impl AsRef<Path>) -> bool {
     // A folder that the caller cannot look into may contain one. The code that uses it reports the error.
     let version = data_dir.as_ref().join(CLUSTER).join("PG_VERSION");
     fs::symlink_metadata(version).map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
+}
+
+fn pid_of(server_file: &str) -> Option<i32> {
+    server_file.lines().next()?.trim().parse().ok().filter(|pid| *pid > 0)
+}
+
+/// Returns the command line of a process, with a NUL after each argument. Empty if the process has ended; `None` without `/proc`.
+fn command_line(pid: i32) -> Option<Vec<u8>> {
+    let line = fs::read(format!("/proc/{pid}/cmdline"));
+    Path::new("/proc/self/cmdline").exists().then(|| line.unwrap_or_default())
+}
+
+fn is_postgres(command_line: &[u8]) -> bool {
+    let program = command_line.split(|byte| *byte == 0).next().unwrap_or_default();
+    Path::new(OsStr::from_bytes(program)).file_name().is_some_and(|name| name == "postgres")
 }
 
 /// Returns the socket's file in `dir`.

@@ -1,4 +1,4 @@
-//! A private `PostgreSQL` cluster in a data folder: created, started, supervised, recovered and stopped.
+//! A private `PostgreSQL` cluster in a data folder: created, started and stopped with `initdb` and `pg_ctl`.
 //!
 //! It uses the server programs installed on the machine ([`Installation`]), and listens only on a Unix socket in a private folder. There is
 //! no password: the server asks the kernel for the caller (`peer`), and accepts root and the user that runs the service. If root runs the
@@ -12,7 +12,7 @@
 //! # Failures
 //!
 //! - The service is killed, and its database keeps running: the next start stops it and starts it again.
-//! - The database is killed: a supervised cluster restarts it, and `PostgreSQL` recovers what was committed.
+//! - The database is killed: a supervised cluster starts it again, and `PostgreSQL` recovers what was committed.
 //! - The process ID in `postmaster.pid` belongs to no process or to another program: the file is removed.
 //! - `initdb` was interrupted: only a complete cluster gets the final name, so it is created again.
 //! - All processes of the service get `SIGTERM` together: the server keeps its connections until the service closes them, but accepts no new
@@ -27,7 +27,7 @@ mod install;
 mod layout;
 mod options;
 mod prepare;
-mod process;
+mod programs;
 mod server;
 mod user;
 

@@ -17,7 +17,7 @@ use crate::{
     install::Installation,
     layout::{CLUSTER, Layout, Lock},
     options::ClusterOptions,
-    process::{run, text},
+    programs::{run, text},
     user::Account,
 };
 
@@ -31,8 +31,6 @@ pub(crate) struct Context {
     pub(crate) account: Account,
     pub(crate) installation: Installation,
     pub(crate) endpoint: Endpoint,
-    /// Name that the server's processes show, unique on this machine.
-    pub(crate) name: String,
     /// Arguments of the server.
     pub(crate) arguments: Vec<OsString>,
 }
@@ -58,7 +56,7 @@ impl Context {
         let socket_dir = layout.create_socket_dir(&account, &name)?;
         let arguments = options.arguments(&layout, &socket_dir, &name);
         let endpoint = Endpoint::new(socket_dir);
-        Ok((Self { layout, account, installation, endpoint, name, arguments }, lock))
+        Ok((Self { layout, account, installation, endpoint, arguments }, lock))
     }
 }
 

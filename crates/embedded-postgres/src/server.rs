@@ -1,180 +1,166 @@
-//! The server: removes the remains of an earlier run, starts, and restarts when it has ended.
+//! The server: started and stopped with `pg_ctl`, and started again when it has ended.
 
 use std::{
-    fs,
-    os::unix::process::CommandExt,
-    sync::{
-        Arc,
-        atomic::{AtomicI32, Ordering},
-    },
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    process::Command,
+    sync::Arc,
     time::Duration,
 };
 
-use nix::sys::{signal::Signal, statvfs::statvfs};
+use nix::sys::statvfs::statvfs;
 use tokio::{
-    process::{Child, Command},
+    sync::Notify,
     time::{Instant, sleep},
 };
 
-use crate::{error::Error, files, layout::socket_file, prepare::Context, process};
+use crate::{
+    error::Error,
+    files,
+    layout::socket_file,
+    prepare::Context,
+    programs::{run, text},
+};
 
-/// Timeout of a fast shutdown, which flushes data. After it, the server is stopped immediately.
-pub(crate) const STOP_TIMEOUT: Duration = Duration::from_mins(1);
-/// How often the size of the server's log is checked.
-const LOG_INTERVAL: Duration = Duration::from_mins(1);
-/// Delay before a restart. It doubles up to the longest, and begins again once the server was healthy.
-const FIRST_WAIT: Duration = Duration::from_millis(50);
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
-const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+/// Timeout of a start in seconds. The server recovers first if it has crashed, and the next start would begin the recovery again.
+const START_SECONDS: &str = "600";
+/// Timeout of a shutdown in seconds. A fast shutdown flushes data.
+const STOP_SECONDS: &str = "60";
+/// After a server was killed, its children can keep its memory for a moment.
+const START_TRIES: u32 = 3;
+/// Pause between these attempts.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+/// How often the server and the size of its log are checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Size of a file of the write-ahead log, in bytes.
 const LEAST_SPACE: u64 = 16 << 20;
-/// Delay before the second attempt if the server ends while it starts.
-const SECOND_TRY: Duration = Duration::from_millis(250);
+/// Longest pause after failed restarts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Process ID of the server while it runs, or 0.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ServerPid(Arc<AtomicI32>);
-
-impl ServerPid {
-    pub(crate) fn get(&self) -> Option<i32> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|pid| *pid > 0)
+impl Context {
+    /// Returns the server's process ID while it runs.
+    pub(crate) fn server_pid(&self) -> Option<i32> {
+        self.layout.server_pid()
     }
 
-    pub(crate) fn set(&self, pid: i32) {
-        self.0.store(pid, Ordering::Relaxed);
-    }
-}
-
-/// The server of a cluster, or none. A drop asks it to shut down.
-#[derive(Debug, Default)]
-pub(crate) struct Server {
-    pub(crate) pid: ServerPid,
-    child: Option<Child>,
-}
-
-impl Server {
-    /// Starts the server and returns once it answers. Stops a server that does not.
-    pub(crate) async fn launch(&mut self, context: &Context) -> Result<(), Error> {
+    /// Starts the server and returns once it answers. Stops a server that outlived its service first.
+    pub(crate) async fn start(&self) -> Result<(), Error> {
         let begin = Instant::now();
-        clear(context).await?;
-        let mut started = self.start(context).await;
-        if started.is_err() && self.pid.get().is_none() {
-            // The kernel can release the memory of a killed server shortly after its processes have ended.
-            sleep(SECOND_TRY).await;
-            started = self.start(context).await;
+        self.clear().await?;
+        for _ in 1..START_TRIES {
+            if self.try_start().await.is_ok() {
+                return self.started(begin).await;
+            }
+            sleep(RETRY_PAUSE).await;
         }
-        if started.is_err() {
-            process::end(&context.name, Duration::ZERO).await?;
-            self.pid.set(0);
-            return started;
-        }
+        self.try_start().await?;
+        self.started(begin).await
+    }
+
+    async fn started(&self, begin: Instant) -> Result<(), Error> {
         tracing::info!(
-            pid = self.pid.get(), version = context.installation.version,
-            milliseconds = begin.elapsed().as_millis() as u64, path = %context.layout.cluster.display(),
+            pid = self.server_pid(), version = self.installation.version,
+            milliseconds = begin.elapsed().as_millis() as u64, path = %self.layout.cluster.display(),
             "the database responds"
         );
-        Ok(())
+        self.endpoint.ensure_roles().await
     }
 
-    async fn start(&mut self, context: &Context) -> Result<(), Error> {
-        let log = &context.layout.log;
-        let output = files::open_log(log, context.account.uid).map_err(Error::io("open", log))?;
+    async fn try_start(&self) -> Result<(), Error> {
+        let log = &self.layout.log;
+        let output = files::open_log(log, self.account.uid).map_err(Error::io("open", log))?;
         let log_length = output.metadata().map_or(0, |meta| meta.len());
         let errors = output.try_clone().map_err(Error::io("open", log))?;
-        let program = context.installation.program("postgres");
-        let mut command = context.account.command(&program);
-        // With its own process group, Ctrl-C reaches only the service, which stops the database last.
-        command.args(&context.arguments).stdout(output).stderr(errors).process_group(0);
-        let child = Command::from(command).spawn().map_err(context.account.cannot_run(&program))?;
-        self.pid.set(child.id().unwrap_or_default().cast_signed());
-        self.child = Some(child);
+        let mut command = self.pg_ctl("start");
+        // The server gets the log as its output. With `-l`, its user could make `pg_ctl` write elsewhere.
+        command.args(["-t", START_SECONDS, "-o"]).arg(quoted(&self.arguments)).stdout(output).stderr(errors);
+        let program = self.installation.program("pg_ctl");
+        let status =
+            tokio::process::Command::from(command).status().await.map_err(self.account.cannot_run(&program))?;
+        if status.success() {
+            return Ok(());
+        }
+        // After a timeout, it may still start.
+        self.stop(&["immediate"]).await?;
+        let (tail, log) = (files::tail_of_log(log, log_length, self.account.uid), log.display());
+        Err(Error::Other(format!("PostgreSQL could not start; the end of {log}:\n{tail}")))
+    }
 
-        let ready = async {
-            let ready = context.endpoint.until_ready().await;
-            ready.map_err(|reason| Error::Other(format!("{reason}; see {}", log.display())))?;
-            context.endpoint.ensure_roles().await
-        };
-        tokio::select! {
-            ready = ready => ready,
-            status = self.ended() => {
-                let tail = files::tail_of_log(log, log_length, context.account.uid);
-                let log = log.display();
-                Err(Error::Other(format!("PostgreSQL ended while starting ({status}); the end of {log}:\n{tail}")))
+    /// Stops the server of an earlier run, and removes what it left.
+    async fn clear(&self) -> Result<(), Error> {
+        if let Some(pid) = self.server_pid() {
+            tracing::info!(pid, "stopping the database of an earlier run");
+            self.stop(&["fast", "immediate"]).await?;
+        }
+        self.layout.clear(&self.account, &socket_file(self.endpoint.socket_dir()))
+    }
+
+    /// Stops the server: with the first of these modes, and if it still runs, with the next one.
+    pub(crate) async fn stop(&self, modes: &[&str]) -> Result<(), Error> {
+        let mut said = String::new();
+        for mode in modes {
+            if self.server_pid().is_none() {
+                return Ok(());
             }
+            let program = self.installation.program("pg_ctl");
+            let stopped = run(self.stop_command(mode), Duration::from_mins(2)).await;
+            said = text(&stopped.map_err(self.account.cannot_run(&program))?);
+        }
+        match self.server_pid() {
+            None => Ok(()),
+            Some(pid) => Err(Error::Other(format!("the database (process {pid}) cannot be stopped: {said}"))),
         }
     }
 
-    /// Waits until the server has ended. Returns its exit status, or immediately if it does not run.
-    async fn ended(&mut self) -> String {
-        let Some(child) = &mut self.child else { return "it could not be started".to_owned() };
-        let status = child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
-        self.pid.set(0);
-        self.child = None;
-        status
+    /// Returns the command that stops the server.
+    pub(crate) fn stop_command(&self, mode: &str) -> Command {
+        let mut command = self.pg_ctl("stop");
+        command.args(["-t", STOP_SECONDS, "-m", mode]);
+        command
     }
 
-    /// Watches the server. Restarts it if `restart` is set.
-    pub(crate) async fn supervise(mut self, context: Arc<Context>, restart: bool) {
-        tokio::select! {
-            () = self.restart_when_ended(&context, restart) => {}
-            () = bound_log(&context) => {}
-        }
-    }
-
-    async fn restart_when_ended(&mut self, context: &Context, restart: bool) {
-        let log = context.layout.log.display();
-        let mut wait = FIRST_WAIT;
-        loop {
-            let up_since = Instant::now();
-            let status = self.ended().await;
-            report_full_disk(context);
-            if !restart {
-                tracing::error!(status, %log, "the database has ended");
-                return;
-            }
-            if up_since.elapsed() >= HEALTHY_AFTER {
-                wait = FIRST_WAIT;
-            }
-            let wait_milliseconds = wait.as_millis() as u64;
-            tracing::warn!(status, wait_milliseconds, %log, "the database has ended unexpectedly and is restarted");
-            sleep(wait).await;
-            wait = (wait * 2).min(LONGEST_WAIT);
-            if let Err(error) = self.launch(context).await {
-                report_full_disk(context);
-                tracing::error!(%error, "the database could not be restarted");
-            }
-        }
+    fn pg_ctl(&self, action: &str) -> Command {
+        let mut command = self.account.command(&self.installation.program("pg_ctl"));
+        // `pg_ctl` passes the value of `-D` to a shell, in double quotes.
+        command.args([action, "-s", "-w"]).env("PGDATA", &self.layout.cluster);
+        command
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(pid) = self.pid.get() {
-            process::signal(pid, Signal::SIGINT);
+/// Quotes arguments for the shell of `pg_ctl`.
+fn quoted(arguments: &[OsString]) -> OsString {
+    let mut line = Vec::new();
+    for argument in arguments {
+        line.extend(b" '");
+        for byte in argument.as_bytes() {
+            if *byte == b'\'' { line.extend(br"'\''") } else { line.push(*byte) }
         }
+        line.push(b'\'');
     }
+    OsString::from_vec(line)
 }
 
-/// Stops processes of an earlier run, and removes files that would prevent a start.
-async fn clear(context: &Context) -> Result<(), Error> {
-    let cluster = &context.layout.cluster;
-    for pid in process::servers(&context.name) {
-        tracing::info!(pid, "stopping the database of an earlier run");
+/// Starts the server again when it has ended, and bounds its log, until `end`.
+pub(crate) async fn keep_running(context: Arc<Context>, end: Arc<Notify>) {
+    let mut pause = CHECK_INTERVAL;
+    loop {
+        tokio::select! {
+            () = end.notified() => return,
+            () = sleep(pause) => {}
+        }
+        // After a failure, the next check tries again.
+        let _ = files::bound_log(&context.layout.log, context.account.uid);
+        if context.server_pid().is_some() {
+            pause = CHECK_INTERVAL;
+            continue;
+        }
+        tracing::warn!(log = %context.layout.log.display(), "the database has ended and is started again");
+        report_full_disk(&context);
+        if let Err(error) = context.start().await {
+            tracing::error!(%error, "the database could not be started again");
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
-    process::end(&context.name, STOP_TIMEOUT).await?;
-    let pid_file = cluster.join("postmaster.pid");
-    let found = fs::read_to_string(&pid_file).ok().and_then(|text| text.lines().next()?.trim().parse().ok());
-    if let Some(pid) = found.filter(|pid| process::serves(*pid, cluster)) {
-        return Err(Error::Other(format!(
-            "process {pid} is a PostgreSQL server that uses {} and was not started by this service: stop it first",
-            cluster.display()
-        )));
-    }
-    let socket = socket_file(context.endpoint.socket_dir());
-    for path in [socket.with_added_extension("lock"), socket, pid_file] {
-        files::remove(&path).map_err(Error::io("remove", path))?;
-    }
-    Ok(())
 }
 
 /// Logs a full disk. The server's own log may be on this disk, so it may be unable to report it.
@@ -189,11 +175,13 @@ fn report_full_disk(context: &Context) {
     }
 }
 
-/// Bounds the size of the server's log.
-async fn bound_log(context: &Context) {
-    loop {
-        sleep(LOG_INTERVAL).await;
-        // After a failure, the next check tries again.
-        let _ = files::bound_log(&context.layout.log, context.account.uid);
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn arguments_are_quoted_for_the_shell() {
+        let line = quoted(&["-c".into(), "a=b $c \"d\" 'e'".into()]);
+        assert_eq!(line, r#" '-c' 'a=b $c "d" '\''e'\'''"#);
     }
 }

@@ -75,10 +75,13 @@ mod tests {
 
     #[test]
     fn a_place_logs_five_lines_a_second_and_counts_others() {
-        let (place, start) = (Lines::new(), Instant::now());
-        let logged = |second| (0..100).filter_map(|_| place.pass_at(start + Duration::from_secs(second)));
-        assert_eq!(logged(0).collect::<Vec<_>>(), [0; 5]);
-        assert_eq!(logged(1).collect::<Vec<_>>(), [95, 0, 0, 0, 0]);
+        let (place, start) = (&Lines::new(), Instant::now());
+        let logged = |second| {
+            let now = start + Duration::from_secs(second);
+            (0..100).filter_map(|_| place.pass_at(now)).collect::<Vec<_>>()
+        };
+        assert_eq!(logged(0), [0; 5]);
+        assert_eq!(logged(1), [95, 0, 0, 0, 0]);
         assert_eq!(place.pass_at(start + Duration::from_mins(1)), Some(95));
         assert_eq!(place.pass_at(start + Duration::from_mins(2)), Some(0));
     }
