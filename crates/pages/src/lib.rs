@@ -97,8 +97,8 @@ pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
         "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "careful.js" "charts.js" "chips.js"
         "columns.js" "command-palette.js" "copy.js" "countries.js" "country-names.js" "csv.js" "dates.js" "description.js" "elements.js"
         "export.js" "fields.js" "header.js" "history-parts.js" "history-words.js" "history.js" "list-columns.js"
-        "list-controls.js" "lists.js" "long-text.js" "main.js" "overview.js" "pager.js" "pkce.js" "provider.js"
-        "record-groups.js" "record-stream.js" "records.js" "rejections.js" "related.js" "requests.js" "results.js"
+        "list-controls.js" "lists.js" "long-text.js" "main.js" "open-case.js" "overview.js" "pager.js" "pkce.js" "provider.js"
+        "record-groups.js" "records.js" "rejections.js" "related.js" "requests.js" "results.js"
         "saved-filters.js" "search.js" "selection.js" "session-end.js" "session.js" "several.js" "sheets.js" "shortcuts.js"
         "sign-in.js" "timestamps.js" "trends.js" "undo.js" "urls-batch.js" "visited.js" "vocabularies.js" "work.js"
     );

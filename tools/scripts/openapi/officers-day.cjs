@@ -92,7 +92,7 @@ async function work(page, id) {
   const read = async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data;
   await button(page, "Assign to me").click();
   await page.getByLabel("Note").fill("Asked the affiliate for the page's date.");
-  await page.getByLabel("Follow up date").fill("2027-02-01T09:00");
+  await page.getByLabel("Follow-up date").fill("2027-02-01T09:00");
   await button(page, "Save").click();
   await message(page, "Saved.");
   const { case_worker: worker, note, follow_up_date: date } = await read();

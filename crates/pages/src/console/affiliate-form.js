@@ -2,11 +2,10 @@
 
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { doneMessage, element, removeDone, show } from "./elements.js";
+import { doneMessage, element, put, removeDone, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
-import { claims } from "./session.js";
 import { backLink } from "./visited.js";
 
 /** Fields whose names differ between responses and requests. */
@@ -18,9 +17,6 @@ export const GROUPS = [
   ["Web", ["replicated_website", "facebook", "instagram", "youtube", "twitter", "tiktok", "pintrest"]],
   ["Program", null],
 ];
-
-/** Unsaved changes of the form, kept when somebody else changed the affiliate. The form offers them again for the current record. */
-let draft = null;
 
 function inputOf({ name, choices, pattern, maxLength }) {
   if (choices) return { input: select([["", "none"], ...choices]) };
@@ -55,16 +51,11 @@ function valuesOf(record, controls) {
   }));
 }
 
-/** Whether there are unsaved changes to offer on this page. */
-export function hasDraft() {
-  return draft?.hash === location.hash && draft.company === claims().company;
-}
-
 /**
- * The form with these fields. `save` receives what was changed; `cancel`, if given, is called by a button. When the node is part of the page,
- * call `begin`.
+ * The form with these fields. `save` receives what was changed, `reread` returns the current record after somebody else has changed it, and
+ * `cancel`, if given, is called by a button.
  */
-export function affiliateForm({ fields, title, record, signal, save, cancel }) {
+export function affiliateForm({ fields, title, record, signal, save, reread, cancel }) {
   const controls = controlsOf(fields);
   let saved = valuesOf(record, controls);
   const messages = element("div", {});
@@ -75,14 +66,19 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
     saved = typed();
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));
-  // Keeps only changed fields: somebody else can change the others before the form offers them again.
-  const keep = () => {
-    draft = { hash: location.hash, company: claims().company, values: new Map(changes().map(([name, { input }]) => [name, input.value])) };
-  };
-  const readAgain = () => {
-    keep();
-    window.dispatchEvent(new HashChangeEvent("hashchange"));
-  };
+
+  /** Shows the changes of another person, and keeps what was typed. */
+  async function showConflict() {
+    const [before, mine] = [saved, changes().map(([name, { input }]) => [name, input.value])];
+    set(valuesOf(await reread(), controls));
+    const list = [...saved].filter(([name, text]) => text !== before.get(name)).map(([name, text]) => (
+      element("li", {}, `${fields.find((each) => each.name === name).label}: `, value(before.get(name)), " → ", value(text))));
+    for (const [name, text] of mine) controls.get(name).input.value = text;
+    put(messages, element("div", { class: "message error", role: "alert" },
+      element("p", {}, "Nothing was saved: another person has changed this affiliate."),
+      element("ul", { "aria-label": "Changes by another person" }, list),
+      element("p", {}, "What you typed stays in the form. Save again to apply it.")));
+  }
   const button = element("button", { type: "submit", class: "primary" }, "Save");
   let isSaving = false;
 
@@ -92,7 +88,7 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
     // An empty text clears a field. The service rejects it for required fields.
     for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;
     if (record && Object.keys(body).length === 0) {
-      say("Nothing has changed.");
+      put(messages, doneMessage("Nothing has changed."));
       return;
     }
     isSaving = true;
@@ -100,27 +96,19 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
     await attempt(signal, async () => {
       await save(body);
       saved = typed();
-    }, (rejection) => {
-      const message = rejectionMessage(rejection, [409, 412, 422].includes(rejection.status) ? null : submit);
+    }, async (rejection) => {
       if (rejection.status === 412) {
-        message.append(element("p", {}, element("button", { type: "button", on: { click: readAgain } }, "Read it again"),
-          " What you typed stays in the form."));
+        await attempt(signal, showConflict, (again) => put(messages, rejectionMessage(again, null)));
+        return;
       }
+      const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : submit);
       const links = showViolations(controls, rejection.status === 409 ? { affiliate_name: [rejection.message] } : rejection.errors);
       if (links.length > 0) message.append(element("ul", {}, links));
-      message.tabIndex = -1;
-      messages.replaceChildren(message);
-      message.focus();
+      put(messages, message);
     });
     isSaving = false;
     button.textContent = "Save";
   };
-  const say = (text) => {
-    const message = doneMessage(text);
-    messages.replaceChildren(message);
-    message.focus();
-  };
-
   const form = element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
     event.preventDefault();
     if (!isSaving) submit();
@@ -128,16 +116,7 @@ export function affiliateForm({ fields, title, record, signal, save, cancel }) {
     cancel ? element("button", { type: "button", on: { click: cancel } }, "Cancel") : backLink("affiliates")));
   const node = element("div", {}, messages, form);
   set(saved);
-  const begin = () => {
-    if (hasDraft()) {
-      for (const [name, text] of draft.values) controls.get(name).input.value = text;
-      say("What you had typed is in the form again. It is not saved yet.");
-    } else if (record) {
-      form.querySelector("input, select, textarea").focus();
-    }
-    draft = null;
-  };
-  return { node, begin, hasChanges: () => changes().length > 0 };
+  return { node, hasChanges: () => changes().length > 0 };
 }
 
 /** The view that creates an affiliate. */
@@ -148,6 +127,5 @@ export async function newAffiliateView({ signal }) {
     location.hash = `#/affiliates/${created.detail.affiliate_id}?created`;
   } });
   show(title, form.node);
-  form.begin();
   return form;
 }

@@ -1,12 +1,13 @@
 // One affiliate: a record to read, and a form to change it.
 
-import { affiliateForm, GROUPS, hasDraft, READ_AS } from "./affiliate-form.js";
+import { affiliateForm, GROUPS, READ_AS } from "./affiliate-form.js";
 import { refresh } from "./affiliate-list.js";
 import { badge, isBadge } from "./badges.js";
 import { countryName } from "./countries.js";
 import { affiliateFields } from "./description.js";
 import { doneMessage, element, show, value } from "./elements.js";
 import { history } from "./history.js";
+import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { related } from "./related.js";
 import { call } from "./requests.js";
@@ -30,9 +31,13 @@ export function affiliateView(id) {
   return async ({ signal, query }) => {
     const fields = await affiliateFields();
     let form = null;
-    const render = async (message, isEdited = false) => {
+    const render = async (message) => {
       // The tag of the shown affiliate protects later changes by others.
-      const { record, tag } = await refresh(id, signal);
+      let { record, tag } = await refresh(id, signal);
+      const reread = async () => {
+        ({ record, tag } = await refresh(id, signal));
+        return record;
+      };
       const edit = element("button", { type: "button", class: "primary", on: { click: () => open() } }, "Edit");
       const body = element("div", {});
       const read = () => {
@@ -50,23 +55,23 @@ export function affiliateView(id) {
         edit.focus();
       };
       const open = () => {
-        form = affiliateForm({ fields, title: `Affiliate ${record.id}`, record, signal, save, cancel });
+        form = affiliateForm({ fields, title: `Affiliate ${record.id}`, record, signal, save, reread, cancel });
         edit.hidden = true;
         body.replaceChildren(form.node);
-        form.begin();
+        form.node.querySelector("form").querySelector("input, select, textarea").focus();
       };
       const done = message && doneMessage(message);
+      const opening = openCase({ affiliate_id: record.id }, [], signal);
       show(`Affiliate ${record.id}`,
         element("div", { class: "head" }, badge(record.distributor_status), element("span", {}, value(record.distributor_name))),
         element("p", { class: "actions" }, backLink("affiliates"),
           element("a", { href: `#/cases?distributor_id=${record.id}` }, "Cases of this affiliate"),
-          element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate"), edit),
-        done, body, related(record.id, signal), history("affiliate", record.id, signal));
-      if (isEdited) open();
-      else read();
+          element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate"), opening.button, edit),
+        opening.messages, done, body, related(record.id, signal), history("affiliate", record.id, signal));
+      read();
       done?.focus();
     };
-    await render(query.has("created") ? "The affiliate was created." : null, hasDraft());
+    await render(query.has("created") ? "The affiliate was created." : null);
     return { hasChanges: () => form?.hasChanges() ?? false };
   };
 }

@@ -23,7 +23,7 @@ export function label(name) {
   const known = { per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
     distributor_id: "Affiliate ID in this service" }[name];
   if (known) return known;
-  const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ");
+  const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ").replace("follow up", "follow-up");
   return words[0].toUpperCase() + words.slice(1);
 }
 

@@ -33,6 +33,17 @@ export function doneMessage(text) {
   return element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, text));
 }
 
+/** Shows a message in a box, with the focus and a button that removes it. */
+export function put(box, message) {
+  message.tabIndex = -1;
+  message.prepend(element("button", { type: "button", class: "dismiss", "aria-label": "Dismiss this message", on: { click: () => {
+    box.replaceChildren();
+    document.getElementById("content").focus();
+  } } }, "×"));
+  box.replaceChildren(message);
+  message.focus();
+}
+
 /** Removes the messages of earlier actions, because they could contradict the result of the next one. */
 export function removeDone() {
   for (const message of document.querySelectorAll(".message.done")) message.remove();

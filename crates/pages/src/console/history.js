@@ -1,6 +1,6 @@
 // The changes of a record, newest first. The console reads them only on request, because the token needs the scope `audit`.
 
-import { counted, element, table } from "./elements.js";
+import { counted, element, put as show, table } from "./elements.js";
 import { partLine } from "./history-parts.js";
 import { author, names as namesOf, operationName, visibleFields } from "./history-words.js";
 import { attempt, rejectionMessage } from "./rejections.js";
@@ -46,18 +46,14 @@ export function history(resource, id, signal, page = null) {
     }
     return found;
   }
-  const put = (node) => {
-    node.tabIndex = -1;
-    messages.replaceChildren(node);
-    node.focus();
-  };
+  const put = (message) => show(messages, message);
   const row = (change) => {
     const undo = page && undoButton({ resource, id, change, names, later, put, signal, ...page });
     return [timestamp(change.time), author(change), [operationName(change.operation), undo && [" ", undo]], lines(change, names)];
   };
 
   let isReading = false;
-  const show = async () => {
+  const readMore = async () => {
     if (isReading) return;
     isReading = true;
     await attempt(signal, async () => {
@@ -72,9 +68,9 @@ export function history(resource, id, signal, page = null) {
       button.hidden = before === null;
       if (hadFocus && button.hidden) content.querySelector(".scroll")?.focus();
     }, (rejection) => content.replaceChildren(rejection.status === 403
-      ? element("p", {}, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit.") : rejectionMessage(rejection, show)));
+      ? element("p", {}, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit.") : rejectionMessage(rejection, readMore)));
     isReading = false;
   };
-  const button = element("button", { type: "button", on: { click: show } }, "Show changes");
+  const button = element("button", { type: "button", on: { click: readMore } }, "Show changes");
   return element("section", {}, element("h2", {}, "History"), messages, content, button);
 }

@@ -6,6 +6,7 @@ import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
 import { doneMessage, element, show, table, value } from "./elements.js";
 import { history } from "./history.js";
+import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { call } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
@@ -70,14 +71,17 @@ export function recordView(section, id) {
       const rows = record[found.name].map((item) => found.columns.map((name) => foundCell(item, name)));
       const affiliate = record.affiliate_name;
       const done = message && doneMessage(message);
+      const [infraction] = record.infractions ?? [];
+      const opening = section === "urls" && affiliate ? openCase({ client_affiliate_id: record.affiliate_id },
+        [{ incident_type: "url", url_id: record.id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name }], signal) : null;
       show(title(record),
         element("div", { class: "head" }, HEAD[section].map((name) => record[name] && badge(record[name])),
           affiliate && element("span", {}, affiliateLink(record)),
           section === "urls" && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
         element("p", { class: "actions" }, backLink(section),
           affiliate && element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),
-          affiliate && element("a", { href: affiliateAddress(record, "urls") }, "URLs of this affiliate")),
-        done,
+          affiliate && element("a", { href: affiliateAddress(record, "urls") }, "URLs of this affiliate"), opening?.button),
+        opening?.messages, done,
         element("section", {}, element("h2", {}, found.title),
           rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),
         form.node,

@@ -28,6 +28,8 @@ export function sentence(rejection) {
       return "Nothing was saved: the record has changed since you opened it.";
     case 413:
       return "Nothing was saved: the request is larger than the service accepts. Send fewer records.";
+    case 415:
+      return `Nothing was saved. ${rejection.message ?? ""}`.trim();
     case 422:
       return rejection.isWrite ? "Nothing was saved. Some values are not valid." : "Some values are not valid.";
     case 429:
@@ -89,6 +91,6 @@ export async function attempt(signal, action, onRejection) {
     // The user has left the view.
     if (signal.aborted) return;
     if (!(error instanceof Rejection)) throw error;
-    onRejection(error);
+    await onRejection(error);
   }
 }

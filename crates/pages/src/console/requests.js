@@ -1,6 +1,5 @@
 // Requests to the service: the public operations under `api`, and the description of the interface.
 
-import { RecordStream } from "./record-stream.js";
 import * as session from "./session.js";
 
 const TIMEOUT = 60_000;
@@ -130,15 +129,17 @@ export async function readText(path, options, onPiece, signal) {
   return requestId;
 }
 
-/** Reads a list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Rejection`. */
+/** Reads a whole list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Rejection`. */
 export async function readList(path, onRecord, signal, isEnough = () => false) {
-  const records = new RecordStream(onRecord);
-  const requestId = await readText(path, {}, (piece) => {
-    records.push(piece);
+  let rest = "";
+  const requestId = await readText(path, { accept: "application/x-ndjson" }, (piece) => {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop();
+    for (const line of lines) onRecord(JSON.parse(line));
     return isEnough();
   }, signal);
   if (isEnough()) return false;
-  if (!records.isComplete) throw new Rejection({ status: 0, cause: "broken", requestId });
+  if (rest !== "") throw new Rejection({ status: 0, cause: "broken", requestId });
   return true;
 }
 

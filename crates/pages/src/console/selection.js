@@ -1,6 +1,6 @@
 // The records of a list that the user has chosen, and the bar that changes them.
 
-import { count, counted, element } from "./elements.js";
+import { count, counted, element, put } from "./elements.js";
 
 /**
  * The check boxes and the bar of a list. `key` is the field of a record's ID, and `name` returns what a box is called. `controls` change the
@@ -18,12 +18,13 @@ export function selection({ one, many, key, name, controls, matching = null }) {
   };
   const clear = () => {
     chosen.clear();
+    messages.replaceChildren();
     changed();
   };
   const status = element("span", { role: "status" });
   const all = element("button", { type: "button", on: { click: () => choose(matching()) } });
   const none = element("button", { type: "button", on: { click: () => {
-    clear();
+    choose([...chosen.values()], false);
     pageBox.focus();
   } } }, "Select none");
   const bar = element("div", { class: "selection", hidden: true }, status, controls, matching && all, none);
@@ -45,13 +46,10 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     node: element("div", {}, messages, bar),
     chosen,
     pageBox,
+    /** Forgets what belongs to the records that the page showed. */
     clear,
     /** Shows a message above the bar. */
-    put: (node) => {
-      node.tabIndex = -1;
-      messages.replaceChildren(node);
-      node.focus();
-    },
+    put: (message) => put(messages, message),
     /** The check box of a record. */
     box: (record) => {
       const box = element("input", { type: "checkbox", "aria-label": `Select ${name(record)}`, on: { change: () => choose([record], box.checked) } });

@@ -1,7 +1,7 @@
 // Work on a case or a URL: a form of the fields that officers change. It shows changes by another person and does not overwrite them.
 
 import { label } from "./description.js";
-import { element, removeDone, value } from "./elements.js";
+import { element, put as show, removeDone, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -104,11 +104,7 @@ export async function work(section, id, first, signal, reload) {
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.value !== filled.get(name));
   const messages = element("div", {});
-  const put = (node) => {
-    node.tabIndex = -1;
-    messages.replaceChildren(node);
-    node.focus();
-  };
+  const put = (message) => show(messages, message);
 
   /** Shows the changes of another person, and keeps what was typed. If only a program has changed the record, calls `again`. */
   async function showConflict(again) {

@@ -61,13 +61,12 @@ async function affiliates(page) {
   await page.getByLabel("City", { exact: true }).fill("Basel");
   await api("PUT", "affiliates/1", { id: 1, city: "Bern", zip: "3000" });
   await page.getByRole("button", { name: "Save" }).click();
-  await message(page, "Nothing was saved: the record has changed since you opened it.");
+  await message(page, "Nothing was saved: another person has changed this affiliate.");
   assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is gone");
+  const others = page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem");
+  assert.deepEqual((await others.allInnerTexts()).map((text) => text.split(" → ")[1]), ["Bern", "3000"]);
   await checked(page, "an edit of what has changed");
-  await page.getByRole("button", { name: "Read it again" }).click();
-  await message(page, "What you had typed is in the form again.");
-  await becomes(() => page.getByLabel("ZIP").inputValue(), "3000");
-  await becomes(() => page.getByLabel("City", { exact: true }).inputValue(), "Basel");
+  assert.deepEqual([await page.getByLabel("ZIP").inputValue(), await page.getByLabel("City", { exact: true }).inputValue()], ["3000", "Basel"]);
   for (const city of ["Basel", "Neuchâtel"]) {
     if (city !== "Basel") await edit.click();
     await page.getByLabel("City", { exact: true }).fill(city);

@@ -102,7 +102,7 @@ async function lists(page) {
   await page.goto(`${base}/console#/cases?open=yes&risk_level_id=0`);
   await page.getByText("Risk level: none").waitFor();
   await same("cases?open=yes&risk_level_id=0");
-  for (const [name, sort] of [["Risk level", "risk_level"], ["Case worker", "case_worker"], ["Follow up date", "follow_up_date"], ["Incidents", "infraction_type"]]) {
+  for (const [name, sort] of [["Risk level", "risk_level"], ["Case worker", "case_worker"], ["Follow-up date", "follow_up_date"], ["Incidents", "infraction_type"]]) {
     await page.goto(`${base}/console#/cases`);
     await page.getByRole("columnheader", { name }).getByRole("link").click();
     await page.locator("th[aria-sort=descending]").filter({ hasText: name }).waitFor();

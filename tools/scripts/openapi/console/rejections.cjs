@@ -144,26 +144,18 @@ async function firstPage(page) {
   await section(page, "Affiliates");
 }
 
-/** Records are found in a list however it is cut into pieces, and a list that breaks off is noticed. */
-async function pieces(page) {
-  const records = [{ id: 1, name: 'a "b\\"} ]{', list: [{}, []] }, { id: 2, name: "\\" }, { id: 3, name: "é\u2028😀", none: null }];
-  const text = JSON.stringify({ code: "1026", detail: { msg: "[{}]" }, data: records });
-  const read = await page.evaluate(async ([whole, path]) => {
-    const { RecordStream } = await import(path);
-    const results = [];
-    for (let size = 1; size <= whole.length; size += 1) {
-      const found = [];
-      const stream = new RecordStream((record) => found.push(record));
-      const wasComplete = [];
-      for (let start = 0; start < whole.length; start += size) {
-        wasComplete.push(stream.isComplete);
-        stream.push(whole.slice(start, start + size));
-      }
-      results.push([found, stream.isComplete, wasComplete.includes(true)]);
-    }
-    return results;
-  }, [text, `${base}/console/record-stream.js`]);
-  for (const result of read) assert.deepEqual(result, [records, true, false]);
+/** A list that breaks off is noticed. */
+async function broken(page) {
+  await section(page, "Overview");
+  await heading(page, "Overview");
+  await page.route("**/api/affiliates", (route) => route.fulfill({ contentType: "application/x-ndjson", body: '{"id":1,"distributor_name":"a\\nb"}\n{"id":2,"dis' }));
+  await section(page, "Affiliates");
+  await page.getByRole("button", { name: "Reload" }).click();
+  await message(page, "The connection broke before the response was complete.");
+  await page.getByText("The list is incomplete: loading stopped after 1 affiliate.").waitFor();
+  await page.unroute("**/api/affiliates");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await heading(page, /affiliates$/, 2);
 }
 
-module.exports = { rejections, limit, largeLists, firstPage, pieces };
+module.exports = { rejections, limit, largeLists, firstPage, broken };

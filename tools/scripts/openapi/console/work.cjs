@@ -18,7 +18,7 @@ async function caseWork(page) {
   await page.getByRole("button", { name: "Assign to me" }).click();
   await page.getByLabel("Case status").selectOption("In Progress");
   await page.getByLabel("Risk level").selectOption("High");
-  await page.getByLabel("Follow up date").fill("2027-01-31T08:30");
+  await page.getByLabel("Follow-up date").fill("2027-01-31T08:30");
   await page.getByLabel("Tags").fill("priority\nspring");
   await page.getByLabel("Note").fill("Called.");
   await checked(page, "work on a case");
@@ -39,6 +39,8 @@ async function caseWork(page) {
   await checked(page, "a conflict");
   await picture(page, "console-conflict.png");
   assert.equal(await page.getByLabel("Risk level").inputValue(), "Low");
+  await page.getByRole("button", { name: "Dismiss this message" }).click();
+  assert.equal(await page.getByRole("list", { name: "Changes by another person" }).count(), 0);
   await save(page);
   await message(page, "Saved.");
   await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Low", "Called twice."]);
@@ -72,6 +74,34 @@ async function review(page) {
   await message(page, "Saved.");
   const { incident_status: status, false_positive: flag, note, last_review_date: date } = await read("urls", id);
   assert.deepEqual([status, flag, note, date !== null], ["In Violation", "no", "Claims to cure.", true]);
+
+  // Another officer reviews the URL at the same time.
+  await page.getByLabel("Note").fill("Claims to heal.");
+  await api("PATCH", `urls/${id}`, { incident_status: "Approved" });
+  await save(page);
+  await message(page, "Nothing was saved: another person has changed this URL.");
+  assert.deepEqual(await page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem").allInnerTexts(), ["Incident status: In Violation → Approved"]);
+  await save(page);
+  await message(page, "Saved.");
+  const { incident_status: theirs, note: mine } = await read("urls", id);
+  assert.deepEqual([theirs, mine], ["Approved", "Claims to heal."]);
 }
 
-module.exports = { caseWork, review };
+/** A case is opened from an affiliate, and from a URL with its infraction. */
+async function opening(page) {
+  const open = async (path, title) => {
+    await page.goto(`${base}/console#/${path}`);
+    await heading(page, title);
+    await page.getByRole("button", { name: "Open a case" }).click();
+    await heading(page, /^Case \d+$/);
+    return read("cases", page.url().match(/cases\/(\d+)$/)[1]);
+  };
+  const { distributor_id: affiliate, incidents: none } = await open("affiliates/2", "Affiliate 2");
+  assert.deepEqual([affiliate, none], [2, []]);
+  const url = (await api("GET", "urls?per_page=200")).data.find(({ affiliate_name: name, infractions }) => name !== null && infractions.length > 0);
+  const { affiliate_id: own, incidents: [{ url_id: id, infraction_type: type }] } = await open(`urls/${url.id}`, `URL ${url.id}`);
+  assert.deepEqual([own, id, type], [url.affiliate_id, url.id, url.infractions[0].infraction_type]);
+  await checked(page, "a case of a URL");
+}
+
+module.exports = { caseWork, review, opening };

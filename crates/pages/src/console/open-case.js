@@ -1,0 +1,18 @@
+// Opens a case about a URL or an affiliate.
+
+import { element, put } from "./elements.js";
+import { random } from "./pkce.js";
+import { attempt, rejectionMessage } from "./rejections.js";
+import { call } from "./requests.js";
+
+/** A button that opens a case with these fields and incidents, and the node for its messages. */
+export function openCase(fields, incidents, signal) {
+  const messages = element("div", {});
+  // With this key, pressing the button again after a broken connection opens no second case.
+  const request = `console-${random()}`;
+  const open = () => attempt(signal, async () => {
+    const { body } = await call("POST", "api/cases", { body: { request_id: request, case: fields, incidents }, signal });
+    location.hash = `#/cases/${body.detail.case_id}`;
+  }, (rejection) => put(messages, rejectionMessage(rejection, open)));
+  return { button: element("button", { type: "button", on: { click: open } }, "Open a case"), messages };
+}
