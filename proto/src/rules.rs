@@ -385,6 +385,7 @@ mod tests {
             }),
             update_mask: paths
                 .map(|paths| prost_types::FieldMask { paths: paths.iter().map(ToString::to_string).collect() }),
+            etag: String::new(),
         };
         let paths = ["infractions.0.infraction_type", "infractions.0.infraction_name"];
         for named in [None, Some(&["infractions", "note"][..])] {
