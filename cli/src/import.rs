@@ -3,10 +3,6 @@
 mod affiliate;
 mod affiliates;
 mod batches;
-mod csv_text;
-mod dates;
-mod encoding;
-mod mapping;
 mod objects;
 mod proto_json;
 mod recorder;
@@ -15,30 +11,28 @@ mod report;
 mod row;
 mod source;
 mod sync;
-mod table;
-mod workbook;
 
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
-use clap::{Args, Subcommand};
+use clap::{
+    Args, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
 use compliance_api::{
     MAX_ID,
     csv_cell::Escape,
     v1::{OpenCaseRequest, UrlObservation},
 };
+use spreadsheets::{AffiliateRow, Empty, Encoding, Headings, Limits, Options, Order, Table};
 use tokio::task::spawn_blocking;
 
 use self::{
-    affiliate::Affiliate,
     affiliates::OnDuplicate,
     batches::Batches,
-    dates::Order,
-    encoding::Encoding,
-    mapping::{Mapping, pair},
     recorder::Recorder,
     report::Report,
-    source::{InputFormat, Source},
+    source::{InputFormat, Source, advised},
     sync::Absent,
 };
 use crate::{
@@ -48,6 +42,8 @@ use crate::{
 
 /// Affiliates that are sent together.
 const BATCH: usize = 1000;
+/// Maximum size of the parts of a workbook, in bytes.
+const UNPACKED_BYTES: u64 = 512 << 20;
 
 /// Import records from a file. Invalid rows do not stop the other rows: a report lists them. You can repeat an import safely. Exit status:
 /// 0 if all rows are valid, 2 if some are invalid, 1 if the import could not run.
@@ -99,9 +95,6 @@ struct AffiliateArgs {
     /// If more would get it, the command imports nothing: a truncated file lacks most affiliates.
     #[arg(long, requires = "absent", value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     max_absent: Option<i64>,
-    /// Field for a column whose heading is not the name of a field. An empty field ignores the column.
-    #[arg(long, value_name = "HEADER=field", value_parser = pair)]
-    map: Vec<(String, String)>,
 }
 
 /// Arguments that all imports share.
@@ -120,13 +113,20 @@ struct CommonArgs {
     /// Check the rows, and write only the report of invalid rows.
     #[arg(long)]
     dry_run: bool,
-    /// Encoding of the file [default: UTF-8 or UTF-16; another encoding is an error].
-    #[arg(long, value_enum)]
+    /// Field for a column whose heading is not the name of a field. An empty field ignores the column.
+    #[arg(long, value_name = "HEADING=field", value_parser = pair)]
+    map: Vec<(String, String)>,
+    /// Encoding of the file, as Excel saves CSV on Windows (`windows-1252`) or on a Mac (`macintosh`) [default: UTF-8 or UTF-16; another
+    /// encoding is an error].
+    #[arg(long, value_parser = PossibleValuesParser::new(Encoding::NAMES).try_map(|name| name.parse::<Encoding>()))]
     encoding: Option<Encoding>,
-    /// Whether the day or the month is first in dates such as 1/5/2026 [default: as another date of the file shows, such as 25/5/2026;
-    /// otherwise an error].
-    #[arg(long, value_enum)]
+    /// Order of day, month and year in dates such as 1/5/2026 [default: as another date of the file shows, such as 25/5/2026; otherwise an
+    /// error].
+    #[arg(long, value_parser = PossibleValuesParser::new(Order::NAMES).try_map(|name| name.parse::<Order>()))]
     dates: Option<Order>,
+    /// Sheet of a workbook [default: the first visible sheet].
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
     /// File for the report of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It can replace only an earlier
     /// report. It is written only if a row is invalid, or if --absent finds absent affiliates.
     #[arg(long, value_name = "FILE")]
@@ -142,7 +142,7 @@ struct CommonArgs {
 }
 
 enum Rows<'a> {
-    Affiliates(Batches<Affiliate>, &'a AffiliateArgs),
+    Affiliates(Batches<AffiliateRow>, &'a AffiliateArgs),
     Urls(Batches<UrlObservation>),
     Cases(Batches<OpenCaseRequest>),
 }
@@ -161,13 +161,12 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     // Report errors of the files before a database is started. A large file takes a while.
     let (file, encoding, format, report) = (args.file.clone(), args.encoding, args.format, args.report.clone());
     let opened = spawn_blocking(move || {
-        let (mut source, report) = (Source::open(&file, encoding)?, Report::check(report, &file)?);
+        let (source, report) = (Source::open(&file, encoding)?, Report::check(report, &file)?);
         let format = source.format(&file, format)?;
         // Otherwise a file that was cut off is found after most of it is imported.
         match format {
-            InputFormat::Csv => csv_text::check(&mut source)?,
             InputFormat::Json => batches::check_end(&source)?,
-            InputFormat::Ndjson | InputFormat::Xlsx => {}
+            InputFormat::Csv | InputFormat::Ndjson | InputFormat::Xlsx => {}
         }
         Ok((source, format, report))
     });
@@ -217,24 +216,39 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
 }
 
 impl AffiliateArgs {
-    fn read(&self, source: &Source, format: InputFormat, args: &CommonArgs) -> anyhow::Result<Batches<Affiliate>> {
-        let mut mapping = Mapping::new(&self.map)?;
-        if self.sync {
-            // Only a new affiliate needs a name.
-            mapping.required = &[sync::IDENTIFIER];
-        }
+    fn read(&self, source: &Source, format: InputFormat, args: &CommonArgs) -> anyhow::Result<Batches<AffiliateRow>> {
+        // Only a new affiliate needs a name.
+        let required = if self.sync { &[sync::IDENTIFIER] } else { AffiliateRow::REQUIRED };
         if format.is_table() {
-            return Ok(Batches::read(BATCH, affiliate::rows(source, &mapping, args.options())?));
+            let table = Table::<AffiliateRow>::open(source.file()?, Options { required, ..args.options() });
+            return Ok(Batches::of_table(BATCH, table.map_err(advised)?, |row| row));
         }
+        let headings = Headings::new::<AffiliateRow>(&args.map).map_err(advised)?;
         let is_list = format == InputFormat::Json;
-        Batches::of_objects(BATCH, source, is_list, move |object| affiliate::parse(object, &mapping))
+        Batches::of_objects(BATCH, source, is_list, move |object| affiliate::parse(object, &headings, required))
     }
 }
 
 impl CommonArgs {
-    /// Returns how the rows of tables are read.
-    fn options(&self) -> table::Options {
-        let escape = if self.no_csv_escape { Escape::None } else { Escape::Formulas };
-        table::Options { escape, dates: self.dates }
+    /// Returns how tables are read.
+    fn options(&self) -> Options {
+        Options {
+            dates: self.dates,
+            encoding: self.encoding,
+            sheet: self.sheet.clone(),
+            columns: self.map.clone(),
+            escape: if self.no_csv_escape { Escape::None } else { Escape::Formulas },
+            empty: Empty::Absent,
+            limits: Limits { rows: u64::MAX, unpacked_bytes: UNPACKED_BYTES, ..Options::default().limits },
+            ..Options::default()
+        }
+    }
+}
+
+/// Parses one `--map HEADING=field` into the heading and the field.
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    match text.rsplit_once('=') {
+        Some((heading, field)) if !heading.is_empty() => Ok((heading.trim().to_owned(), field.trim().to_owned())),
+        _ => Err("expected HEADING=field, or HEADING= to ignore a column"),
     }
 }

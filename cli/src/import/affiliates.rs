@@ -1,6 +1,6 @@
 //! Sends affiliates in the order of the file, or checks them.
 
-use std::{collections::HashMap, hash::BuildHasher as _};
+use std::{cell::Cell, collections::HashMap, hash::BuildHasher as _};
 
 use clap::ValueEnum;
 use compliance_api::{
@@ -10,12 +10,9 @@ use compliance_api::{
     },
 };
 
-use super::{
-    affiliate::Affiliate,
-    batches::Batches,
-    recorder::Recorder,
-    row::{Position, RowError},
-};
+use spreadsheets::{AffiliateRow, RowError};
+
+use super::{batches::Batches, recorder::Recorder, row::Position, sync};
 use crate::service::{Service, patiently, refused};
 
 /// What happens to an affiliate whose name the company already has.
@@ -32,13 +29,18 @@ pub(crate) enum OnDuplicate {
 /// Values by the digest of a name. The names themselves would need much more memory.
 type ByName<T> = HashMap<[u64; 2], T>;
 
+/// Returns the affiliate's name, or an empty text.
+fn name(affiliate: &AffiliateRow) -> &str {
+    affiliate.input.affiliate_name.as_deref().unwrap_or_default()
+}
+
 fn digest<T>(values: &ByName<T>, name: &str) -> [u64; 2] {
     [1, 2].map(|half: u8| values.hasher().hash_one((half, name)))
 }
 
 /// Sends affiliates in batches. Without a service, they are only checked.
 pub(super) async fn send(
-    mut batches: Batches<Affiliate>,
+    mut batches: Batches<AffiliateRow>,
     on_duplicate: OnDuplicate,
     service: Option<&Service>,
     recorder: &mut Recorder<'_>,
@@ -49,14 +51,27 @@ pub(super) async fn send(
     while let Some(rows) = batches.next(recorder).await? {
         let affiliates = rows.iter().map(|(_, affiliate)| affiliate.input.clone()).collect();
         let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
-        let response = patiently(async || service.affiliates().batch_create_affiliates(request.clone()).await).await?;
+        let attempts = Cell::new(0);
+        let call = async || {
+            attempts.set(attempts.get() + 1);
+            service.affiliates().batch_create_affiliates(request.clone()).await
+        };
+        let response = patiently(call).await?;
+        // An earlier attempt may have created the affiliates, and only its response was lost.
+        let is_uncertain = attempts.get() > 1 && response.results.iter().any(|it| it.code() == ResultCode::Duplicate);
+        let stored = if is_uncertain {
+            sync::stored(service, rows.iter().map(|(_, affiliate)| affiliate)).await?
+        } else {
+            vec![false; rows.len()]
+        };
         let mut existing = Vec::new();
-        for ((position, affiliate), result) in rows.into_iter().zip(response.results) {
+        for (((position, affiliate), result), is_stored) in rows.into_iter().zip(response.results).zip(stored) {
             match (result.code(), on_duplicate) {
+                (ResultCode::Duplicate, _) if is_stored => recorder.tally.created += 1,
                 (ResultCode::Saved, _) => {
                     recorder.tally.created += 1;
                     if let (Some(ids), Some(id)) = (&mut ids, result.affiliate_id) {
-                        ids.insert(digest(ids, affiliate.name()), id);
+                        ids.insert(digest(ids, name(&affiliate)), id);
                     }
                 }
                 (ResultCode::Duplicate, OnDuplicate::Skip) => recorder.tally.skipped += 1,
@@ -80,16 +95,16 @@ pub(super) async fn send(
 
 /// Checks affiliates, and sends nothing. Of two rows with the same name, the second is a duplicate.
 async fn check_only(
-    mut batches: Batches<Affiliate>,
+    mut batches: Batches<AffiliateRow>,
     on_duplicate: OnDuplicate,
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
     let mut rows_by_name = ByName::new();
     while let Some(rows) = batches.next(recorder).await? {
         for (position, affiliate) in rows {
-            let name = digest(&rows_by_name, affiliate.name());
-            let Some(first) = rows_by_name.get(&name) else {
-                rows_by_name.insert(name, position.row);
+            let digest = digest(&rows_by_name, name(&affiliate));
+            let Some(first) = rows_by_name.get(&digest) else {
+                rows_by_name.insert(digest, position.row);
                 recorder.tally.created += 1;
                 continue;
             };
@@ -108,13 +123,13 @@ async fn check_only(
 /// Updates existing affiliates.
 async fn update(
     service: &Service,
-    existing: Vec<(Position, Affiliate)>,
+    existing: Vec<(Position, AffiliateRow)>,
     ids: &ByName<i64>,
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
     let (mut positions, mut affiliates) = (Vec::new(), Vec::new());
     for (position, affiliate) in existing {
-        if let Some(id) = ids.get(&digest(ids, affiliate.name())) {
+        if let Some(id) = ids.get(&digest(ids, name(&affiliate))) {
             let mut mask = affiliate.given.to_mask();
             mask.paths.retain(|path| path != "affiliate_name");
             let affiliate = Some(affiliate.input);

@@ -1,14 +1,12 @@
 //! Reads rows in batches, ahead of the calls that send them.
 
+use std::ops::ControlFlow;
+
 use anyhow::Context as _;
+use spreadsheets::{Row, RowError, Table, TableRecord};
 use tokio::{sync::mpsc, task::spawn_blocking};
 
-use super::{
-    objects::Objects,
-    recorder::Recorder,
-    row::{Parsed, Position, RowError},
-    source::Source,
-};
+use super::{objects::Objects, recorder::Recorder, row::Position, source::Source};
 
 /// Batches that are read ahead while one is sent.
 const AHEAD: usize = 2;
@@ -19,25 +17,44 @@ pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
     objects.try_for_each(|(row, object)| object.map(drop).with_context(|| format!("record {row} cannot be read")))
 }
 
-pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Parsed<R>>>>);
+pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Row<R>>>>);
 
 impl<R: Send + 'static> Batches<R> {
-    /// Reads batches of `size` rows on a separate thread. It ends after the last row, or at a row that cannot be read.
-    pub(super) fn read(
-        size: usize,
-        mut rows: impl Iterator<Item = anyhow::Result<Parsed<R>>> + Send + 'static,
-    ) -> Self {
+    /// Reads batches of `size` rows on a separate thread: `read` passes on the rows.
+    fn read<F>(size: usize, read: F) -> Self
+    where
+        F: FnOnce(&mut dyn FnMut(Row<R>) -> ControlFlow<()>) -> anyhow::Result<()> + Send + 'static,
+    {
         let (sender, receiver) = mpsc::channel(AHEAD);
         spawn_blocking(move || {
-            loop {
-                let batch: anyhow::Result<Vec<_>> = rows.by_ref().take(size).collect();
-                let last = batch.as_ref().map_or(true, |batch| batch.len() < size);
-                if sender.blocking_send(batch).is_err() || last {
-                    return;
+            let mut batch = Vec::with_capacity(size);
+            let end = read(&mut |row| {
+                batch.push(row);
+                if batch.len() < size {
+                    return ControlFlow::Continue(());
                 }
-            }
+                let sent = sender.blocking_send(Ok(std::mem::replace(&mut batch, Vec::with_capacity(size))));
+                if sent.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            // This fails if nobody reads the rest.
+            let _ = sender.blocking_send(end.map(|()| batch));
         });
         Self(receiver)
+    }
+
+    /// Reads the rows of a table. They become records by `record`.
+    pub(super) fn of_table<T: TableRecord + Send + 'static>(
+        size: usize,
+        mut table: Table<T>,
+        record: impl Fn(T) -> R + Send + 'static,
+    ) -> Self {
+        for note in table.notes() {
+            tracing::warn!("{note}");
+        }
+        Self::read(size, move |each| {
+            let rows = table.read(|Row { row, line, record: read }| each(Row { row, line, record: read.map(&record) }));
+            Ok(rows?)
+        })
     }
 
     /// Reads JSON objects: the elements of a list, or one a line.
@@ -48,17 +65,22 @@ impl<R: Send + 'static> Batches<R> {
         parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
     ) -> anyhow::Result<Self> {
         let mut objects = Objects::open(source, is_list).context("the file cannot be read")?;
-        let mut row = 0;
-        let rows = std::iter::from_fn(move || {
-            row += 1;
-            let object = objects.next()?.with_context(|| format!("record {row} cannot be read"));
-            Some(object.map(|object| (Position { row, line: objects.line }, parse(object.trim_ascii()))))
-        });
-        Ok(Self::read(size, rows))
+        Ok(Self::read(size, move |each| {
+            let mut row = 0;
+            while let Some(object) = objects.next() {
+                row += 1;
+                let object = object.with_context(|| format!("record {row} cannot be read"))?;
+                let record = parse(object.trim_ascii());
+                if each(Row { row, line: objects.line, record }).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        }))
     }
 
     /// Returns the next batch, and records nothing; `None` after the last.
-    pub(super) async fn next_unrecorded(&mut self) -> anyhow::Result<Option<Vec<Parsed<R>>>> {
+    pub(super) async fn next_unrecorded(&mut self) -> anyhow::Result<Option<Vec<Row<R>>>> {
         self.0.recv().await.transpose()
     }
 
@@ -70,8 +92,9 @@ impl<R: Send + 'static> Batches<R> {
             let Some(batch) = self.next_unrecorded().await? else { return Ok(None) };
             recorder.tally.rows += batch.len() as u64;
             let mut valid = Vec::with_capacity(batch.len());
-            for (position, row) in batch {
-                match row {
+            for row in batch {
+                let position = Position::of(&row);
+                match row.record {
                     Ok(record) => valid.push((position, record)),
                     Err(errors) => recorder.reject(position, errors),
                 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read as _};
 
-use super::source::{LONGEST_ROW, Source, too_long};
+use super::source::{LONGEST_OBJECT, Source, too_long};
 
 /// The key of an envelope's records.
 const LIST: &[u8] = b"data";
@@ -61,8 +61,8 @@ impl Objects {
     /// Reads the next line that is not blank.
     fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        while self.text.by_ref().take(LONGEST_ROW as u64 + 1).read_until(b'\n', &mut line)? > 0 {
-            if line.len() > LONGEST_ROW {
+        while self.text.by_ref().take(LONGEST_OBJECT as u64 + 1).read_until(b'\n', &mut line)? > 0 {
+            if line.len() > LONGEST_OBJECT {
                 return Err(too_long());
             }
             self.line += 1;
@@ -90,7 +90,7 @@ impl Objects {
                 }
             }
             element.push(byte);
-            if element.len() > LONGEST_ROW {
+            if element.len() > LONGEST_OBJECT {
                 return Err(too_long());
             }
             scan.read(byte);

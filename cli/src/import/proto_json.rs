@@ -3,14 +3,7 @@
 use compliance_api::description::{Field, Kind, Message};
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Map, Value};
-
-use super::mapping::letters;
-
-/// Returns the field of a key or a heading, in any case.
-pub(super) fn field(message: &'static Message, name: &str) -> Option<&'static Field> {
-    let key = letters(name);
-    message.field(name).or_else(|| message.fields.iter().find(|field| letters(field.name) == key))
-}
+use spreadsheets::field_of;
 
 /// Reads a record.
 pub(super) fn parse<M: DeserializeOwned>(record: Value, message: &'static Message) -> serde_json::Result<M> {
@@ -22,7 +15,7 @@ fn object(value: Value, message: &'static Message) -> serde_json::Result<Value> 
     let Value::Object(given) = value else { return Ok(value) };
     let mut object = Map::new();
     for (key, value) in given {
-        let Some(field) = field(message, &key) else {
+        let Some(field) = field_of(message, &key) else {
             object.insert(key, value);
             continue;
         };

@@ -7,13 +7,10 @@ use std::{
 };
 
 use serde::Serialize;
+use spreadsheets::RowError;
 use tokio::time::timeout;
 
-use super::{
-    report::Entry,
-    row::{Position, RowError},
-    source::Source,
-};
+use super::{report::Entry, row::Position, source::Source};
 use crate::{
     output::{Output, print},
     progress::Progress,

@@ -8,16 +8,15 @@ use compliance_api::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
+use spreadsheets::{FileError, Options, RowError, Table, TableRecord, Target, Values, field_of};
 
 use super::{
     batches::Batches,
-    mapping,
     objects::Objects,
     proto_json,
     recorder::Recorder,
-    row::{Position, RowError},
-    source::{InputFormat, Source},
-    table::{self, Column},
+    row::Position,
+    source::{InputFormat, Source, advised},
 };
 use crate::service::{RecordKind, Service, patiently};
 
@@ -31,6 +30,8 @@ type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
 pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'static {
     /// The kind of the records.
     const KIND: RecordKind;
+    /// The fields that every record has.
+    const REQUIRED: &[&str];
 
     /// Sends records, and returns them with their outcomes. Sending them again changes nothing.
     async fn send(records: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)>;
@@ -38,6 +39,7 @@ pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'stat
 
 impl FileRecord for UrlObservation {
     const KIND: RecordKind = RecordKind::Urls;
+    const REQUIRED: &[&str] = &["url"];
 
     async fn send(observations: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = ObserveUrlsRequest { observations };
@@ -50,6 +52,7 @@ impl FileRecord for UrlObservation {
 
 impl FileRecord for OpenCaseRequest {
     const KIND: RecordKind = RecordKind::Cases;
+    const REQUIRED: &[&str] = &["request_id"];
 
     async fn send(cases: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = BatchOpenCasesRequest { cases };
@@ -98,7 +101,7 @@ pub(super) async fn send<M: FileRecord>(
 pub(super) fn batches<M: FileRecord>(
     source: &Source,
     format: InputFormat,
-    options: table::Options,
+    options: Options,
 ) -> anyhow::Result<Batches<M>> {
     if !format.is_table() {
         let is_list = format == InputFormat::Json;
@@ -106,24 +109,40 @@ pub(super) fn batches<M: FileRecord>(
         check_form::<M>(&first.context("the file cannot be read")?.unwrap_or_default())?;
         return Batches::of_objects(BATCH, source, is_list, parse);
     }
-    let header = table::header(source)?;
-    let columns: Vec<Column> = header.iter().map(|name| column::<M>(name)).collect::<anyhow::Result<_>>()?;
-    for (index, column) in columns.iter().enumerate().filter(|(_, column)| column.is_some()) {
-        if let Some(first) = columns[..index].iter().position(|other| other == column) {
-            bail!(
-                "the columns {} ({:?}) and {} ({:?}) are the same field: remove one of them from the file",
-                first + 1,
-                header[first],
-                index + 1,
-                header[index]
-            );
-        }
+    let options = Options { required: M::REQUIRED, ..options };
+    let table = Table::<Exported<M>>::open(source.file()?, options).map_err(|error| match &error {
+        FileError::Columns(_) => advised(error).context(FORM),
+        _ => advised(error),
+    })?;
+    Ok(Batches::of_table(BATCH, table, |Exported(record)| record))
+}
+
+/// A record of a table, such as a CSV export.
+struct Exported<M>(M);
+
+impl<M: FileRecord> TableRecord for Exported<M> {
+    /// Returns the field of a heading. The fields of a case stand beside the fields of its record.
+    fn target(heading: &str) -> Option<Target> {
+        let own = field_of(M::MESSAGE, heading).filter(|field| field.name != CASE);
+        let of_case = || match M::MESSAGE.field(CASE)?.kind {
+            Kind::Message(case) => field_of(case, heading),
+            _ => None,
+        };
+        own.or_else(of_case).map(Some)
     }
-    let exported = M::KIND.columns();
-    let is_export = header.len() == exported.len() && header.iter().all(|name| exported.contains(&name.as_str()));
-    let rows =
-        table::rows(source, columns, is_export, options, |texts| parse(object::<M>(texts)?.to_string().as_bytes()))?;
-    Ok(Batches::read(BATCH, rows))
+
+    fn fields() -> Vec<&'static str> {
+        M::KIND.columns()
+    }
+
+    fn of_values(values: Values, _required: &[&str]) -> Result<Self, Vec<RowError>> {
+        parse(object::<M>(values)?.to_string().as_bytes()).map(Self)
+    }
+
+    fn is_export(headings: &[String]) -> bool {
+        let exported = M::KIND.columns();
+        headings.len() == exported.len() && headings.iter().all(|name| exported.contains(&name.as_str()))
+    }
 }
 
 const CASE: &str = "case";
@@ -141,26 +160,11 @@ fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Returns the field of a heading; `None` for an empty heading. The fields of a case stand beside the fields of its record.
-fn column<M: Check>(heading: &str) -> anyhow::Result<Column> {
-    if mapping::is_unnamed(heading) {
-        return Ok(None);
-    }
-    let own = proto_json::field(M::MESSAGE, heading).filter(|field| field.name != CASE);
-    let of_case = || match M::MESSAGE.field(CASE)?.kind {
-        Kind::Message(case) => proto_json::field(case, heading),
-        _ => None,
-    };
-    match own.or_else(of_case) {
-        None => bail!("unknown column {heading:?}: {FORM}"),
-        known => Ok(known),
-    }
-}
-
 /// Returns the record of a row.
-fn object<M: Check>(texts: Vec<(&Field, String)>) -> Result<Value, Vec<RowError>> {
+fn object<M: Check>(values: Values) -> Result<Value, Vec<RowError>> {
     let (mut record, mut case) = (Map::new(), Map::new());
-    for (field, text) in texts {
+    for (field, text) in values {
+        let Some(text) = text else { continue };
         let object = if M::MESSAGE.field(field.name).is_some() { &mut record } else { &mut case };
         object.insert(field.name.to_owned(), value(field, text).map_err(|error| vec![error])?);
     }

@@ -11,8 +11,9 @@ use anyhow::{Context as _, bail};
 use compliance_api::csv_cell::Escape;
 use nix::fcntl::OFlag;
 use serde::Serialize;
+use spreadsheets::RowError;
 
-use super::row::{Position, RowError};
+use super::row::Position;
 use crate::output::{Form, MARK, Output, OutputFormat, is_device};
 
 /// One error of a row.
@@ -24,7 +25,7 @@ pub(super) struct Entry {
     pub(super) error: RowError,
 }
 
-const COLUMNS: [&str; 5] = ["row", "line", "field", "value", "reason"];
+const COLUMNS: [&str; 6] = ["row", "line", "field", "value", "reason", "cell"];
 /// The beginning of a report, in NDJSON and in CSV.
 const BEGINNINGS: [&[u8]; 2] = [b"{\"row\":", b"row,line,field,value,reason"];
 

@@ -3,19 +3,19 @@
 use anyhow::bail;
 use compliance_api::{
     error::{Error, Reason},
+    record::FieldSet,
     rules::Check as _,
-    v1::{AffiliateInput, AffiliateSyncResult, ResultCode, SyncAffiliatesRequest, SyncAffiliatesResponse, SyncOutcome},
+    v1::{
+        AffiliateInput, AffiliateSync, AffiliateSyncResult, ResultCode, SyncAffiliatesRequest, SyncAffiliatesResponse,
+        SyncOutcome,
+    },
 };
+use spreadsheets::{AffiliateRow, RowError};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::{
-    affiliate::Affiliate,
-    batches::Batches,
-    recorder::Recorder,
-    row::{Position, RowError},
-};
+use super::{batches::Batches, recorder::Recorder, row::Position};
 use crate::service::{Service, refused};
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
@@ -96,9 +96,16 @@ fn failed(status: &Status) -> anyhow::Error {
     }
 }
 
+/// Returns an item of a roster that changes nothing: the identifier alone.
+fn identified(row: &AffiliateRow) -> AffiliateSync {
+    let client_affiliate_id = row.input.client_affiliate_id.clone();
+    let affiliate = AffiliateInput { client_affiliate_id, ..AffiliateInput::default() };
+    AffiliateSync { affiliate: Some(affiliate), update_mask: None }
+}
+
 /// Fails if too many affiliates would get the status. Reads all rows, and writes nothing.
 pub(super) async fn check_absent(
-    mut batches: Batches<Affiliate>,
+    mut batches: Batches<AffiliateRow>,
     absent: &Absent,
     service: &Service,
 ) -> anyhow::Result<()> {
@@ -106,9 +113,9 @@ pub(super) async fn check_absent(
     let (mut are_all_valid, mut rows) = (true, 0);
     while let Some(batch) = batches.next_unrecorded().await? {
         rows += batch.len();
-        are_all_valid &= batch.iter().all(|(_, row)| row.is_ok());
+        are_all_valid &= batch.iter().all(|row| row.record.is_ok());
         if are_all_valid {
-            let affiliates = batch.iter().filter_map(|(_, row)| row.as_ref().ok()).map(Affiliate::identified).collect();
+            let affiliates = batch.iter().filter_map(|row| row.record.as_ref().ok()).map(identified).collect();
             let request = SyncAffiliatesRequest { affiliates, validate_only: true, ..SyncAffiliatesRequest::default() };
             stream.send(request).await?;
         }
@@ -123,9 +130,23 @@ pub(super) async fn check_absent(
     Ok(())
 }
 
+/// Returns whether the service has each affiliate with exactly the values of its row. Writes nothing.
+pub(super) async fn stored<'r>(
+    service: &Service,
+    rows: impl Iterator<Item = &'r AffiliateRow>,
+) -> anyhow::Result<Vec<bool>> {
+    let every_field = FieldSet::<AffiliateInput>::ALL.to_mask();
+    let affiliates =
+        rows.map(|row| AffiliateSync { affiliate: Some(row.input.clone()), update_mask: Some(every_field.clone()) });
+    let affiliates = affiliates.collect();
+    let request = SyncAffiliatesRequest { affiliates, validate_only: true, ..SyncAffiliatesRequest::default() };
+    let results = Stream::open(service).await?.send(request).await?.unwrap_or_default().results;
+    Ok(results.iter().map(|result| result.outcome() == SyncOutcome::Unchanged).collect())
+}
+
 /// Sends the rows, and then the request about absent affiliates.
 pub(super) async fn send(
-    mut batches: Batches<Affiliate>,
+    mut batches: Batches<AffiliateRow>,
     mut absent: Absent,
     dry_run: bool,
     service: &Service,
@@ -177,7 +198,7 @@ pub(super) async fn send(
 /// Records the results of rows.
 fn record(
     response: Option<SyncAffiliatesResponse>,
-    sent: Vec<(Position, Affiliate)>,
+    sent: Vec<(Position, AffiliateRow)>,
     rows: &[u64],
     recorder: &mut Recorder<'_>,
 ) {
@@ -194,7 +215,7 @@ fn record(
 }
 
 /// Returns the errors of a row. `rows` has the row of each position in the roster.
-fn errors(affiliate: &Affiliate, result: &AffiliateSyncResult, rows: &[u64]) -> Vec<RowError> {
+fn errors(affiliate: &AffiliateRow, result: &AffiliateSyncResult, rows: &[u64]) -> Vec<RowError> {
     if !result.violations.is_empty() {
         let violations = result.violations.iter();
         return violations.map(|each| affiliate.error(&each.field, &each.description)).collect();

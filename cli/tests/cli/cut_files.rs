@@ -145,7 +145,7 @@ fn a_list_of_the_interface_is_rejected_once() {
                 let arguments = [&[what, &path, "--company", "2"], options].concat();
                 let (code, printed) = import(&data, &service, &arguments);
                 assert_eq!(code, Some(1), "{what} {name}: {printed}");
-                let unknown = if name == "list.csv" { "unknown column" } else { "unknown field" };
+                let unknown = if name == "list.csv" { "is not a field" } else { "unknown field" };
                 assert!(printed.contains(unknown) && printed.contains("`compliance export`"), "{printed}");
             }
         }

@@ -204,7 +204,7 @@ fn invalid_rows_are_reported_and_the_others_are_imported() {
     assert_eq!(rows, (1..=25).map(|index| index * 100).collect::<Vec<_>>());
     let expected = json!({
         "row": 100, "line": 101, "field": "email_one", "value": "a10",
-        "reason": "The email one field must be a valid email address."
+        "reason": "The email one field must be a valid email address.", "cell": "email_one"
     });
     assert_eq!(errors[0], expected);
     let affiliates = exported(&data, "4", "affiliates");
@@ -262,7 +262,7 @@ fn encodings_and_separators_of_spreadsheets_are_detected_or_refused() {
     assert_eq!(dry(&file(&data, "utf16.csv", &utf16), &[]).1, json!(1));
     let unknown = file(&data, "unknown.csv", b"client_affiliate_id,affiliate_name,shoe size\n1,A,44\n");
     let (code, _, log) = dry(&unknown, &[]);
-    assert!(code == Some(1) && log.contains("\"shoe size\"") && log.contains("--map \"shoe size=\""), "{log}");
+    assert!(code == Some(1) && log.contains("\"shoe size\"") && log.contains("--map \"HEADING=\""), "{log}");
     assert_eq!(dry(&unknown, &["--map", "shoe size="]).1, json!(1));
     for end in ["\n", "\r\n"] {
         let ragged = "client_affiliate_id,affiliate_name\n1,A\n2\n3,C,x\n4,A\n\"5\nx\",E\n7,A\n".replace('\n', end);

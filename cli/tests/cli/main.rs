@@ -46,6 +46,7 @@ mod sockets;
 mod starts;
 mod stopped;
 mod token;
+mod uncertain_imports;
 mod watch;
 mod webhooks;
 mod witness;

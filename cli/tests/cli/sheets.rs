@@ -1,119 +1,50 @@
-//! Files as spreadsheets and programs write them: `cli/tests/sheets/cases.json`, which all readers are tested with.
+//! Tables that `compliance import` reads. The crate `spreadsheets` tests every form of them.
 
 use std::fs;
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::{
-    common::{DataDir, Service, compliance, output, start},
+    common::{DataDir, compliance, output, start},
     data::file,
 };
 
-#[derive(Deserialize)]
-struct Case {
-    name: String,
-    file: String,
-    text: Option<String>,
-    base64: Option<String>,
-    options: Map<String, Value>,
-    #[serde(default)]
-    records: Vec<Value>,
-    #[serde(default)]
-    refused: Vec<Refused>,
-    #[serde(default)]
-    error: Vec<String>,
-    #[serde(default)]
-    advice: Map<String, Value>,
-}
-
-#[derive(Debug, Deserialize, PartialEq)]
-struct Refused {
-    line: u64,
-    field: String,
-}
-
-fn cases() -> Vec<Case> {
-    serde_json::from_str(include_str!("../sheets/cases.json")).unwrap()
-}
-
-impl Case {
-    /// Imports the file into a company. Returns the exit status, the output and the report.
-    fn import(&self, data: &DataDir, service: &Service, company: &str) -> (Option<i32>, String, Vec<Refused>) {
-        let bytes = self.base64.as_ref().map(|text| BASE64_STANDARD.decode(text).unwrap());
-        let bytes = bytes.or_else(|| self.text.clone().map(String::into_bytes)).unwrap();
-        let path = file(data, &self.file, &bytes);
-        let report = format!("{path}.report.ndjson");
-        let core = format!("http://{}", service.grpc);
-        let mut command = compliance(data);
-        command.args(["import", "affiliates", &path, "--company", company, "--core-url", &core]);
-        for (option, value) in &self.options {
-            command.args([format!("--{option}"), value.as_str().unwrap().to_owned()]);
-        }
-        let (status, stdout, log) = output(&mut command);
-        let lines = fs::read_to_string(&report).unwrap_or_default();
-        let _ = fs::remove_file(report);
-        (
-            status.code(),
-            format!("{stdout}{log}"),
-            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
-        )
-    }
-}
-
+/// Errors of a file name the flag that resolves them, and the flag does.
 #[test]
-fn every_file_of_the_table_is_read_or_refused_with_its_cause() {
+fn errors_of_files_name_a_flag() {
     let data = DataDir::new();
-    let service = start(&data, &["serve"]);
-    let core = format!("http://{}", service.grpc);
-    let (cases, mut failures) = (cases(), Vec::new());
-    assert!(cases.len() > 90);
-    for (company, case) in (1..).zip(&cases) {
-        let company = company.to_string();
-        let (status, printed, refused) = case.import(&data, &service, &company);
-        let export = ["export", "affiliates", "--company", &company, "--core-url", &core];
-        let (_, exported, _) = output(compliance(&data).args(export));
-        let exported: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let advice = case.advice.get("import").into_iter().filter_map(Value::as_str);
-        let is_named = case.error.is_empty()
-            || case.error.iter().map(String::as_str).chain(advice).all(|text| printed.contains(text));
-        let expected = if case.error.is_empty() { 2 * i32::from(!case.refused.is_empty()) } else { 1 };
-        if status != Some(expected) || exported != case.records || refused != case.refused || !is_named {
-            failures.push(format!("{}: {status:?} {exported:?} {refused:?} {printed}", case.name));
-        }
+    for (name, text, flag, value) in [
+        ("dates", &b"client_affiliate_id,affiliate_name,start_date\nA-1,Ann,1/5/2026\n"[..], "--dates", "dmy"),
+        ("encoding", b"client_affiliate_id,affiliate_name\nA-1,J\xfcrgen\n", "--encoding", "windows-1252"),
+        ("columns", b"client_affiliate_id,affiliate_name,shoe size\nA-1,Ann,44\n", "--map", "shoe size="),
+    ] {
+        let path = file(&data, &format!("{name}.csv"), text);
+        let import = ["import", "affiliates", &path, "--company", "7", "--dry-run"];
+        let (status, _, log) = output(compliance(&data).args(import));
+        assert!(status.code() == Some(1) && log.contains(flag), "{log}");
+        let (status, _, log) = output(compliance(&data).args(import).args([flag, value]));
+        assert!(status.success(), "{log}");
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let path = file(&data, "old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1");
+    let (status, _, log) = output(compliance(&data).args(["import", "urls", &path, "--company", "7", "--dry-run"]));
+    assert!(status.code() == Some(1) && log.contains("the file is an Excel 97 workbook (.xls)"), "{log}");
 }
 
-/// Follows the advice of the messages.
+/// The report has the cell of an error, and the log what is ignored.
 #[test]
-fn the_advice_of_messages_helps() {
+fn reports_name_cells_and_logs_name_ignored_rows() {
     let data = DataDir::new();
-    let service = start(&data, &["serve"]);
-    let mut company = 0;
-    for case in cases() {
-        let Some(advice) = case.advice.get("import").and_then(Value::as_str) else { continue };
-        for option in advice.split(" or ") {
-            company += 1;
-            let (name, value) = option.trim_start_matches("--").split_once(' ').unwrap();
-            let options = Map::from_iter([(name.to_owned(), value.trim_matches('"').into())]);
-            let case = Case {
-                options,
-                name: case.name.clone(),
-                file: case.file.clone(),
-                text: case.text.clone(),
-                base64: case.base64.clone(),
-                records: Vec::new(),
-                refused: Vec::new(),
-                error: Vec::new(),
-                advice: Map::new(),
-            };
-            let (code, printed, _) = case.import(&data, &service, &company.to_string());
-            assert_eq!(code, Some(0), "{}: {printed}", case.name);
-        }
-    }
-    assert!(company >= 7, "{company}");
+    let text = "Affiliates\nclient_affiliate_id,affiliate_name,E-mail\nA-1,Ann,#N/A\nA-2,Ben,\nTotal,2,\n";
+    let path = file(&data, "affiliates.csv", text.as_bytes());
+    let (status, summary, log) =
+        output(compliance(&data).args(["import", "affiliates", &path, "--company", "7", "--dry-run", "--json"]));
+    assert_eq!(status.code(), Some(2), "{log}");
+    assert!(log.contains("above the headings: rows 1 to 1") && log.contains("totals: row 5"), "{log}");
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!((&summary["rows"], &summary["created"], &summary["bad"]), (&json!(2), &json!(1), &json!(1)));
+    let report: Value = serde_json::from_str(&fs::read_to_string(format!("{path}.report.ndjson")).unwrap()).unwrap();
+    let found = ["row", "line", "field", "value", "cell"].map(|key| report[key].clone());
+    assert_eq!(found, [json!(1), json!(3), json!("email_one"), json!("#N/A"), json!("E-mail")]);
 }
 
 /// URLs and cases are also tables, and their timestamps are in UTC.

@@ -45,6 +45,7 @@ pub(crate) static PAGES: &[Page] = &[
     text("batches", "Batches", "docs/partners/batches.md"),
     text("syncs", "Syncs", "docs/partners/syncs.md"),
     text("nightly-job", "Nightly job", "docs/partners/nightly-job.md"),
+    text("files", "Files", "docs/partners/files.md"),
     text("urls", "URLs", "docs/partners/urls.md"),
     text("cases", "Cases", "docs/partners/cases.md"),
     text("overview", "Overview", "docs/partners/overview.md"),

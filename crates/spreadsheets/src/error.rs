@@ -4,6 +4,9 @@ use std::io;
 
 use thiserror::Error;
 
+/// Maximum length of a message, in bytes. Files choose the names in it.
+const LONGEST_MESSAGE: usize = 4000;
+
 /// Why a whole file cannot be read.
 #[derive(Debug, Error)]
 pub enum FileError {
@@ -11,22 +14,22 @@ pub enum FileError {
     #[error("the file is {0}: save it as .xlsx, or as CSV in UTF-8")]
     Kind(&'static str),
     /// The file is cut off or damaged.
-    #[error("{0}")]
+    #[error("{}", short(.0))]
     Damaged(String),
     /// The file exceeds a limit.
-    #[error("{0}")]
+    #[error("{}", short(.0))]
     Limit(String),
     /// The file's bytes do not fit its encoding.
-    #[error("{0}")]
+    #[error("{}", short(.0))]
     Encoding(String),
     /// The workbook does not have the sheet.
-    #[error("{0}")]
+    #[error("{}", short(.0))]
     Sheet(String),
     /// The columns are not those of the records.
-    #[error("{0}")]
+    #[error("{}", short(.0))]
     Columns(String),
     /// Dates can be read in two ways.
-    #[error("{0}")]
+    #[error("{}", short(.0))]
     Dates(String),
     /// The file cannot be read at all.
     #[error("the file cannot be read: {0}")]
@@ -59,6 +62,11 @@ impl From<csv::Error> for FileError {
             _ => Self::Damaged("the file is not CSV".to_owned()),
         }
     }
+}
+
+/// Returns the beginning of a message.
+pub(crate) fn short(message: &str) -> &str {
+    &message[..message.floor_char_boundary(LONGEST_MESSAGE)]
 }
 
 /// Returns the error of a damaged workbook.

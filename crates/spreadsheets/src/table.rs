@@ -6,7 +6,7 @@ use compliance_api::{csv_cell::Escape, description::Field, v1::Format};
 
 use crate::{
     dates::{Dates, Epoch, Orders},
-    error::FileError,
+    error::{FileError, short},
     file::File,
     headings::{Headings, is_unnamed, letters},
     options::{Empty, Options},
@@ -84,6 +84,9 @@ impl<R: TableRecord> Table<R> {
         };
         let Scan { orders, rows, last_line, is_total, mut notes, .. } = scan;
         let order = options.dates.map_or_else(|| orders.order(), Ok)?;
+        if is_total {
+            notes.push(format!("ignored, because it has totals: row {last_line}"));
+        }
         let read_only: Vec<&str> =
             names.iter().filter(|name| headings.is_read_only::<R>(name)).map(String::as_str).collect();
         if !read_only.is_empty() {
@@ -119,6 +122,7 @@ impl<R: TableRecord> Table<R> {
             empty: options.empty,
             required: options.required,
         };
+        let notes = notes.iter().map(|note| short(note).to_owned()).collect();
         Ok(Self { file, plan, merges, notes, rows: rows - u64::from(is_total), record: PhantomData })
     }
 
@@ -226,13 +230,13 @@ impl Scan {
     ) -> Result<(), FileError> {
         let last = row.cells.iter().rfind(|cell| !cell.is_blank()).map_or(0, |cell| cell.column + 1);
         let names: Vec<String> = (0..last).map(|column| row.text(column).to_owned()).collect();
-        if !headings.known::<R>(&names, options.required).1 {
-            self.above.push((names, row.line));
-            return Ok(());
-        }
         let limit = options.limits.columns;
         if names.iter().filter(|name| !is_unnamed(name)).count() > limit {
             return Err(FileError::Limit(format!("the file has more than {limit} columns with a heading")));
+        }
+        if !headings.known::<R>(&names, options.required).1 {
+            self.above.push((names, row.line));
+            return Ok(());
         }
         for cell in &row.cells {
             if let CellKind::Unreadable(reason) = &cell.kind {
@@ -271,11 +275,12 @@ fn is_repeated(header: &[String], row: &RawRow) -> bool {
     header.iter().enumerate().all(|(column, name)| letters(row.text(column)) == letters(name))
 }
 
-/// Whether a row has totals of the rows above.
+/// Whether a row has totals of the rows above: a word, and numbers behind it.
 fn is_total(row: &RawRow) -> bool {
-    let first = row.cells.iter().find(|cell| !cell.is_blank()).map_or("", |cell| &cell.text);
-    let letters = letters(first);
-    TOTALS.contains(&letters.trim_end_matches(|next: char| next.is_ascii_digit()))
+    let mut cells = row.cells.iter().filter(|cell| !cell.is_blank());
+    let letters = letters(cells.next().map_or("", |cell| &cell.text));
+    let is_number = |cell: &Cell| !cell.text.contains(char::is_alphabetic);
+    TOTALS.contains(&letters.trim_end_matches(|next: char| next.is_ascii_digit())) && cells.all(is_number)
 }
 
 /// Whether a field is a calendar day.

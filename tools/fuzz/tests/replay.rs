@@ -65,6 +65,11 @@ fn csv() {
 }
 
 #[test]
+fn xlsx() {
+    replay("xlsx");
+}
+
+#[test]
 fn protobuf() {
     replay("protobuf");
 }
@@ -72,5 +77,5 @@ fn protobuf() {
 /// Every target has a test.
 #[test]
 fn every_target_is_replayed() {
-    assert_eq!(compliance_fuzz::TARGETS.map(|(name, _)| name), ["json", "query", "token", "csv", "protobuf"]);
+    assert_eq!(compliance_fuzz::TARGETS.map(|(name, _)| name), ["json", "query", "token", "csv", "xlsx", "protobuf"]);
 }

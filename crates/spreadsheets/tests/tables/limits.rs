@@ -1,0 +1,68 @@
+//! Files that are larger than they look.
+
+use std::ops::ControlFlow;
+
+use compliance_api::v1::UrlInput;
+use spreadsheets::{FileError, Limits, Options, Table};
+
+use crate::support::{Book, fails, options, read, rows, texts};
+
+fn limited(error: FileError) {
+    assert!(matches!(error, FileError::Limit(_)), "{error:?}");
+}
+
+#[test]
+fn rows_and_columns_are_limited() {
+    let limits = Limits { rows: 2, columns: 3, ..Options::default().limits };
+    let options = || Options { limits, ..options() };
+    let header = "client_affiliate_id,affiliate_name";
+    assert_eq!(read(format!("{header}\nA-1,Ann\n\nA-2,Ben\n"), options()).unwrap().len(), 2);
+    limited(fails(format!("{header}\nA-1,Ann\nA-2,Ben\nA-3,Carl\n"), options(), "more than 2 rows below the headings"));
+    assert_eq!(read(format!("{header},city,,,\nA-1,Ann\n"), options()).unwrap().len(), 1);
+    limited(fails(format!("{header},city,zip\nA-1,Ann\n"), options(), "more than 3 columns with a heading"));
+    let wide = format!("{header}\nA-1,Ann{}\n", ",".repeat(20_000));
+    limited(fails(wide, options(), "the row on line 2 has more than 16384 cells"));
+    let sheet = rows(&["<c><v>1</v></c><c><v>2</v></c>", "<c><v>1</v></c><c><v>2</v></c>", "<c><v>1</v></c>"]);
+    limited(fails(Book::of(sheet).bytes(), options(), "more than 2 rows below the headings"));
+}
+
+#[test]
+fn rows_have_a_longest_length() {
+    let long = format!("client_affiliate_id,affiliate_name\nA-1,\"{}\"\n", "x".repeat(17 << 20));
+    limited(fails(long, options(), "is longer than 16 MiB"));
+}
+
+#[test]
+fn urls_have_one_column() {
+    let mut table = Table::<UrlInput>::open(
+        std::io::Cursor::new("URL,Comment\nhttps://a.example/,x\nnot a URL,\n,y\n"),
+        Options { required: &["url"], columns: vec![("comment".to_owned(), String::new())], ..Options::default() },
+    )
+    .unwrap();
+    assert_eq!((table.row_count(), table.notes()), (3, &[][..]));
+    let mut lines = Vec::new();
+    let read = |row: spreadsheets::Row<UrlInput>| {
+        lines.push((row.line, row.record.map(|it| it.url).map_err(|errors| errors[0].cell.clone())));
+        ControlFlow::Continue(())
+    };
+    table.read(read).unwrap();
+    let error = || Err("URL".to_owned());
+    assert_eq!(lines, [(2, Ok(Some("https://a.example/".to_owned()))), (3, error()), (4, error())]);
+}
+
+#[test]
+fn claimed_parts_of_an_archive_are_limited() {
+    // The end of the directory claims more parts than there are.
+    let mut bytes = Book::of(texts(1, &["client_affiliate_id", "affiliate_name"])).bytes();
+    let end = bytes.len() - 22;
+    assert_eq!(bytes[end..end + 4], *b"PK\x05\x06");
+    bytes[end + 8..end + 12].fill(0xfe);
+    limited(fails(bytes.as_slice(), options(), "more than 10000 parts"));
+    // Likewise in the record of large archives.
+    bytes.truncate(end);
+    let large = bytes.len() as u64;
+    bytes.extend([b"PK\x06\x06".as_slice(), &44_u64.to_le_bytes(), &[0; 12], &[0xfe; 32]].concat());
+    bytes.extend([b"PK\x06\x07".as_slice(), &[0; 4], &large.to_le_bytes(), &1_u32.to_le_bytes()].concat());
+    bytes.extend([b"PK\x05\x06".as_slice(), &[0; 4], &[0xff; 12], &[0; 2]].concat());
+    limited(fails(bytes, options(), "more than 10000 parts"));
+}

@@ -1,0 +1,189 @@
+//! Reads a file into lines that a test can compare, and makes small workbooks.
+
+use std::{
+    io::{Cursor, Write as _},
+    ops::ControlFlow,
+};
+
+use spreadsheets::{AffiliateRow, Empty, FileError, Options, Row, Table};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+/// Options of a file in which every row has an identifier and a name.
+pub(crate) fn options() -> Options {
+    Options { empty: Empty::Absent, required: AffiliateRow::REQUIRED, ..Options::default() }
+}
+
+/// Reads affiliates. A valid row is `LINE field=value …`, an error `LINE ! cell field: reason`, and a note `# note`.
+pub(crate) fn read(bytes: impl Into<Vec<u8>>, options: Options) -> Result<Vec<String>, FileError> {
+    let mut table = Table::<AffiliateRow>::open(Cursor::new(bytes.into()), options)?;
+    let mut lines: Vec<String> = table.notes().iter().map(|note| format!("# {note}")).collect();
+    table.read(|row: Row<AffiliateRow>| {
+        match row.record {
+            Ok(record) => {
+                let values = record.given.iter().map(|field| {
+                    let value = field.written(&record.input);
+                    format!(" {}={}", field.name, value.as_deref().unwrap_or("-"))
+                });
+                lines.push(format!("{}{}", row.line, values.collect::<String>()));
+            }
+            Err(errors) => lines.extend(errors.iter().map(|error| {
+                format!("{} ! {} {}: {} {}", row.line, error.cell, error.field, error.reason, error.value)
+            })),
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(lines)
+}
+
+/// Compares a file with the lines that it is read as. Expected errors and notes are the beginnings of lines.
+#[track_caller]
+pub(crate) fn reads(bytes: impl Into<Vec<u8>>, options: Options, expected: &[&str]) {
+    let lines = read(bytes, options).unwrap();
+    let is_equal = |line: &str, expected: &str| match expected.contains(['!', '#']) {
+        true => line.starts_with(expected),
+        false => line == expected,
+    };
+    let are_equal =
+        lines.len() == expected.len() && lines.iter().zip(expected).all(|(line, expected)| is_equal(line, expected));
+    assert!(are_equal, "{lines:#?}\n{expected:#?}");
+}
+
+/// Compares a file with the error of the whole file.
+#[track_caller]
+pub(crate) fn fails(bytes: impl Into<Vec<u8>>, options: Options, expected: &str) -> FileError {
+    let error = read(bytes, options).unwrap_err();
+    assert!(error.to_string().contains(expected), "{error}");
+    error
+}
+
+const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const HEADINGS: [&str; 3] = ["client_affiliate_id", "affiliate_name", "zip"];
+
+/// A workbook whose parts a test can choose.
+pub(crate) struct Book {
+    /// The rows and what follows them, in sheets with a name and a state.
+    pub(crate) sheets: Vec<(&'static str, &'static str, String)>,
+    pub(crate) texts: String,
+    /// Codes of number formats. The first one has the style 1.
+    pub(crate) formats: Vec<&'static str>,
+    /// Elements of the workbook beside the sheets.
+    pub(crate) properties: &'static str,
+    /// Where the names of the formats are defined, without their last part.
+    pub(crate) namespace: (&'static str, &'static str),
+    pub(crate) main: &'static str,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        Self {
+            sheets: Vec::new(),
+            texts: String::new(),
+            formats: Vec::new(),
+            properties: "",
+            namespace: (MAIN, RELATIONS),
+            main: "xl/workbook.xml",
+        }
+    }
+}
+
+/// Returns a row of inline texts.
+pub(crate) fn texts(row: u64, texts: &[&str]) -> String {
+    let cells = texts.iter().zip('A'..).map(|(text, column)| {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;");
+        format!(r#"<c r="{column}{row}" t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>"#)
+    });
+    format!(r#"<row r="{row}">{}</row>"#, cells.collect::<String>())
+}
+
+/// Returns rows: three headings, and cells in XML below them.
+pub(crate) fn rows(cells: &[&str]) -> String {
+    let rows = cells.iter().zip(2..).map(|(cells, row)| format!(r#"<row r="{row}">{cells}</row>"#));
+    format!("{}{}", texts(1, &HEADINGS), rows.collect::<String>())
+}
+
+impl Book {
+    /// A workbook with one sheet.
+    pub(crate) fn of(rows: impl Into<String>) -> Self {
+        Self {
+            sheets: vec![("Sheet", "visible", format!("<sheetData>{}</sheetData>", rows.into()))],
+            ..Self::default()
+        }
+    }
+
+    /// Adds an element behind the rows.
+    pub(crate) fn with(mut self, element: &str) -> Self {
+        self.sheets[0].2 += element;
+        self
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        zip(&self.parts())
+    }
+
+    pub(crate) fn parts(&self) -> Vec<(String, String)> {
+        let (main, relations) = self.namespace;
+        let sheets = (1..).zip(&self.sheets);
+        let named = sheets.clone().map(|(number, (name, state, _))| {
+            format!(r#"<sheet name="{name}" sheetId="{number}" state="{state}" r:id="rId{number}"/>"#)
+        });
+        let related = sheets.clone().map(|(number, _)| {
+            format!(
+                r#"<Relationship Id="rId{number}" Type="{relations}/worksheet" Target="worksheets/sheet{number}.xml"/>"#
+            )
+        });
+        let codes = (200..).zip(&self.formats).map(|(number, code)| {
+            format!(r#"<numFmt numFmtId="{number}" formatCode="{}"/>"#, code.replace('"', "&quot;"))
+        });
+        let styles = (200..).zip(&self.formats).map(|(number, _)| format!(r#"<xf numFmtId="{number}"/>"#));
+        let (folder, name) = self.main.rsplit_once('/').unwrap();
+        let mut parts = vec![
+            (
+                "_rels/.rels".to_owned(),
+                format!(
+                    r#"<Relationships><Relationship Id="rId1" Type="{relations}/officeDocument" Target="{}"/></Relationships>"#,
+                    self.main
+                ),
+            ),
+            (
+                self.main.to_owned(),
+                format!(
+                    r#"<workbook xmlns="{main}" xmlns:r="{relations}">{}<sheets>{}</sheets></workbook>"#,
+                    self.properties,
+                    named.collect::<String>()
+                ),
+            ),
+            (
+                format!("{folder}/_rels/{name}.rels"),
+                format!(
+                    r#"<Relationships>{}<Relationship Id="s" Type="{relations}/styles" Target="/{folder}/styles.xml"/><Relationship Id="t" Type="{relations}/sharedStrings" Target="sharedStrings.xml"/></Relationships>"#,
+                    related.collect::<String>()
+                ),
+            ),
+            (
+                format!("{folder}/styles.xml"),
+                format!(
+                    r#"<styleSheet xmlns="{main}"><numFmts>{}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>{}</cellXfs></styleSheet>"#,
+                    codes.collect::<String>(),
+                    styles.collect::<String>()
+                ),
+            ),
+            (format!("{folder}/sharedStrings.xml"), format!(r#"<sst xmlns="{main}">{}</sst>"#, self.texts)),
+        ];
+        parts.extend(sheets.map(|(number, (_, _, sheet))| {
+            let path = format!("{folder}/worksheets/sheet{number}.xml");
+            (path, format!(r#"<?xml version="1.0" encoding="UTF-8"?><worksheet xmlns="{main}">{sheet}</worksheet>"#))
+        }));
+        parts
+    }
+}
+
+/// Returns an archive of parts.
+pub(crate) fn zip(parts: &[(String, String)]) -> Vec<u8> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, part) in parts {
+        archive.start_file(name, SimpleFileOptions::default()).unwrap();
+        archive.write_all(part.as_bytes()).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}

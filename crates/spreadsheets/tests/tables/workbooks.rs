@@ -1,0 +1,270 @@
+//! Workbooks: what their cells show, and what they hide.
+
+use std::io::{Cursor, Read as _, Write as _};
+
+use spreadsheets::{FileError, Options};
+use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
+
+use crate::support::{Book, fails, options, reads, rows, texts, zip};
+
+/// A row with an identifier and a name, and a third cell in XML.
+fn third(cell: &str) -> String {
+    rows(&[&format!("{}{}{cell}", text("A2", "A-1"), text("B2", "Ann"))])
+}
+
+fn text(name: &str, text: &str) -> String {
+    format!(r#"<c r="{name}" t="inlineStr"><is><t>{text}</t></is></c>"#)
+}
+
+const ANN: &str = "2 client_affiliate_id=A-1 affiliate_name=Ann";
+
+#[track_caller]
+fn shows(book: &Book, zip: &str) {
+    reads(book.bytes(), options(), &[&format!("{ANN} zip={zip}")]);
+}
+
+#[track_caller]
+fn rejects(book: &Book, reason: &str) {
+    reads(book.bytes(), options(), &[&format!("2 ! C2 zip: {reason}")]);
+}
+
+#[test]
+fn texts_are_shared_inline_or_results() {
+    for cell in [
+        r#"<c r="C2" t="s"><v>1</v></c>"#,
+        r#"<c r="C2" t="inlineStr"><is><t>8000 &amp; B</t></is></c>"#,
+        r#"<c r="C2" t="inlineStr"><is><r><t>8000 </t></r><r><t>&#38; B</t></r><rPh><t>x</t></rPh></is></c>"#,
+        r#"<c r="C2" t="str"><f>A1</f><v>8000 &amp; B</v></c>"#,
+        r#"<c t="str"><f>A1</f><v><![CDATA[8000 & B]]></v></c>"#,
+    ] {
+        let texts = "<si><t>x</t></si><si><r><t>8000 </t></r><rPh sb=\"0\"><t>x</t></rPh><r><t>&amp; B</t></r></si>";
+        shows(&Book { texts: texts.to_owned(), ..Book::of(third(cell)) }, "8000 & B");
+    }
+}
+
+#[test]
+fn escaped_characters_are_decoded_everywhere() {
+    let texts = "<si><t>a_x000D_b_x005F_x000D_</t></si>".to_owned();
+    for cell in [
+        r#"<c r="C2" t="s"><v>0</v></c>"#,
+        r#"<c r="C2" t="inlineStr"><is><t>a_x000D_b_x005F_x000D_</t></is></c>"#,
+        r#"<c r="C2" t="str"><v>a_x000D_b_x005F_x000D_</v></c>"#,
+    ] {
+        shows(&Book { texts: texts.clone(), ..Book::of(third(cell)) }, "a\rb_x000D_");
+    }
+    rejects(
+        &Book::of(third(r#"<c r="C2" t="inlineStr"><is><t>a_xD83D_</t></is></c>"#)),
+        "The text has lost a character",
+    );
+}
+
+#[test]
+fn numbers_are_read_as_they_are_shown() {
+    for (format, number, shown) in [
+        ("General", "1001", "1001"),
+        ("General", "4.91512345678E+11", "491512345678"),
+        ("General", "0.30000000000000004", "0.3"),
+        ("00000", "501", "00501"),
+        ("00000\\-0000", "80000012", "08000-0012"),
+        ("#,##0", "1001", "1001"),
+        ("@", "7", "7"),
+    ] {
+        let cell = format!(r#"<c r="C2" s="1"><v>{number}</v></c>"#);
+        shows(&Book { formats: vec![format], ..Book::of(third(&cell)) }, shown);
+    }
+    for (format, number, reason) in [
+        ("General", "1234567890123456", "The cell has a number of more than 15 digits"),
+        ("0", "1E+20", "The cell has a number of more than 15 digits"),
+        ("General", "inf", "The cell has a number of more than 15 digits"),
+        ("General", "x", "The cell is not a number"),
+        ("0%", "0.5", "The cell shows 0.5 in the format 0%"),
+        ("0", "12.6", "The cell shows 12.6 with 0 decimals"),
+        ("h:mm", "0.5", "The cell shows a time without a date"),
+        ("d-mmm", "46143", "The cell is a date, and the field is not"),
+    ] {
+        let cell = format!(r#"<c r="C2" s="1"><v>{number}</v></c>"#);
+        rejects(&Book { formats: vec![format], ..Book::of(third(&cell)) }, reason);
+    }
+    shows(&Book::of(third(r#"<c r="C2" t="b"><v>1</v></c>"#)), "TRUE");
+    rejects(
+        &Book::of(third(r#"<c r="C2" t="inlineStr"><is><t>4.91512E+11</t></is></c>"#)),
+        "The number 4.91512E+11 has lost",
+    );
+    rejects(&Book::of(third(r#"<c r="C2" t="d"><v>2026-05-01</v></c>"#)), "The cell is a date");
+}
+
+#[test]
+fn formulas_without_a_result_are_rejected() {
+    let missing = "The cell has a formula without a result";
+    for cell in [
+        r#"<c r="C2"><f>A1</f></c>"#,
+        r#"<c r="C2"><f>A1</f><v></v></c>"#,
+        r#"<c r="C2"><f>A1</f><v/></c>"#,
+        r#"<c r="C2" t="str"><f>A1</f></c>"#,
+        r#"<c r="C2"><f t="shared" si="0"/></c>"#,
+    ] {
+        rejects(&Book::of(third(cell)), missing);
+    }
+    // Programs that do not compute write a result anyway, and ask for computing.
+    let zero = third(r#"<c r="C2"><f>A1</f><v>0</v></c>"#);
+    rejects(&Book { properties: r#"<calcPr calcId="1" fullCalcOnLoad="1"/>"#, ..Book::of(zero.as_str()) }, missing);
+    shows(&Book::of(zero), "0");
+    // An empty text is a result.
+    reads(Book::of(third(r#"<c r="C2" t="str"><f>A1</f><v></v></c>"#)).bytes(), options(), &[ANN]);
+    rejects(&Book::of(third(r#"<c r="C2" t="e"><f>NA()</f><v>#N/A</v></c>"#)), "The cell has the error #N/A");
+    let heading = r#"<row r="1"><c r="A1"><f>B1</f></c><c r="B1" t="inlineStr"><is><t>client_affiliate_id</t></is></c><c r="C1" t="inlineStr"><is><t>Name</t></is></c></row>"#;
+    fails(Book::of(heading).bytes(), options(), "the heading in the cell A1 has a formula without a result");
+}
+
+#[test]
+fn merged_cells_name_their_range() {
+    let sheet = rows(&[
+        &format!("{}{}{}", text("A2", "A-1"), text("B2", "Ann"), text("C2", "8000")),
+        &format!("{}{}", text("A3", "A-2"), text("B3", "Ben")),
+        &format!("{}{}", text("A4", "A-3"), text("B4", "Carl")),
+    ]);
+    let book = |ranges: &str| Book::of(sheet.as_str()).with(&format!("<mergeCells>{ranges}</mergeCells>")).bytes();
+    let carl = "4 client_affiliate_id=A-3 affiliate_name=Carl";
+    reads(
+        book(r#"<mergeCell ref="C2:C3"/>"#),
+        options(),
+        &[&format!("{ANN} zip=8000"), "3 ! C3 zip: The cell is merged with others (C2:C3)", carl],
+    );
+    // In a row, and beside the columns that are read.
+    reads(
+        book(r#"<mergeCell ref="B3:C3"/><mergeCell ref="D2:D4"/><mergeCell ref="A1:C1"/>"#),
+        options(),
+        &[&format!("{ANN} zip=8000"), "3 ! C3 zip: The cell is merged with others (B3:C3)", carl],
+    );
+}
+
+#[test]
+fn dates_have_either_epoch() {
+    let sheet = format!(
+        "{}{}",
+        texts(1, &["client_affiliate_id", "affiliate_name", "start_date"]),
+        r#"<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c><c r="C2" s="1"><v>46143.0</v></c></row><row r="3"><c r="A3"><v>2</v></c><c r="B3"><v>3</v></c><c r="C3"><v>46144</v></c></row><row r="4"><c r="A4"><v>3</v></c><c r="B4"><v>4</v></c><c r="C4" t="d"><v>2026-05-03T00:00:00</v></c></row>"#
+    );
+    let lines = |days: [&str; 3]| {
+        let lines = (2..).zip(days).map(|(line, day)| {
+            format!("{line} client_affiliate_id={} affiliate_name={line} start_date={day}", line - 1)
+        });
+        lines.collect::<Vec<String>>()
+    };
+    for (properties, days) in
+        [("", ["2026-05-01", "2026-05-02"]), (r#"<workbookPr date1904="1"/>"#, ["2030-05-02", "2030-05-03"])]
+    {
+        let book = Book { properties, formats: vec!["dd.mm.yyyy"], ..Book::of(sheet.as_str()) };
+        let lines = lines([days[0], days[1], "2026-05-03"]);
+        reads(book.bytes(), options(), &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn visible_sheet_or_named_sheet_is_read() {
+    let sheet = |id: &str| {
+        let row = format!(r#"<row r="3">{}{}</row>"#, text("A3", id), text("B3", "Ann"));
+        format!("<sheetData>{}{row}</sheetData>", texts(1, &["client_affiliate_id", "affiliate_name"]))
+    };
+    let sheets =
+        vec![("Old", "hidden", sheet("A-1")), ("May", "visible", sheet("A-2")), ("June", "visible", sheet("A-3"))];
+    let book = Book { sheets, ..Book::default() }.bytes();
+    let named = |name: &str| Options { sheet: Some(name.to_owned()), ..options() };
+    let note = "# only the sheet \"May\" is read; ignored: June";
+    reads(book.as_slice(), options(), &[note, "3 client_affiliate_id=A-2 affiliate_name=Ann"]);
+    let note = "# only the sheet \"Old\" is read; ignored: May, June";
+    reads(book.as_slice(), named("Old"), &[note, "3 client_affiliate_id=A-1 affiliate_name=Ann"]);
+    let error = fails(book, named("July"), "the workbook has no sheet \"July\"; its sheets are: May, June");
+    assert_eq!(error.option(), Some("sheet"));
+    let hidden = Book { sheets: vec![("Old", "veryHidden", sheet("A-1"))], ..Book::default() };
+    fails(hidden.bytes(), options(), "the workbook has no visible sheet");
+}
+
+#[test]
+fn rows_around_the_records_are_named_once() {
+    let sheet = format!(
+        r#"{}{}{}<row r="6" hidden="1">{}{}{}</row>{}"#,
+        texts(1, &["", "Affiliates"]),
+        texts(3, &["client_affiliate_id", "affiliate_name"]),
+        texts(5, &["A-1", "Ann"]),
+        text("A6", "A-2"),
+        text("B6", "Ben"),
+        text("XFD6", "far"),
+        texts(9, &["Total", "2"]),
+    );
+    reads(
+        Book::of(sheet).bytes(),
+        options(),
+        &[
+            "# ignored, because they are above the headings: rows 1 to 1",
+            "# ignored, because it has no heading: column 16384 (XFD)",
+            "# ignored, because it has totals: row 9",
+            "# 1 hidden rows of the sheet are read like the others",
+            "5 client_affiliate_id=A-1 affiliate_name=Ann",
+            "6 client_affiliate_id=A-2 affiliate_name=Ben",
+        ],
+    );
+}
+
+#[test]
+fn strict_workbooks_and_other_layouts_are_read() {
+    let cell = third(r#"<c r="C2"><v>8000</v></c>"#);
+    let strict =
+        ("http://purl.oclc.org/ooxml/spreadsheetml/main", "http://purl.oclc.org/ooxml/officeDocument/relationships");
+    shows(&Book { namespace: strict, ..Book::of(cell.as_str()) }, "8000");
+    shows(&Book { main: "xl/workbook2.xml", ..Book::of(cell.as_str()) }, "8000");
+    // Names with prefixes, other capitals and backslashes.
+    let parts = Book::of(cell.as_str()).parts().into_iter().map(|(name, part)| {
+        (name.replace("worksheets/", "WorkSheets\\"), part.replace("<c ", "<x:c ").replace("</c>", "</x:c>"))
+    });
+    reads(zip(&parts.collect::<Vec<_>>()), options(), &[&format!("{ANN} zip=8000")]);
+}
+
+#[test]
+fn damaged_workbooks_are_errors_of_the_file() {
+    let of = |sheet: &str| Book::of(sheet).bytes();
+    let header = texts(1, &["client_affiliate_id", "affiliate_name"]);
+    for (sheet, expected) in [
+        (
+            format!("{header}<row r=\"2\"><c r=\"ZZZZZZ2\"><v>1</v></c></row>"),
+            "the row 2 has the cell \"ZZZZZZ2\" in a wrong place",
+        ),
+        (format!("{header}<row r=\"2\"><c r=\"XFE2\"><v>1</v></c></row>"), "\"XFE2\" in a wrong place"),
+        (format!("{header}<row r=\"2\"><c r=\"A3\"><v>1</v></c></row>"), "\"A3\" in a wrong place"),
+        (
+            format!("{header}<row r=\"2\"><c r=\"B2\"><v>1</v></c><c r=\"A2\"><v>1</v></c></row>"),
+            "\"A2\" in a wrong place",
+        ),
+        (format!("{header}<row r=\"1\"/>"), "the row 1 follows the row 1"),
+        (format!("{header}<row r=\"4294967295\"/>"), "the row 4294967295 follows"),
+        (
+            format!("{header}<row r=\"2\"><c r=\"A2\" t=\"s\"><v>7</v></c></row>"),
+            "the cell A2 has a shared text that does not exist",
+        ),
+        (format!("{header}<row r=\"2\"><c r=\"A2\"><v>&nbsp;</v></c></row>"), "the unknown entity"),
+        (format!("{header}<row r=\"2\"><c r=\"A2\"></row>"), "is not XML"),
+    ] {
+        assert!(matches!(fails(of(&sheet), options(), expected), FileError::Damaged(_)), "{sheet}");
+    }
+    let whole = of(&header);
+    for cut in [20, whole.len() / 2, whole.len() - 30] {
+        assert!(matches!(fails(&whole[..cut], options(), "the workbook is damaged"), FileError::Damaged(_)));
+    }
+    // A bit of a stored text.
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, part) in Book::of(third(r#"<c r="C2"><v>8000</v></c>"#)).parts() {
+        archive
+            .start_file(name, SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored))
+            .unwrap();
+        archive.write_all(part.as_bytes()).unwrap();
+    }
+    let mut bytes = archive.finish().unwrap().into_inner();
+    let at = bytes.windows(4).position(|window| window == b"8000").unwrap();
+    bytes[at] = b'9';
+    fails(bytes, options(), "the workbook is damaged");
+    // A part that the workbook names and does not have.
+    let parts: Vec<_> = Book::of(header).parts().into_iter().filter(|(name, _)| !name.contains("sheet1")).collect();
+    let mut names = ZipArchive::new(Cursor::new(zip(&parts))).unwrap();
+    assert_eq!(names.by_index(0).unwrap().bytes().count(), parts[0].1.len());
+    fails(zip(&parts), options(), "it lacks the part xl/worksheets/sheet1.xml");
+}
