@@ -100,7 +100,8 @@ async fn rows_are_synced_like_items() {
                 results.iter().map(|result| (result["row"].clone(), result["outcome"].clone())).collect()
             };
             let expected = |outcome| vec![(json!(2), json!(outcome)), (json!(4), json!(outcome))];
-            let is_new = names(&rest.get("/affiliates").await.json()).len() == 2 && dry["data"]["results"][0]["affiliate_id"].is_null();
+            let is_new = names(&rest.get("/affiliates").await.json()).len() == 2
+                && dry["data"]["results"][0]["affiliate_id"].is_null();
             let outcome = if is_new { "created" } else { "unchanged" };
             assert_eq!((outcomes(&dry), outcomes(&first)), (expected(outcome), expected(outcome)), "{kind}");
             let again = send(&rest, "/affiliates:sync", kind, file.clone()).await.with_status(200);
@@ -139,16 +140,24 @@ async fn refused_rows_of_syncs_name_their_place() {
             let results = answer["data"]["results"].as_array().unwrap();
             let rows: Vec<i64> = results.iter().map(|result| result["row"].as_i64().unwrap()).collect();
             assert_eq!(rows, [2, 3, 4, 5, 6]);
-            let at = |column: &str, cell: &str| if place == "cell" { format!("cell {cell}") } else { format!("column {column}") };
+            let at = |column: &str, cell: &str| {
+                if place == "cell" { format!("cell {cell}") } else { format!("column {column}") }
+            };
             let violations = results[1]["violations"].as_array().unwrap();
             let shown: Vec<_> = violations.iter().map(|it| (it["row"].as_i64(), it[place].as_str().unwrap())).collect();
             let places = if place == "cell" { ["C3", "D3"] } else { ["email_one", "zip"] };
             assert_eq!(shown, places.map(|place| (Some(3), place)));
             let email = format!("Row 3, {}: The email one field must be a valid email address.", at("email_one", "C3"));
-            assert_eq!(violations[0], json!({"field": "email_one", "description": email, "row": 3,
-                "cell": (place == "cell").then_some("C3"), "column": (place == "column").then_some("email_one")}));
+            assert_eq!(
+                violations[0],
+                json!({"field": "email_one", "description": email, "row": 3,
+                "cell": (place == "cell").then_some("C3"), "column": (place == "column").then_some("email_one")})
+            );
             assert_eq!(results[1]["msg"], format!("{email} (and 1 more error)"));
-            assert_eq!((&results[1]["outcome"], &results[2]["violations"][0]["field"]), (&json!("refused"), &json!("zip")));
+            assert_eq!(
+                (&results[1]["outcome"], &results[2]["violations"][0]["field"]),
+                (&json!("refused"), &json!("zip"))
+            );
             assert_eq!(results[3]["msg"], "Several rows have this identifier: 5, 6.");
             assert_eq!(results[4]["conflicting_positions"], json!([3, 4]));
             assert_eq!((&answer["data"]["absent"], &answer["data"]["absent_total"]), (&json!([]), &json!(0)));
@@ -234,7 +243,8 @@ async fn urls_of_files_are_added_or_none() {
             assert_eq!(violation[place], if place == "cell" { "A3" } else { "url" });
             let (kind, good, _) = file(&[&["url"], &["https://a.example/"], &["HTTPS://A.example:443"]]);
             let added = send(&rest, "/urls", kind, good).await.with_status(201);
-            let results: Vec<_> = added.as_array().unwrap().iter().map(|it| (it["row"].as_i64(), &it["code"])).collect();
+            let results: Vec<_> =
+                added.as_array().unwrap().iter().map(|it| (it["row"].as_i64(), &it["code"])).collect();
             assert_eq!(results, [(Some(2), &json!("1020")), (Some(3), &json!("1023"))]);
             assert_eq!(rest.get("/urls").await.json()["meta"]["total"], 1);
         }
@@ -285,12 +295,21 @@ async fn options_of_files_are_query_parameters() {
         ("encoding=windows-1252", CSV, "dates"),
         ("dates=day&encoding=latin1", CSV, "dates encoding"),
         ("dates=dmy", "text/csv; charset=koi8-r", "Content-Type"),
-        ("dates=dmy&encoding=windows-1252&max_absent=-1&absent_status=gone&validate_only=1", CSV, "max_absent absent_status validate_only"),
+        (
+            "dates=dmy&encoding=windows-1252&max_absent=-1&absent_status=gone&validate_only=1",
+            CSV,
+            "max_absent absent_status validate_only",
+        ),
     ] {
         let answer = send(&rest, &format!("{path}?{columns}&{query}"), kind, file.clone()).await;
         let (mut paths, mut expected) = (answer.paths(), refused.split(' ').collect::<Vec<_>>());
         (paths.sort(), expected.sort_unstable());
-        assert_eq!((answer.status, paths), (422, expected.into_iter().map(str::to_owned).collect()), "{query}: {}", answer.text);
+        assert_eq!(
+            (answer.status, paths),
+            (422, expected.into_iter().map(str::to_owned).collect()),
+            "{query}: {}",
+            answer.text
+        );
     }
     let unmapped = send(&rest, &format!("{path}?dates=dmy&encoding=windows-1252"), CSV, file.clone()).await;
     assert_eq!((unmapped.status, unmapped.paths()), (422, vec!["columns".to_owned()]), "{}", unmapped.text);
@@ -301,7 +320,8 @@ async fn options_of_files_are_query_parameters() {
     let affiliates = rest.get("/affiliates").await.json();
     assert_eq!((names(&affiliates), &affiliates["data"][0]["start_date"]), (vec!["J\u{fc}rgen"], &json!("2026-05-01")));
     // They have no effect on JSON.
-    let request = rest.request("POST", "/urls?dates=x&validate_only=true").body(r#"{"urls":[{"url":"https://a.example/"}]}"#);
+    let request =
+        rest.request("POST", "/urls?dates=x&validate_only=true").body(r#"{"urls":[{"url":"https://a.example/"}]}"#);
     let added = RestResponse::of(request).await;
     assert_eq!((added.status, added.header("x-ignored-parameters")), (201, Some("dates, validate_only")));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use admission::{GuardedBody, MEMORY_WAIT, Reservation, SMALL, WorkPermit};
+use admission::{GuardedBody, Reservation, SMALL, WorkPermit};
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
@@ -27,7 +27,7 @@ use tokio::time::timeout;
 
 use super::{
     batch::{Input, list_of, refuse_many_items},
-    collect::Collected,
+    collect::{Collected, wait_to_reserve},
     file::FileHead,
     inflate::inflate,
     request::Query,
@@ -114,12 +114,8 @@ impl RequestBody {
 
     /// Reserves memory to parse the body. A large request also waits for a permit.
     async fn prepare(&mut self, bytes: usize) -> Result<Option<WorkPermit>, Error> {
-        if !self.memory.can_reach(bytes) {
-            // A retry never succeeds.
-            return Err(Error::body_too_large());
-        }
         if bytes <= LARGE_REQUEST {
-            self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
+            wait_to_reserve(&mut self.memory, bytes).await?;
             return Ok(None);
         }
         let enter = || self.caller.gateway.enter(self.caller.company_id());
@@ -127,7 +123,7 @@ impl RequestBody {
         if self.memory.grow_to(bytes).is_err() {
             // A body with reserved memory may need a permit to be inflated to its end.
             drop(permit);
-            self.memory.wait_to_grow(bytes, MEMORY_WAIT).await?;
+            wait_to_reserve(&mut self.memory, bytes).await?;
             permit = enter().await?;
         }
         Ok(Some(permit))

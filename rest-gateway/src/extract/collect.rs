@@ -1,6 +1,6 @@
 //! Collects the bytes of a body in one piece.
 
-use admission::{Reservation, SMALL};
+use admission::{MEMORY_WAIT, Reservation, SMALL};
 use axum::body::Body;
 use bytes::Bytes;
 use compliance_api::{error::Error, rules::Violations};
@@ -87,12 +87,7 @@ impl Collected {
     }
 
     fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        match bytes {
-            ..=SMALL => Ok(()),
-            _ if self.memory.can_reach(bytes) => Ok(self.memory.grow_to(bytes)?),
-            // A retry never succeeds.
-            _ => Err(Error::body_too_large()),
-        }
+        if bytes > SMALL { reserve(&mut self.memory, bytes) } else { Ok(()) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -106,6 +101,20 @@ impl Collected {
     /// Returns the whole body and its reservation.
     pub(super) fn finish(self) -> (Bytes, Reservation) {
         (Bytes::from_owner(self.bytes).slice(..self.length), self.memory)
+    }
+}
+
+/// Reserves memory for a body, unless the company can never have so much: then a retry never succeeds.
+pub(super) fn reserve(memory: &mut Reservation, bytes: usize) -> Result<(), Error> {
+    if memory.can_reach(bytes) { Ok(memory.grow_to(bytes)?) } else { Err(Error::body_too_large()) }
+}
+
+/// Like [`reserve`], but waits for memory that other requests hold.
+pub(super) async fn wait_to_reserve(memory: &mut Reservation, bytes: usize) -> Result<(), Error> {
+    if memory.can_reach(bytes) {
+        Ok(memory.wait_to_grow(bytes, MEMORY_WAIT).await?)
+    } else {
+        Err(Error::body_too_large())
     }
 }
 

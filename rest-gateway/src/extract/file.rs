@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io::Cursor, ops::ControlFlow, str::FromStr};
 
-use admission::{MEMORY_WAIT, Reservation, off_thread};
+use admission::{Reservation, off_thread};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use compliance_api::{
@@ -15,7 +15,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use spreadsheets::{Empty, Encoding, FileError, Options, Order, Row, RowError, Table, TableRecord};
 
-use super::{body::RequestBody, request::Query};
+use super::{
+    body::RequestBody,
+    collect::{reserve, wait_to_reserve},
+    request::Query,
+};
 use crate::{
     caller::Caller,
     envelope::{Rejection, respond_invalid},
@@ -137,7 +141,7 @@ impl RequestBody {
         let options = Options { required, empty, ..options };
         let is_workbook = self.bytes.starts_with(b"PK");
         let unpacked = if is_workbook { options.limits.unpacked_bytes as usize } else { 0 };
-        self.memory.wait_to_grow(self.bytes.len() * 2 + unpacked, MEMORY_WAIT).await?;
+        wait_to_reserve(&mut self.memory, self.bytes.len() * 2 + unpacked).await?;
         // A small file can unpack to a large one, so every file needs a permit.
         let _permit = self.caller.gateway.enter(self.caller.company_id()).await?;
         let rows = Rows::new(is_workbook);
@@ -175,9 +179,9 @@ impl<M: Message> Rows<M> {
             }
             self.lines.push(line);
             if used > memory.bytes()
-                && let Err(limit) = memory.grow_to(used.next_multiple_of(MEMORY_STEP))
+                && let Err(error) = reserve(memory, used.next_multiple_of(MEMORY_STEP))
             {
-                failure = Some(limit.into());
+                failure = Some(error);
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())

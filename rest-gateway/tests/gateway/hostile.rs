@@ -108,7 +108,7 @@ async fn latin_1_bodies_are_told_to_be_utf8() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let body = b"{\"client_affiliate_id\":\"1\",\"affiliate_name\":\"J\xfcrgen\"}".to_vec();
     let response = gateway.post("/api/affiliates", body).await;
-    let message = "The body must be UTF-8. Byte 48 is not.";
+    let message = "The body must be UTF-8. Byte 47 is not.";
     assert_eq!((response.status, response.json()), (422, json!({"message": message, "errors": {"body": [message]}})));
 }
 

@@ -10,6 +10,7 @@ mod base;
 mod comment;
 mod errors;
 mod examples;
+mod files;
 mod input;
 mod parameter;
 mod pattern;
@@ -53,7 +54,11 @@ pub fn document() -> String {
     *document.at("info").at("description") = Json::of(&comment::blocks(include_str!("about.md").lines()).join("\n\n"));
     *document.at("paths") = Json::object(paths.into_iter().map(|(path, operations)| (path, Json::object(operations))));
     *document.at("components").at("responses") = Json::object(responses);
-    document.at("components").at("schemas").entries_mut().splice(0..0, schemas::all());
+    let schemas = document.at("components").at("schemas").entries_mut();
+    schemas.splice(0..0, schemas::all());
+    for (name, schema) in schemas.iter_mut() {
+        *schema = files::with_properties(name, schema.clone());
+    }
     document.entries_mut().retain(|key, _| key != "inline");
     serde_json::to_string_pretty(&document).expect("it is JSON") + "\n"
 }

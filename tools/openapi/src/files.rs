@@ -1,0 +1,57 @@
+//! What responses to files have in addition to responses to JSON.
+
+use docs_pages::{Json, object};
+
+/// Results of items, which can come from the rows of a file.
+const RESULTS: [&str; 8] = [
+    "AffiliateCreated",
+    "AffiliateValid",
+    "AffiliateDuplicate",
+    "AffiliateInvalidCountry",
+    "UrlAdded",
+    "UrlValid",
+    "UrlDuplicate",
+    "AffiliateSyncResult",
+];
+
+/// Adds the optional properties of responses to files to a schema, by its name.
+pub(crate) fn with_properties(name: &str, mut schema: Json) -> Json {
+    let places = || {
+        let place = |description: &str| object! { "type": ["string", "null"], "description": description };
+        [
+            ("row", row()),
+            ("cell", place("The cell of a workbook, such as `C7`.")),
+            ("column", place("The heading of a column of CSV.")),
+        ]
+    };
+    let properties = match name {
+        "BatchSyncAffiliatesResponse" => {
+            let description = "Only for a file: what the service left out of the table, in sentences for people.";
+            let notes = object! { "type": "array", "items": object! { "type": "string" }, "description": description };
+            vec![("notes", notes)]
+        }
+        "FieldViolation" => places().to_vec(),
+        "ValidationFailure" => {
+            let text = || object! { "type": "string", "minLength": 1 };
+            let properties = [("path", text())].into_iter().chain(places()).chain([("message", text())]);
+            let item = object! {
+                "type": "object",
+                "required": ["path", "row", "cell", "column", "message"],
+                "properties": Json::object(properties),
+            };
+            let description = "Only for a file: the violations of its rows, at most 10,000.";
+            vec![("violations", object! { "type": "array", "items": item, "description": description })]
+        }
+        _ if RESULTS.contains(&name) => vec![("row", row())],
+        _ => Vec::new(),
+    };
+    for (property, of_file) in properties {
+        schema.at("properties").entries_mut().insert(property.to_owned(), of_file);
+    }
+    schema
+}
+
+fn row() -> Json {
+    let description = "Only for a file: the line of CSV, or the row of the sheet.";
+    object! { "type": "integer", "format": "int64", "minimum": 1, "description": description }
+}
