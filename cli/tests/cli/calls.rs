@@ -4,16 +4,16 @@ use std::{sync::LazyLock, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use load_test::{
-    check, grpc,
-    http::{Connection, headers, request},
+    check,
+    client::{Connection, Layer, headers},
     target::Target,
-    workload::{Ids, LoadRequest, Universe},
+    workload::{LoadRequest, Universe},
 };
 use serde_json::Value;
 
 /// Responses that checks of writes ignore.
 static NOTHING: LazyLock<Universe> =
-    LazyLock::new(|| Universe { company: 1, affiliates: Ids::Range(1..=1), affiliates_total: None, urls: 0, cases: 0 });
+    LazyLock::new(|| Universe { company: 1, affiliates: [].into(), urls: 0, cases: 0 });
 
 /// The addresses of a way to the database: one process, or a gateway and a core.
 #[derive(Clone)]
@@ -70,13 +70,10 @@ pub(crate) async fn total_of_urls(side: &Side, token: &str) -> anyhow::Result<i6
 }
 
 async fn send(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<(u16, Vec<u8>)> {
-    let (method, path, body) = call.rest();
-    let headers = format!("{}x-request-id: {id}\r\n", headers(target, Some(token)));
-    let (mut bytes, mut received) = (Vec::new(), Vec::new());
-    request(&mut bytes, method, &path, &headers, &body);
-    let mut connection = Connection::open(target).await?;
-    let status = connection.send(&bytes, |part| received.extend_from_slice(part)).await?;
-    Ok((status, received))
+    let mut headers = headers(Layer::Rest, Some(token))?;
+    headers.insert("x-request-id", id.parse()?);
+    let response = Connection::open(target, Layer::Rest).await?.ask(&headers, call).await?;
+    Ok((response.status.as_u16(), response.body.to_vec()))
 }
 
 async fn rest(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<()> {
@@ -101,11 +98,11 @@ async fn http2(target: &Target, token: &str, id: &str, call: &LoadRequest) -> an
 }
 
 async fn grpc(target: &Target, token: &str, id: &str, deadline: Option<u64>, call: &LoadRequest) -> anyhow::Result<()> {
-    let mut headers = grpc::headers(token)?;
+    let mut headers = headers(Layer::Grpc, Some(token))?;
     headers.insert("x-request-id", id.parse()?);
     if let Some(ms) = deadline {
         headers.insert("grpc-timeout", format!("{ms}m").parse()?);
     }
-    let mut connection = grpc::Connection::open(target).await.context("no connection")?;
-    connection.call(&headers, call, &NOTHING, true).await.map(drop)
+    let mut connection = Connection::open(target, Layer::Grpc).await.context("no connection")?;
+    connection.call(&headers, call, &NOTHING, true).await
 }

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use crate::dataset::Dataset;
+use crate::{
+    dataset::Dataset,
+    work::{self, Work},
+};
 
 /// Settings of the measurement.
 #[derive(Args, Debug)]
@@ -24,18 +27,15 @@ pub(crate) struct CompareArgs {
     /// Number of cases. Half of them belong to the measured company.
     #[arg(long, default_value_t = 500_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
     cases: u64,
-    /// Seed of the made data.
+    /// Seed of the demo records.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 20))]
     seed: u64,
-    /// Numbers of connections for point reads.
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 32, 64], value_name = "N,…")]
-    pub(crate) connections: Vec<u32>,
-    /// Measure these parts only.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    only: Vec<Part>,
+    /// Measure only work whose name contains one of these texts.
+    #[arg(long, value_delimiter = ',', value_name = "TEXT,…")]
+    only: Vec<String>,
     /// Check that everything works: one round of a second with few records. Its figures are meaningless.
     #[arg(long)]
-    pub(crate) quick: bool,
+    quick: bool,
     /// Folder for the databases, to use them again [default: a temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
@@ -53,33 +53,6 @@ pub(crate) struct CompareArgs {
     pub(crate) before_build: Option<PathBuf>,
 }
 
-/// A part of the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
-    /// One affiliate by ID, from all contenders.
-    PointRead,
-    /// A page of URLs with infractions.
-    UrlPage,
-    /// Page 1 with every filter and sort, compared with the plain page.
-    FirstPages,
-    /// Late pages, compared with the first.
-    Pages,
-    /// Exact totals of many records, compared with those of few.
-    Totals,
-    /// The whole list of affiliates.
-    Listing,
-    /// Many affiliates in one request.
-    Batch,
-    /// Watches and the feed of changes, syncs, and the cost of the record of changes for writes.
-    Changes,
-    /// Demo data while a service runs.
-    DemoData,
-    /// Reads and single writes by 64 companies, compared with one company, bytes from memory, and bare inserts.
-    Companies,
-    /// One company's floods during another company's calls, and ten times the connections of the peak.
-    Experiments,
-}
-
 /// Rounds, and seconds of load in each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -88,9 +61,10 @@ pub(crate) struct Effort {
 }
 
 impl CompareArgs {
-    /// Whether to measure a part.
-    pub(crate) fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() || self.only.contains(&part)
+    /// The work to measure.
+    pub(crate) fn work(&self) -> impl Iterator<Item = Work> {
+        let is_wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|text| name.contains(text));
+        work::ALL.into_iter().filter(move |work| is_wanted(work.name))
     }
 
     pub(crate) fn effort(&self) -> Effort {
@@ -103,20 +77,10 @@ impl CompareArgs {
 
     pub(crate) fn dataset(&self) -> Dataset {
         let Self { seed, affiliates, urls, cases, .. } = *self;
-        // Creating each company of the crowd takes a while.
-        let crowd = if self.wants(Part::Companies) || self.wants(Part::Experiments) { 1_000 } else { 0 };
         if self.quick {
-            return Dataset {
-                affiliates: 20_000,
-                urls: 40_000,
-                cases: 8_000,
-                listed: 20_000,
-                middle: 5_000,
-                crowd,
-                seed,
-            };
+            return Dataset { affiliates: 20_000, urls: 40_000, cases: 8_000, seed };
         }
-        Dataset { affiliates, urls, cases, listed: affiliates, middle: 100_000, crowd, seed }
+        Dataset { affiliates, urls, cases, seed }
     }
 
     /// The folder for the report.

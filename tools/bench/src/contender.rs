@@ -1,8 +1,10 @@
 //! The contenders and their protocols.
 
 use anyhow::{Context as _, bail, ensure};
+use http::{HeaderValue, header::ACCEPT};
 use load_test::{
-    check, http,
+    check,
+    client::{Layer, headers},
     measure::Worker,
     target::Target,
     workload::{LoadRequest, Plan, Scenario, Universe},
@@ -39,13 +41,15 @@ pub(crate) enum Way {
     },
     /// `pgbench` queries the database itself.
     Pgbench,
+    /// Bare inserts into the database itself.
+    Bare,
 }
 
 impl Contender {
     /// The token of a company, if the contender gets one.
     pub(crate) fn token(&self, company: i64) -> anyhow::Result<Option<String>> {
         match self.way {
-            Way::Rest { has_token: false, .. } | Way::Tables { .. } | Way::Pgbench => Ok(None),
+            Way::Rest { has_token: false, .. } | Way::Tables { .. } | Way::Pgbench | Way::Bare => Ok(None),
             _ => token(company).map(Some),
         }
     }
@@ -55,28 +59,27 @@ impl Contender {
         let (Way::Rest { target, .. } | Way::Tables { target }) = &self.way else {
             return Ok(None);
         };
-        let mut headers = http::headers(target, self.token(company)?.as_deref());
+        let mut headers = headers(Layer::Rest, self.token(company)?.as_deref())?;
         if matches!((&self.way, read), (Way::Tables { .. }, LoadRequest::GetAffiliate(_))) {
             // One row instead of a list of one.
-            headers.push_str("accept: application/vnd.pgrst.object+json\r\n");
+            headers.insert(ACCEPT, HeaderValue::from_static("application/vnd.pgrst.object+json"));
         }
         Caller::open(target, headers).await.map(Some)
     }
 
-    /// Sends a read to a contender that has a caller.
-    pub(crate) async fn ask(&self, caller: &mut Caller, company: i64, read: &LoadRequest) -> anyhow::Result<()> {
-        let path = match (&self.way, read) {
+    /// The path of a read.
+    fn path(&self, company: i64, read: &LoadRequest) -> anyhow::Result<String> {
+        Ok(match (&self.way, read) {
             (Way::Rest { .. }, _) => read.rest().1,
             (Way::Tables { .. }, LoadRequest::GetAffiliate(id)) => postgrest::affiliate(company, *id),
             (Way::Tables { .. }, LoadRequest::ListUrls { .. }) => postgrest::url_page(company),
             _ => bail!("it does not serve this"),
-        };
-        caller.timed("GET", &path, b"", 200).await.map(|_| ())
+        })
     }
 
-    /// The record or records of the last response.
-    pub(crate) fn data(&self, caller: &Caller) -> anyhow::Result<Value> {
-        let mut answer = caller.answer()?;
+    /// Sends a read, and returns the record or records of the response.
+    pub(crate) async fn ask(&self, caller: &mut Caller, company: i64, read: &LoadRequest) -> anyhow::Result<Value> {
+        let mut answer = caller.json(&self.path(company, read)?).await?;
         Ok(if let Way::Rest { .. } = self.way { answer["data"].take() } else { answer })
     }
 }
@@ -108,18 +111,18 @@ impl Worker for PeerWorker {
     async fn once(&mut self) -> anyhow::Result<()> {
         let Self { contender, caller, plan, universe, number } = self;
         let read = plan.step(universe);
-        contender.ask(caller, universe.company, &read).await?;
-        ensure!(caller.body.starts_with(b"{") || caller.body.starts_with(b"["), "the response has another beginning");
+        let is_sampled = check::is_sampled(*number);
         *number += 1;
-        if check::is_sampled(*number - 1) {
-            let data = contender.data(caller)?;
-            match (&read, data.as_array()) {
-                (LoadRequest::GetAffiliate(id), _) => check::affiliate(&data, universe.company, *id)?,
-                (_, Some(rows)) => {
-                    ensure!(rows.len() as u64 == universe.urls.min(100), "{} rows of a page", rows.len());
-                }
-                _ => bail!("the response is no page"),
-            }
+        if !is_sampled {
+            let body = caller.get(&contender.path(universe.company, &read)?).await?.body;
+            ensure!(body.starts_with(b"{") || body.starts_with(b"["), "the response has another beginning");
+            return Ok(());
+        }
+        let data = contender.ask(caller, universe.company, &read).await?;
+        match (&read, data.as_array()) {
+            (LoadRequest::GetAffiliate(id), _) => ensure!(data["id"] == *id, "the affiliate is not {id}"),
+            (_, Some(rows)) => ensure!(rows.len() as u64 == universe.urls.min(100), "{} rows of a page", rows.len()),
+            _ => bail!("the response is no page"),
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
-//! CPU time and memory of processes, from the kernel.
+//! CPU time of processes, from the kernel.
 
-use anyhow::Context as _;
-use procfs::process::{Process, Stat, all_processes};
+use procfs::process::{Stat, all_processes};
 
 /// CPU seconds of processes and their current and former descendants.
 /// The backends of `PostgreSQL` are descendants of its server.
@@ -15,10 +14,4 @@ pub(crate) fn cpu_seconds(roots: &[i32]) -> f64 {
         ticks += own.map(|stat| (stat.utime + stat.stime) as i64 + stat.cutime + stat.cstime).sum::<i64>();
     }
     ticks as f64 / procfs::ticks_per_second() as f64
-}
-
-/// The peak of resident memory of a process, in bytes.
-pub(crate) fn peak_memory(pid: i32) -> anyhow::Result<u64> {
-    let peak = Process::new(pid)?.status()?.vmhwm.context("the kernel reports no peak")?;
-    Ok(peak * 1024)
 }

@@ -1,47 +1,44 @@
 //! One contender under load for some seconds.
 
-use load_test::{
-    load::Load,
-    workload::{Scenario, Universe},
-};
+use load_test::{client::Layer, load::Load, workload::Universe};
 
 use crate::{
+    bare,
     contender::{Contender, PeerWorker, Way},
     measure::Sample,
     pgbench,
     stage::Stage,
+    work::Work,
 };
 
 /// Puts one contender under load, alternating between companies.
 pub(crate) async fn load(
     stage: &Stage<'_>,
     contender: &Contender,
-    scenario: Scenario,
+    work: &Work,
     companies: &[Universe],
     connections: u32,
     seconds: f64,
 ) -> anyhow::Result<Sample> {
-    let load = Load { scenario, batch: 1, companies, connections };
-    let tokens =
-        || companies.iter().map(|universe| contender.token(universe.company)).collect::<anyhow::Result<Vec<_>>>();
+    let scenario = work.scenario;
+    let load = Load { scenario, batch: work.batch(), companies, connections };
     let (own, database) = (&contender.processes, stage.database.pid()?);
-    let measured = async {
-        match &contender.way {
-            Way::Rest { target, .. } => Sample::of(load.rest(target, &tokens()?).await?, seconds, own, database).await,
-            Way::Grpc { target } => {
-                let tokens: Vec<String> = tokens()?.into_iter().flatten().collect();
-                Sample::of(load.grpc(target, &tokens).await?, seconds, own, database).await
+    let (layer, target) = match &contender.way {
+        Way::Rest { target, .. } => (Layer::Rest, target),
+        Way::Grpc { target } => (Layer::Grpc, target),
+        Way::Tables { .. } => {
+            let mut workers = Vec::new();
+            for number in 0..connections {
+                workers.push(PeerWorker::open(contender, scenario, &companies[0], number).await?);
             }
-            Way::Tables { .. } => {
-                let mut workers = Vec::new();
-                for number in 0..connections {
-                    workers.push(PeerWorker::open(contender, scenario, &companies[0], number).await?);
-                }
-                Sample::of(workers, seconds, own, database).await
-            }
-            Way::Pgbench => pgbench::measure(stage.database, &companies[0], stage.folder, connections, seconds).await,
+            return Sample::of(workers, seconds, own, database).await;
         }
+        Way::Pgbench => {
+            return pgbench::measure(stage.database, &companies[0], stage.folder, connections, seconds).await;
+        }
+        Way::Bare => return bare::measure(stage.database, scenario, &companies[0], connections, seconds).await,
     };
-    let sample = measured.await;
-    sample.map_err(|error| error.context(format!("({}) {} cannot be measured", contender.key, contender.name)))
+    let tokens: Vec<_> =
+        companies.iter().map(|universe| contender.token(universe.company)).collect::<anyhow::Result<_>>()?;
+    Sample::of(load.workers(layer, target, &tokens).await?, seconds, own, database).await
 }

@@ -5,31 +5,26 @@
 #![allow(clippy::disallowed_methods, reason = "tasks end with the measurement")]
 
 mod args;
-mod batch;
+mod bare;
 mod caller;
-mod changes;
-mod companies;
+mod child;
 mod compare;
 mod contender;
 mod cpu;
 mod dataset;
-mod demo_data;
-mod experiments;
 mod goals;
-mod listing;
-mod lists;
 mod load;
 mod measure;
 mod peers;
 mod pgbench;
+mod program;
 mod regressions;
 mod report;
 mod results;
 mod service;
 mod stage;
 mod statistics;
-mod tables;
-mod url_page;
+mod work;
 
 use std::process::ExitCode;
 
@@ -55,7 +50,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let threads = if cli.command.is_some() { 2 } else { 1 };
-    load_test::run("bench", threads, async {
+    program::run("bench", threads, async {
         match cli.command {
             Some(Command::Peer(args)) => peers::serve(args).await,
             None => compare::run(&cli.args).await,

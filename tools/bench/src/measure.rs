@@ -1,9 +1,14 @@
 //! The result of one contender under load.
 
+use std::time::Duration;
+
 use load_test::measure::{Worker, measure};
 use serde::Serialize;
 
 use crate::cpu::cpu_seconds;
+
+/// Load before a measurement.
+const WARM_UP: Duration = Duration::from_millis(400);
 
 /// The result of one measurement.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -24,14 +29,16 @@ impl Sample {
         self.own_cpu + self.database_cpu
     }
 
-    /// Runs all workers at once for some seconds.
+    /// Runs all workers at once for some seconds. Fails if a response was wrong.
     pub(crate) async fn of<W: Worker>(
         workers: Vec<W>,
         seconds: f64,
         own: &[i32],
         database: i32,
     ) -> anyhow::Result<Self> {
-        let measured = measure(workers, seconds, None, || (cpu_seconds(own), cpu_seconds(&[database]))).await?;
+        let meter = || (cpu_seconds(own), cpu_seconds(&[database]));
+        let measured = measure(WARM_UP, workers, seconds, None, meter).await?;
+        measured.check()?;
         let [before, after] = measured.meter;
         let per_request = |seconds: f64| seconds * 1e6 / measured.latencies.len() as f64;
         Ok(Self {

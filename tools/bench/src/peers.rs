@@ -16,9 +16,10 @@ use clap::{Args, ValueEnum};
 
 pub(crate) use record::SELECT;
 
-use load_test::service::{Child, free_address};
-
-use crate::service::Database;
+use crate::{
+    child::{Child, free_address},
+    service::Database,
+};
 
 /// A peer and its address.
 #[derive(Args, Debug)]

@@ -1,4 +1,4 @@
-//! The report: tables and charts for people, and all numbers as JSON for programs.
+//! The report: tables for people, and all numbers as JSON for programs.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -9,7 +9,6 @@ use crate::{
     regressions,
     results::Results,
     statistics::{Summary, figure, median},
-    tables::{Frame, Table},
 };
 
 /// The description of the method.
@@ -67,9 +66,6 @@ fn page(results: &Results) -> anyhow::Result<String> {
         writeln!(page, "\nNot measured: {who} — {}.", why.lines().next().unwrap_or_default())?;
     }
     page.push_str(&loads(results)?);
-    for table in Table::ALL {
-        page.push_str(&pairs(results, table)?);
-    }
     page.push('\n');
     page.push_str(METHOD);
     Ok(page)
@@ -80,8 +76,8 @@ fn goals(results: &Results) -> Result<String, std::fmt::Error> {
     let mut table = String::from("| work | goal | measured | spread | met |\n|---|---|---|---|---|\n");
     for goal in &results.goals {
         let (Summary { median, min, max }, met) = (goal.summary, if goal.is_met() { "yes" } else { "**no**" });
-        let (words, median, min, max) = (goal.words(), figure(median), figure(min), figure(max));
-        writeln!(table, "| {} | {words} | {median}{} | {min}–{max} | {met} |", goal.work, goal.unit)?;
+        let (median, min, max) = (figure(median), figure(min), figure(max));
+        writeln!(table, "| {} | ≥ {} | {median} | {min}–{max} | {met} |", goal.work, goal.wanted)?;
     }
     Ok(table)
 }
@@ -116,28 +112,6 @@ fn loads(results: &Results) -> Result<String, std::fmt::Error> {
         )?;
     }
     Ok(text)
-}
-
-/// The rows of a table: all, or the worst and the middle one of each list.
-fn pairs(results: &Results, table: Table) -> Result<String, std::fmt::Error> {
-    let (groups, Frame { title, text, columns: [number, under, over], .. }) = (results.groups(table), table.frame());
-    if groups.is_empty() {
-        return Ok(String::new());
-    }
-    let mut page =
-        format!("\n## {title}\n\n{text}\n\n| | {number} | {under} | {over} | ratio |\n|---|---|---|---|---|\n");
-    for group in groups {
-        let (worst, middle) = match table.shown() {
-            Some(shown) => (&group[..shown.min(group.len())], Some(&group[group.len() / 2])),
-            None => (&group[..], None),
-        };
-        for pair in worst.iter().chain(middle) {
-            let ratio = if pair.under.is_empty() { String::new() } else { spread(&pair.ratios()) };
-            let (number, under, over) = (figure(pair.number as f64), spread(&pair.under), spread(&pair.over));
-            writeln!(page, "| `{}` | {number} | {under} | {over} | {ratio} |", pair.what)?;
-        }
-    }
-    Ok(page)
 }
 
 /// A median with its spread.

@@ -2,12 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{
-    dataset::Dataset,
-    measure::Sample,
-    statistics::{Summary, median, ratios},
-    tables::Table,
-};
+use crate::{contender::Contender, dataset::Dataset, measure::Sample, statistics::Summary};
 
 /// All results of one build.
 #[derive(Debug, Default, Serialize)]
@@ -19,7 +14,6 @@ pub(crate) struct Results {
     pub(crate) minutes: f64,
     pub(crate) skipped: Vec<(String, String)>,
     pub(crate) loads: Vec<Series>,
-    pub(crate) pairs: Vec<Pair>,
     pub(crate) goals: Vec<Goal>,
 }
 
@@ -28,13 +22,13 @@ impl Results {
     pub(crate) fn series(
         &mut self,
         work: &str,
-        contender: (char, &str),
+        contender: &Contender,
         companies: u32,
         connections: u32,
     ) -> &mut Series {
-        let found = self.loads.iter().position(|one| one.is(work, contender.0, companies, connections));
+        let found = self.loads.iter().position(|one| one.is(work, contender.key, companies, connections));
         let index = found.unwrap_or_else(|| {
-            let (work, (key, name)) = (work.to_owned(), (contender.0, contender.1.to_owned()));
+            let (work, key, name) = (work.to_owned(), contender.key, contender.name.to_owned());
             self.loads.push(Series { work, key, name, companies, connections, samples: Vec::new() });
             self.loads.len() - 1
         });
@@ -44,34 +38,6 @@ impl Results {
     /// The series of a contender's work, if it was measured.
     pub(crate) fn find(&self, work: &str, key: char, companies: u32, connections: u32) -> Option<&Series> {
         self.loads.iter().find(|one| one.is(work, key, companies, connections))
-    }
-
-    /// Adds the values of one round to a row of a table, with or without a value to compare.
-    pub(crate) fn add(&mut self, table: Table, what: &str, number: u64, under: Option<f64>, over: f64) {
-        let found =
-            self.pairs.iter().position(|pair| (pair.table, pair.number, pair.what.as_str()) == (table, number, what));
-        let index = found.unwrap_or_else(|| {
-            self.pairs.push(Pair { table, what: what.to_owned(), number, under: Vec::new(), over: Vec::new() });
-            self.pairs.len() - 1
-        });
-        self.pairs[index].under.extend(under);
-        self.pairs[index].over.push(over);
-    }
-
-    /// The groups of rows of a table, each with the worst row first: all rows, or those of each list if the table shows only the
-    /// worst of each.
-    pub(crate) fn groups(&self, table: Table) -> Vec<Vec<&Pair>> {
-        let mut groups: Vec<Vec<&Pair>> = Vec::new();
-        for pair in self.pairs.iter().filter(|pair| pair.table == table) {
-            match groups.iter_mut().find(|group| table.shown().is_none() || group[0].list() == pair.list()) {
-                Some(group) => group.push(pair),
-                None => groups.push(vec![pair]),
-            }
-        }
-        for group in &mut groups {
-            group.sort_by(|one, other| median(&other.ratios()).total_cmp(&median(&one.ratios())));
-        }
-        groups
     }
 }
 
@@ -121,48 +87,16 @@ impl Series {
     }
 }
 
-/// A row of a table: two values that are compared in each round, or one (`over`) that stands alone. Lower ones are better.
-#[derive(Debug, Serialize)]
-pub(crate) struct Pair {
-    pub(crate) table: Table,
-    pub(crate) what: String,
-    /// Records, the page or connections: see the table.
-    pub(crate) number: u64,
-    pub(crate) under: Vec<f64>,
-    pub(crate) over: Vec<f64>,
-}
-
-impl Pair {
-    /// The ratio of each round, or the single value.
-    pub(crate) fn ratios(&self) -> Vec<f64> {
-        if self.under.is_empty() { self.over.clone() } else { ratios(&self.over, &self.under) }
-    }
-
-    /// The path of a list, with its number of records.
-    fn list(&self) -> (&str, u64) {
-        (self.what.split('?').next().unwrap_or_default(), self.number)
-    }
-}
-
-/// One goal.
+/// A minimum ratio.
 #[derive(Debug, Serialize)]
 pub(crate) struct Goal {
     pub(crate) work: String,
-    /// Whether the bound is a lower one.
-    pub(crate) at_least: bool,
     pub(crate) wanted: f64,
-    pub(crate) unit: &'static str,
     pub(crate) summary: Summary,
 }
 
 impl Goal {
     pub(crate) fn is_met(&self) -> bool {
-        if self.at_least { self.summary.median >= self.wanted } else { self.summary.median <= self.wanted }
-    }
-
-    /// The goal in words.
-    pub(crate) fn words(&self) -> String {
-        let sign = if self.at_least { '≥' } else { '≤' };
-        format!("{sign} {}{}", self.wanted, self.unit)
+        self.summary.median >= self.wanted
     }
 }

@@ -3,5 +3,5 @@
 mod database;
 mod processes;
 
-pub(crate) use database::{Database, NAME as DATABASE_NAME, Records, make_records, migrate};
+pub(crate) use database::{Database, NAME as DATABASE_NAME, Records};
 pub(crate) use processes::{OneProcess, TwoProcesses, token};

@@ -5,12 +5,12 @@ use std::{net::SocketAddr, path::Path, time::Duration};
 use anyhow::{Context as _, ensure};
 
 use load_test::{
-    service::{Build, Child},
     target::Target,
     workload::{LoadRequest, Rng, Universe},
 };
 
 use crate::{
+    child::{Build, Child},
     contender::{Contender, Way},
     dataset::in_memory,
     peers::{self, Peer, postgrest},
@@ -41,15 +41,13 @@ pub(crate) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Starts our own contenders and, with a folder, the peers: `all`, or only peers that serve more than point
-    /// reads.
+    /// Starts our own contenders and, with a folder, the peers.
     pub(crate) async fn set(
         database: &'a Database,
         build: &Build,
         folder: &'a Path,
         peers_dir: Option<&Path>,
         company: i64,
-        all: bool,
     ) -> anyhow::Result<Self> {
         eprintln!("starting the contenders …");
         let universe = database.universe(company).await?;
@@ -74,8 +72,6 @@ impl<'a> Stage<'a> {
         if let Some(peers_dir) = peers_dir {
             let postgrest = postgrest::start(peers_dir, database, folder).await;
             add('h', "PostgREST", |target| Way::Tables { target }, postgrest);
-        }
-        if peers_dir.is_some() && all {
             let sqlx = peers::start(Peer::AxumSqlx, database, company, folder).await;
             add('e', "axum + sqlx, its defaults", |target| Way::Rest { target, has_token: false }, sqlx);
             let memory = peers::start(Peer::Memory, database, company, folder).await;
@@ -90,6 +86,7 @@ impl<'a> Stage<'a> {
                 }),
                 Err(error) => skipped.push(("(d) pgbench".to_owned(), format!("{error:#}"))),
             }
+            contenders.push(Contender { key: 'j', name: "bare inserts", way: Way::Bare, processes: Vec::new() });
         }
         contenders.sort_by_key(|contender| contender.key);
         let mut stage = Self { database, folder, universe, contenders, skipped, _one: one, _two: two, _peers: running };
@@ -106,7 +103,8 @@ impl<'a> Stage<'a> {
     async fn agree(&mut self) -> anyhow::Result<()> {
         let (mut random, company) = (Rng::with_seed(99), self.universe.company);
         let affiliates = in_memory(&self.universe).affiliates;
-        let reads: Vec<_> = (0..COMPARED).map(|_| LoadRequest::GetAffiliate(affiliates.draw(&mut random))).collect();
+        let reads: Vec<_> =
+            (0..COMPARED).map(|_| LoadRequest::GetAffiliate(affiliates[random.usize(..affiliates.len())])).collect();
         let mut expected: Option<Vec<serde_json::Value>> = None;
         let mut kept = Vec::new();
         for contender in std::mem::take(&mut self.contenders) {
@@ -144,8 +142,7 @@ async fn records(
     let Some(mut caller) = contender.caller(company, &reads[0]).await? else { return Ok(None) };
     let mut records = Vec::new();
     for read in reads {
-        contender.ask(&mut caller, company, read).await?;
-        records.push(contender.data(&caller)?);
+        records.push(contender.ask(&mut caller, company, read).await?);
     }
     Ok(Some(records))
 }

@@ -1,36 +1,190 @@
-//! Puts load on either layer of the service.
+//! Puts a mix of reads and writes on one layer of a running service, and prints its latencies and errors.
 
-mod demo;
-mod discover;
-mod drive;
-mod result;
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, time::Duration};
 
-use std::process::ExitCode;
+use anyhow::{Context as _, ensure};
+use clap::Parser;
+use load_test::{
+    client::Layer,
+    load::{Load, discover},
+    measure::{Measured, measure},
+    target::Target,
+    workload::Scenario,
+};
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeVal,
+};
+use serde::Serialize;
 
-use clap::{Parser, Subcommand};
+/// From this fraction of a processor on, the single thread of the generator limits the rate.
+const FULL: f64 = 0.9;
 
-/// Put load on the Affiliate Compliance Service.
+const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+
+/// Put load on the Affiliate Compliance Service. The status is 1 if a response was wrong or missing.
 #[derive(Debug, Parser)]
 #[command(name = "load-test", version)]
-struct Cli {
-    #[command(subcommand)]
+struct Args {
+    /// Layer to send requests to.
+    #[arg(value_enum)]
     layer: Layer,
+    /// URL of the running service [default: `http://127.0.0.1:8080` for REST, `http://127.0.0.1:50051` for gRPC].
+    #[arg(long, value_name = "URL")]
+    target: Option<String>,
+    /// PEM file with the authorities to trust, for an `https` target [default: the system's authorities].
+    #[arg(long, value_name = "FILE", requires = "target")]
+    ca: Option<PathBuf>,
+    /// Allow a target on another machine.
+    #[arg(long)]
+    allow_remote: bool,
+    /// Tokens, one per company, separated by commas. Requests spread evenly over the companies.
+    #[arg(
+        long,
+        env = "COMPLIANCE_TOKEN",
+        hide_env_values = true,
+        value_delimiter = ',',
+        value_name = "T",
+        required = true
+    )]
+    token: Vec<String>,
+    /// Kinds of requests to make.
+    #[arg(long, value_enum, default_value_t = Scenario::Mixed)]
+    scenario: Scenario,
+    /// Number of requests in flight. Over REST, each has its own connection.
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Maximum requests per second over all connections [default: as many as possible].
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
+    /// Duration of the measurement, in seconds.
+    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    duration: u64,
+    /// Seconds of load before the measurement. Their latencies do not count.
+    #[arg(long, default_value_t = 2, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
+    warm_up: u64,
+    /// Items in a batch, for scenarios that write batches.
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    batch: u64,
+    /// Also write the result to a file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
-#[derive(Debug, Subcommand)]
-enum Layer {
-    /// Put load on REST.
-    Rest(drive::DriveArgs),
-    /// Put load on gRPC.
-    Grpc(drive::DriveArgs),
+/// The result of a run.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    seconds: f64,
+    /// Correct responses.
+    requests: u64,
+    requests_per_second: f64,
+    /// Percentiles, by name.
+    latency_ms: BTreeMap<&'static str, f64>,
+    /// Processor use of the generator, as a fraction of one processor.
+    generator: f64,
+    errors: BTreeMap<String, u64>,
 }
 
-fn main() -> ExitCode {
-    let cli = Cli::parse();
-    load_test::run("load-test", 1, async {
-        match cli.layer {
-            Layer::Rest(args) => drive::drive(&args, false).await,
-            Layer::Grpc(args) => drive::drive(&args, true).await,
+// More threads would take processor time from a service on the same machine.
+#[tokio::main(worker_threads = 1)]
+async fn main() -> ExitCode {
+    match run(&Args::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("load-test: {error:#}");
+            ExitCode::FAILURE
         }
-    })
+    }
+}
+
+/// Runs the load, and returns whether all responses were correct.
+async fn run(args: &Args) -> anyhow::Result<bool> {
+    let Args { layer, scenario, connections, batch, .. } = *args;
+    let url = args.target.as_deref().unwrap_or(match layer {
+        Layer::Rest => "http://127.0.0.1:8080",
+        Layer::Grpc => "http://127.0.0.1:50051",
+    });
+    let target = Target::parse(url, args.allow_remote, args.ca.as_deref())?;
+    let mut companies = Vec::new();
+    for token in &args.token {
+        companies.push(discover(&target, layer, token).await?);
+    }
+    let tokens: Vec<_> = args.token.iter().cloned().map(Some).collect();
+    let load = Load { scenario, batch, companies: &companies, connections };
+    let workers = load.workers(layer, &target, &tokens).await?;
+    let (warm_up, rate) = (Duration::from_secs(args.warm_up), args.rate.map(f64::from));
+    let measured = measure(warm_up, workers, args.duration as f64, rate, processor_seconds).await?;
+    let outcome = Outcome::of(measured);
+    print!("{}", outcome.text());
+    if let Some(file) = &args.json {
+        std::fs::write(file, serde_json::to_string_pretty(&outcome)? + "\n")
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    ensure!(outcome.requests > 0 || !outcome.errors.is_empty(), "no response arrived in {} s", args.duration);
+    Ok(outcome.errors.is_empty())
+}
+
+impl Outcome {
+    fn of(measured: Measured<f64>) -> Self {
+        Self {
+            seconds: measured.seconds,
+            requests: measured.latencies.len(),
+            requests_per_second: measured.rate(),
+            latency_ms: PERCENTILES.map(|(name, part)| (name, measured.milliseconds(part))).into(),
+            generator: (measured.meter[1] - measured.meter[0]) / measured.seconds,
+            errors: measured.errors,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Self { requests, seconds, requests_per_second: rate, .. } = self;
+        let mut lines = vec![format!("{requests} correct responses in {seconds:.1} s: {rate:.0} requests a second")];
+        lines.extend(PERCENTILES.map(|(name, _)| format!("{name:>8} {:.2} ms", self.latency_ms[name])));
+        lines.push(format!("the generator used {:.0} % of a processor", self.generator * 100.0));
+        if self.generator >= FULL {
+            lines.push(
+                "THE GENERATOR WAS THE LIMIT, not the service: run several with fewer connections each".to_owned(),
+            );
+        }
+        lines.push(format!("{} errors", self.errors.values().sum::<u64>()));
+        lines.extend(self.errors.iter().map(|(message, number)| format!("{number:>8} x {message}")));
+        if self.errors.keys().any(|message| message.contains("429") || message.contains("ResourceExhausted")) {
+            lines.push(
+                "A limit refused requests: start the service with --rate-limit off, and use more companies".to_owned(),
+            );
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+/// Processor time that this process has used so far.
+fn processor_seconds() -> f64 {
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, PERCENTILES};
+
+    #[test]
+    fn text_names_errors_and_a_busy_generator() {
+        let outcome = |generator, errors: &[(&str, u64)]| {
+            let errors = errors.iter().map(|(message, number)| ((*message).to_owned(), *number)).collect();
+            let latency_ms = PERCENTILES.map(|(name, part)| (name, part * 10.0)).into();
+            let (seconds, requests, requests_per_second) = (10.0, 20, 2.0);
+            Outcome { seconds, requests, requests_per_second, latency_ms, generator, errors }.text()
+        };
+        let text = outcome(0.5, &[]);
+        assert!(text.starts_with("20 correct responses in 10.0 s: 2 requests a second\n"), "{text}");
+        assert!(
+            text.contains("\n     p99 9.90 ms\n   p99.9 9.99 ms\n     max 10.00 ms\n")
+                && text.ends_with("\n0 errors\n"),
+            "{text}"
+        );
+        let text = outcome(0.97, &[("status 429 instead of 200", 7), ("x", 1)]);
+        assert!(text.contains("\n8 errors\n       7 x status 429 instead of 200\n       1 x x\n"), "{text}");
+        assert!(text.contains("THE GENERATOR WAS THE LIMIT") && text.contains("--rate-limit off"), "{text}");
+    }
 }

@@ -1,18 +1,22 @@
 //! Measures the latencies of workers for some seconds. The loop is lean, since it shares the machine with the service.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use hdrhistogram::Histogram;
 use tokio::{
     task::JoinSet,
     time::{Instant, Interval, interval_at, sleep_until, timeout},
 };
 
-/// Load before the measurement.
-const WARM_UP: Duration = Duration::from_millis(400);
 /// Bound of the last responses after the end.
 const LAST_RESPONSES: Duration = Duration::from_mins(1);
+/// Pause of a worker after an error, so that a service that is down is not flooded.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Different error messages that are kept.
+const MESSAGES: usize = 20;
+/// Counts errors beyond [`MESSAGES`].
+const OTHERS: &str = "other errors";
 
 /// Makes requests one by one, and checks the responses.
 pub trait Worker: Send + 'static {
@@ -23,10 +27,10 @@ pub trait Worker: Send + 'static {
 /// The responses of all workers within a period, with the readings of a meter.
 #[derive(Debug)]
 pub struct Measured<M> {
-    /// In nanoseconds.
+    /// Latencies of correct responses, in nanoseconds.
     pub latencies: Histogram<u64>,
-    /// The fewest and the most requests of a worker.
-    pub of_a_worker: [u64; 2],
+    /// Number of errors, also before the period, by their message.
+    pub errors: BTreeMap<String, u64>,
     /// Duration of the period.
     pub seconds: f64,
     /// The readings of the meter at the start and the end.
@@ -34,7 +38,7 @@ pub struct Measured<M> {
 }
 
 impl<M> Measured<M> {
-    /// Requests a second.
+    /// Correct responses a second.
     pub fn rate(&self) -> f64 {
         self.latencies.len() as f64 / self.seconds
     }
@@ -43,22 +47,21 @@ impl<M> Measured<M> {
     pub fn milliseconds(&self, quantile: f64) -> f64 {
         self.latencies.value_at_quantile(quantile) as f64 / 1e6
     }
+
+    /// Fails if there was an error, or no response.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if let Some((message, _)) = self.errors.first_key_value() {
+            bail!("{} errors, such as: {message}", self.errors.values().sum::<u64>());
+        }
+        ensure!(!self.latencies.is_empty(), "no response arrived in {:.0} s", self.seconds);
+        Ok(())
+    }
 }
 
-/// Runs all workers for some seconds, with at most `rate` requests a second. The first wrong response ends it.
+/// Runs all workers for some seconds after a warm-up that does not count, with at most `rate` requests a second.
 ///
 /// With a rate, a latency counts from the time at which the request is due. So a service that falls behind looks slow.
 pub async fn measure<W: Worker, M>(
-    workers: Vec<W>,
-    seconds: f64,
-    rate: Option<f64>,
-    meter: impl Fn() -> M,
-) -> anyhow::Result<Measured<M>> {
-    measure_after(WARM_UP, workers, seconds, rate, meter).await
-}
-
-/// Does the same as [`measure`], after a warm-up that does not count.
-pub async fn measure_after<W: Worker, M>(
     warm_up: Duration,
     workers: Vec<W>,
     seconds: f64,
@@ -82,43 +85,54 @@ pub async fn measure_after<W: Worker, M>(
         (before, begin.elapsed().as_secs_f64(), meter())
     };
     let working = async {
-        let (mut latencies, mut of_a_worker) = (histogram()?, [u64::MAX, 0]);
+        let (mut latencies, mut errors) = (histogram()?, BTreeMap::new());
         while let Some(done) = tasks.join_next().await {
-            let own = done??;
-            of_a_worker = [of_a_worker[0].min(own.len()), of_a_worker[1].max(own.len())];
+            let (own, failed) = done??;
             latencies.add(own).context("cannot add up the latencies")?;
+            failed.into_iter().for_each(|(message, number)| tally(&mut errors, message, number));
         }
-        Ok::<_, anyhow::Error>((latencies, of_a_worker))
+        anyhow::Ok((latencies, errors))
     };
     let working = timeout(warm_up + Duration::from_secs_f64(seconds) + LAST_RESPONSES, working);
     let working = async { working.await.context("a response did not arrive")? };
-    let ((before, seconds, after), (latencies, of_a_worker)) = tokio::try_join!(async { Ok(metered.await) }, working)?;
-    ensure!(!latencies.is_empty(), "no response arrived in {seconds:.0} s");
-    Ok(Measured { latencies, of_a_worker, seconds, meter: [before, after] })
+    let ((before, seconds, after), (latencies, errors)) = tokio::try_join!(async { Ok(metered.await) }, working)?;
+    Ok(Measured { latencies, errors, seconds, meter: [before, after] })
 }
+
+type Outcome = (Histogram<u64>, BTreeMap<String, u64>);
 
 async fn work<W: Worker>(
     mut worker: W,
     mut due: Option<Interval>,
     begin: Instant,
     end: Instant,
-) -> anyhow::Result<Histogram<u64>> {
-    let mut latencies = histogram()?;
+) -> anyhow::Result<Outcome> {
+    let (mut latencies, mut errors) = (histogram()?, BTreeMap::new());
     loop {
         let start = match &mut due {
             Some(due) => due.tick().await,
             None => Instant::now(),
         };
         if start >= end {
-            return Ok(latencies);
+            return Ok((latencies, errors));
         }
-        worker.once().await?;
+        if let Err(error) = worker.once().await {
+            tally(&mut errors, format!("{error:#}"), 1);
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
         let now = Instant::now();
         // Only responses within the period count, as for the meter.
         if now >= begin && now <= end {
             latencies.saturating_record((now - start).as_nanos() as u64);
         }
     }
+}
+
+/// Counts errors with this message.
+fn tally(errors: &mut BTreeMap<String, u64>, message: String, number: u64) {
+    let is_kept = errors.len() < MESSAGES || errors.contains_key(&message);
+    *errors.entry(if is_kept { message } else { OTHERS.to_owned() }).or_default() += number;
 }
 
 /// Nanoseconds, up to a minute, to three digits.
@@ -136,50 +150,61 @@ mod tests {
         time::Duration,
     };
 
-    use super::{Worker, measure, measure_after};
+    use super::{MESSAGES, Worker, measure};
 
-    struct Nap(bool);
+    /// Makes requests of two milliseconds, and counts them. The first ones fail, each with its own message.
+    #[derive(Default)]
+    struct Nap {
+        failures: u64,
+        made: Arc<AtomicU64>,
+    }
+
+    fn failing(failures: u64) -> Nap {
+        Nap { failures, ..Nap::default() }
+    }
 
     impl Worker for Nap {
         async fn once(&mut self) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(2)).await;
-            anyhow::ensure!(self.0, "no nap");
-            Ok(())
-        }
-    }
-
-    #[tokio::test]
-    async fn responses_are_counted() {
-        for rate in [None, Some(100.0)] {
-            let measured = measure(vec![Nap(true), Nap(true)], 1.0, rate, || 7).await.unwrap();
-            let requests = measured.latencies.len();
-            assert!(requests > 0 && rate.is_none_or(|rate| requests as f64 <= rate + 2.0), "{requests}");
-            assert!(measured.milliseconds(0.5) >= 2.0 && measured.milliseconds(0.99) >= measured.milliseconds(0.5));
-            assert_eq!(measured.meter, [7, 7]);
-        }
-    }
-
-    #[tokio::test]
-    async fn requests_of_the_warm_up_do_not_count() {
-        struct Counting(Arc<AtomicU64>);
-        impl Worker for Counting {
-            async fn once(&mut self) -> anyhow::Result<()> {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-                self.0.fetch_add(1, Ordering::Relaxed);
-                Ok(())
+            self.made.fetch_add(1, Ordering::Relaxed);
+            if self.failures == 0 {
+                return Ok(());
             }
+            self.failures -= 1;
+            Err(anyhow::anyhow!("error {}", self.failures))
         }
-        let all = Arc::new(AtomicU64::new(0));
-        let (worker, read) = (Counting(Arc::clone(&all)), Arc::clone(&all));
-        let meter = move || read.load(Ordering::Relaxed);
-        let measured = measure_after(Duration::from_millis(200), vec![worker], 0.5, None, meter).await.unwrap();
-        let [before, _] = measured.meter;
-        let (all, counted) = (all.load(Ordering::Relaxed), measured.latencies.len());
-        assert!(before > 0 && counted + before <= all + 1, "{before} before, {counted} counted, {all} in all");
     }
 
-    #[tokio::test]
-    async fn a_wrong_response_ends_the_measurement() {
-        assert!(measure(vec![Nap(true), Nap(false)], 1.0, None, || ()).await.is_err());
+    #[tokio::test(start_paused = true)]
+    async fn only_the_period_counts() {
+        let warm_up = Duration::from_millis(200);
+        let worker = failing(0);
+        let made = Arc::clone(&worker.made);
+        let measured = measure(warm_up, vec![worker], 0.5, None, || made.load(Ordering::Relaxed)).await.unwrap();
+        let [before, after] = measured.meter;
+        assert!(before >= 90 && measured.latencies.len() <= after - before + 1, "{measured:?}");
+        assert!(measured.check().is_ok() && measured.rate() > 200.0);
+        assert!(measured.milliseconds(0.5) >= 2.0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rate_bounds_the_requests() {
+        let measured = measure(Duration::ZERO, vec![failing(0), failing(0)], 2.0, Some(100.0), || ()).await.unwrap();
+        let requests = measured.latencies.len();
+        assert!((190..=201).contains(&requests), "{requests}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn errors_are_counted_by_their_message() {
+        let measured = measure(Duration::ZERO, vec![failing(2), failing(1)], 60.0, None, || ()).await.unwrap();
+        assert_eq!(measured.errors, [("error 0".to_owned(), 2), ("error 1".to_owned(), 1)].into());
+        assert_eq!(measured.check().unwrap_err().to_string(), "3 errors, such as: error 0");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_different_errors_are_kept() {
+        let workers = vec![failing(MESSAGES as u64 + 5)];
+        let measured = measure(Duration::ZERO, workers, 60.0, None, || ()).await.unwrap();
+        assert_eq!((measured.errors.len(), measured.errors["other errors"]), (MESSAGES + 1, 5));
     }
 }

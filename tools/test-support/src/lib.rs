@@ -17,6 +17,7 @@ mod grpc;
 mod locked_table;
 mod network_server;
 mod pooler;
+pub mod priority;
 mod process;
 mod program;
 mod proxy;

@@ -11,8 +11,7 @@ use std::{
 };
 
 use compliance_api::v1::{AffiliateInput, BatchCreateAffiliatesRequest, GetComplianceUrlRequest, ResultCode};
-use load_test::priority;
-use test_support::GrpcClients;
+use test_support::{GrpcClients, priority};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{

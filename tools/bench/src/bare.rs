@@ -15,13 +15,38 @@ use load_test::{
 use sha2::{Digest as _, Sha256};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
-use crate::service::Database;
+use crate::{measure::Sample, service::Database};
 
 /// The statement for a URL.
 const INSERT_URL: &str = "insert into bare (company_id, url, url_hash, domain) values ($1, $2, $3, 'load.example.com')";
 
+/// Inserts single rows into a table with the same columns, indexes and rows, without triggers and foreign keys. After a
+/// checkpoint, as for the others, each page that is changed for the first time is logged as a whole: an empty table has none.
+pub(crate) async fn measure(
+    database: &Database,
+    scenario: Scenario,
+    universe: &Universe,
+    connections: u32,
+    seconds: f64,
+) -> anyhow::Result<Sample> {
+    let table = if scenario == Scenario::Create { "affiliates" } else { "compliance_urls" };
+    let copy = format!(
+        "drop table if exists bare; create table bare (like {table} including all);
+        insert into bare select * from {table}"
+    );
+    database.run(&copy).await?;
+    database.tidy().await?;
+    let mut workers = Vec::new();
+    for number in 0..connections {
+        workers.push(BareWorker::open(database, scenario, universe, number).await?);
+    }
+    let sample = Sample::of(workers, seconds, &[], database.pid()?).await;
+    database.run("drop table bare").await?;
+    sample
+}
+
 /// A connection that inserts rows.
-pub(super) struct BareWorker {
+struct BareWorker {
     connection: PgConnection,
     plan: Plan,
     universe: Universe,
@@ -29,12 +54,7 @@ pub(super) struct BareWorker {
 }
 
 impl BareWorker {
-    pub(super) async fn open(
-        database: &Database,
-        scenario: Scenario,
-        universe: &Universe,
-        worker: u32,
-    ) -> anyhow::Result<Self> {
+    async fn open(database: &Database, scenario: Scenario, universe: &Universe, worker: u32) -> anyhow::Result<Self> {
         let connection = PgConnection::connect(&database.url()).await.context("the database refuses a connection")?;
         Ok(Self {
             connection,

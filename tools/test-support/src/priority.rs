@@ -1,4 +1,4 @@
-//! Priorities of threads, for programs that share a machine with the service that they measure.
+//! Priorities of threads, for tests that measure a service on the same machine.
 
 use thread_priority::{
     NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,

@@ -1,4 +1,4 @@
-//! How a program runs.
+//! How the program runs.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Runs a program until it ends or receives a signal.
 ///
 /// A signal drops the future, which stops its child processes. Use few threads, since the generator shares the machine with the service.
-pub fn run(name: &str, threads: usize, program: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
+pub(crate) fn run(name: &str, threads: usize, program: impl Future<Output = anyhow::Result<()>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     let result = runtime.context("cannot start the threads of the program").and_then(|runtime| {
         let result = runtime.block_on(async {

@@ -26,11 +26,11 @@ const END_TIME: Duration = Duration::from_secs(30);
 
 /// A build of the service: its program `compliance`.
 #[derive(Clone, Debug)]
-pub struct Build(PathBuf);
+pub(crate) struct Build(PathBuf);
 
 impl Build {
     /// The build next to this program. Under cargo, it is brought up to date first, in the profile of this program.
-    pub async fn own() -> anyhow::Result<Self> {
+    pub(crate) async fn own() -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("this program cannot find itself")?;
         let folder = own.parent().context("this program is in no folder")?;
         if let (Some(cargo), Some(target), Some(name)) =
@@ -48,13 +48,13 @@ impl Build {
     }
 
     /// The build whose program is at `path`.
-    pub fn at(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
         ensure!(path.is_file(), "there is no program {}; build it, or start this one with cargo", path.display());
         Ok(Self(path.to_owned()))
     }
 
     /// A command of the program, without the settings of this process's environment.
-    pub fn command(&self, name: &str) -> Command {
+    pub(crate) fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.0);
         for (variable, _) in std::env::vars_os() {
             let variable = variable.to_string_lossy();
@@ -67,7 +67,7 @@ impl Build {
     }
 
     /// Runs a command to its end and returns its output.
-    pub async fn run(&self, name: &str, arguments: &[&str]) -> anyhow::Result<String> {
+    pub(crate) async fn run(&self, name: &str, arguments: &[&str]) -> anyhow::Result<String> {
         let mut command = self.command(name);
         command.args(arguments);
         let output = tokio::process::Command::from(command).kill_on_drop(true).output();
@@ -82,12 +82,12 @@ impl Build {
 
 /// A folder that is removed when it is dropped.
 #[derive(Debug)]
-pub struct TemporaryFolder(pub PathBuf);
+pub(crate) struct TemporaryFolder(pub(crate) PathBuf);
 
 impl TemporaryFolder {
     /// Creates a folder for temporary files.
-    pub fn create() -> anyhow::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("compliance-load-{}", std::process::id()));
+    pub(crate) fn create() -> anyhow::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("compliance-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Self(folder))
     }
@@ -103,17 +103,17 @@ impl Drop for TemporaryFolder {
 
 /// A running program, in a process group with the processes that it starts.
 #[derive(Debug)]
-pub struct Child {
+pub(crate) struct Child {
     name: String,
     process: tokio::process::Child,
     /// The process ID.
-    pub pid: i32,
+    pub(crate) pid: i32,
     log: PathBuf,
 }
 
 impl Child {
     /// Starts a program. Its output goes to a file in `folder`.
-    pub fn start(name: &str, folder: &Path, command: Command) -> anyhow::Result<Self> {
+    pub(crate) fn start(name: &str, folder: &Path, command: Command) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = tokio::process::Command::from(command);
@@ -124,7 +124,7 @@ impl Child {
     }
 
     /// Waits until the program accepts connections.
-    pub async fn accepts(&mut self, address: SocketAddr) -> anyhow::Result<()> {
+    pub(crate) async fn accepts(&mut self, address: SocketAddr) -> anyhow::Result<()> {
         let deadline = Instant::now() + START_TIME;
         while TcpStream::connect(address).await.is_err() {
             if let Some(status) = self.process.try_wait()? {
@@ -162,7 +162,7 @@ impl Drop for Child {
 }
 
 /// A loopback address with a free port.
-pub fn free_address() -> anyhow::Result<SocketAddr> {
+pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("there is no free port")?;
     Ok(listener.local_addr()?)
 }

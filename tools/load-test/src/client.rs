@@ -1,0 +1,249 @@
+//! A client of either layer: HTTP/1.1 for REST, and HTTP/2 for gRPC.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use bytes::{Buf as _, Bytes};
+use clap::ValueEnum;
+use http::{
+    HeaderMap, HeaderValue, Request, StatusCode, Uri,
+    header::{AUTHORIZATION, CONTENT_TYPE, HOST, TE},
+};
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio_util::task::AbortOnDropHandle;
+use tonic::{Code, Status};
+
+use crate::{
+    check::{self, Content},
+    target::{HTTP1, HTTP2, Target},
+    workload::{LoadRequest, Universe},
+};
+
+/// Flag and length of a gRPC message.
+const PREFIX: usize = 5;
+/// Windows of HTTP/2, in bytes.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 8 << 20;
+
+/// The layer that receives the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Layer {
+    /// REST, over HTTP/1.1.
+    Rest,
+    /// gRPC, over HTTP/2.
+    Grpc,
+}
+
+#[derive(Debug)]
+enum Sender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
+}
+
+/// A connection to one layer. Dropping it ends the request in flight.
+#[derive(Debug)]
+pub struct Connection {
+    target: Target,
+    layer: Layer,
+    sender: Sender,
+    /// Moves bytes between the connection and its senders.
+    driver: Arc<AbortOnDropHandle<()>>,
+}
+
+/// A whole response.
+#[derive(Debug)]
+pub struct Response {
+    /// Status over HTTP.
+    pub status: StatusCode,
+    /// Body, or the gRPC messages with their prefixes.
+    pub body: Bytes,
+    /// Trailers, or the headers of a response without trailers.
+    trailers: HeaderMap,
+}
+
+/// The headers of a caller.
+pub fn headers(layer: Layer, token: Option<&str>) -> anyhow::Result<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    if let Some(token) = token {
+        headers.insert(AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}"))?);
+    }
+    if layer == Layer::Grpc {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+    }
+    Ok(headers)
+}
+
+impl Connection {
+    /// Connects to a target.
+    pub async fn open(target: &Target, layer: Layer) -> anyhow::Result<Self> {
+        let stream = TokioIo::new(target.connect(if layer == Layer::Rest { HTTP1 } else { HTTP2 }).await?);
+        let (sender, driver) = match layer {
+            Layer::Rest => {
+                let (sender, driver) = http1::handshake(stream).await?;
+                (Sender::Http1(sender), tokio::spawn(async move { drop(driver.await) }))
+            }
+            Layer::Grpc => {
+                let (sender, driver) = http2::Builder::new(TokioExecutor::new())
+                    // So large that no response waits for them.
+                    .initial_stream_window_size(STREAM_WINDOW)
+                    .initial_connection_window_size(CONNECTION_WINDOW)
+                    .handshake(stream)
+                    .await?;
+                (Sender::Http2(sender), tokio::spawn(async move { drop(driver.await) }))
+            }
+        };
+        Ok(Self { target: target.clone(), layer, sender, driver: Arc::new(AbortOnDropHandle::new(driver)) })
+    }
+
+    /// Returns a handle of the same HTTP/2 connection, or `None` over HTTP/1.1.
+    pub fn share(&self) -> Option<Self> {
+        let Sender::Http2(sender) = &self.sender else { return None };
+        let (target, driver) = (self.target.clone(), Arc::clone(&self.driver));
+        Some(Self { target, layer: self.layer, sender: Sender::Http2(sender.clone()), driver })
+    }
+
+    /// Sends a request, and checks the response; `whole` checks it in full.
+    pub async fn call(
+        &mut self,
+        headers: &HeaderMap,
+        request: &LoadRequest,
+        universe: &Universe,
+        whole: bool,
+    ) -> anyhow::Result<()> {
+        let response = self.ask(headers, request).await?;
+        match self.layer {
+            Layer::Rest => check::rest(request, universe, response.status.as_u16(), &response.body, whole),
+            Layer::Grpc => check::grpc(request, universe, &response.messages()?, whole),
+        }
+    }
+
+    /// Sends a read, and returns the content of the response.
+    pub(crate) async fn read(&mut self, headers: &HeaderMap, request: &LoadRequest) -> anyhow::Result<Content> {
+        let response = self.ask(headers, request).await?;
+        match self.layer {
+            Layer::Rest => {
+                check::rest_status(200, response.status.as_u16(), &response.body)?;
+                check::read_rest(request, &response.body)
+            }
+            Layer::Grpc => check::read_grpc(request, &response.messages()?),
+        }
+    }
+
+    /// Sends a request in the form of the layer.
+    pub async fn ask(&mut self, headers: &HeaderMap, request: &LoadRequest) -> anyhow::Result<Response> {
+        match self.layer {
+            Layer::Rest => {
+                let (method, path, body) = request.rest();
+                self.send(method, &path, headers, body.into()).await
+            }
+            Layer::Grpc => {
+                let (path, message) = request.grpc();
+                self.send("POST", path, headers, message).await
+            }
+        }
+    }
+
+    /// Sends a request and reads the whole response, over a new connection if the service has closed this one.
+    pub async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> anyhow::Result<Response> {
+        let is_open = match &mut self.sender {
+            Sender::Http1(sender) => sender.ready().await.is_ok(),
+            Sender::Http2(sender) => sender.ready().await.is_ok(),
+        };
+        if !is_open {
+            *self = Self::open(&self.target, self.layer).await?;
+        }
+        let mut request = Request::builder().method(method);
+        request = match self.layer {
+            Layer::Rest => request.uri(path).header(HOST, &self.target.authority),
+            Layer::Grpc => {
+                let scheme = if self.target.is_secure() { "https" } else { "http" };
+                let uri = Uri::builder().scheme(scheme).authority(self.target.authority.as_str());
+                request.uri(uri.path_and_query(path).build()?)
+            }
+        };
+        if !body.is_empty() {
+            let grpc = self.layer == Layer::Grpc;
+            request = request.header(CONTENT_TYPE, if grpc { "application/grpc" } else { "application/json" });
+        }
+        let mut request = request.body(Full::new(body))?;
+        request.headers_mut().extend(headers.clone());
+        let response = match &mut self.sender {
+            Sender::Http1(sender) => sender.send_request(request).await,
+            Sender::Http2(sender) => sender.send_request(request).await,
+        };
+        let (head, body) = response.context("there is no response")?.into_parts();
+        let body = body.collect().await.context("the response is cut off")?;
+        let trailers = body.trailers().cloned().unwrap_or(head.headers);
+        Ok(Response { status: head.status, body: body.to_bytes(), trailers })
+    }
+}
+
+impl Response {
+    /// The messages of a gRPC response. Fails unless its status reports success.
+    fn messages(&self) -> anyhow::Result<Vec<Bytes>> {
+        ensure!(self.status == StatusCode::OK, "HTTP status {}", self.status);
+        let status = Status::from_header_map(&self.trailers).context("the call ended without a gRPC status")?;
+        let code = status.code();
+        ensure!(code == Code::Ok, "gRPC status {} ({code:?}): {}", code as i32, status.message());
+        let (mut rest, mut messages) = (self.body.clone(), Vec::new());
+        while !rest.is_empty() {
+            ensure!(rest.len() >= PREFIX && rest.get_u8() == 0, "a message is cut off or compressed");
+            let length = rest.get_u32() as usize;
+            ensure!(rest.len() >= length, "the last message is incomplete");
+            messages.push(rest.split_to(length));
+        }
+        Ok(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::{HeaderMap, StatusCode};
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    use super::{Connection, Layer, Response};
+    use crate::target::Target;
+
+    #[test]
+    fn grpc_messages_are_split_by_their_prefixes() {
+        let response = |status: &'static str, body: &'static [u8]| {
+            let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), status.parse().unwrap())]);
+            Response { status: StatusCode::OK, body: Bytes::from_static(body), trailers }.messages()
+        };
+        assert_eq!(response("0", b"\0\0\0\0\x02ab\0\0\0\0\0").unwrap(), ["ab", ""]);
+        for (status, body) in [("0", &b"\0\0\0\0\x02a"[..]), ("0", b"\x01\0\0\0\0"), ("0", b"\0\0"), ("5", b"")] {
+            assert!(response(status, body).is_err(), "{body:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_closed_connection_is_replaced() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = Target::local(listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut head = [0; 1024];
+                assert!(stream.read(&mut head).await.unwrap() > 0);
+                stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n").await.unwrap();
+            }
+        });
+        let mut connection = Connection::open(&target, Layer::Rest).await.unwrap();
+        for _ in 0..2 {
+            let response = connection.send("GET", "/", &HeaderMap::new(), Bytes::new()).await.unwrap();
+            assert_eq!(response.status, 204);
+        }
+    }
+}
