@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use compliance_api::MAX_ID;
 use core_server::{database::migrate, erasure};
-use fixtures::{CONNECTIONS, Loaded, Programme, Size, load};
+use fixtures::{Loaded, Programme, Size, load};
 use serde::Serialize;
 use sqlx::PgPool;
 use time::{Date, OffsetDateTime, macros::format_description};
@@ -66,7 +66,7 @@ pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<()> {
     crate::program::block_on(async {
         let mut signals = crate::program::Signals::listen()?;
         let server = DatabaseServer::find(&args.database, true).await?;
-        let pool = server.connect_as_owner(CONNECTIONS).await?;
+        let pool = server.connect_as_owner(1).await?;
         migrate(&pool).await?;
         let result = tokio::select! {
             result = generate(args, &pool) => result,
@@ -84,7 +84,7 @@ async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
     let started = Instant::now();
     let until = args.until.unwrap_or_else(|| OffsetDateTime::now_utc().date());
     let size = Size { affiliates: args.affiliates, urls: args.urls, cases: args.cases };
-    let programme = Programme::new(args.company, args.seed, size, until);
+    let programme = Programme::new(args.company, args.seed, size, until.midnight().assume_utc());
     if args.replace {
         erasure::erase_company(&mut *pool.acquire().await?, args.company).await?;
     }

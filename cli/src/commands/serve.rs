@@ -17,6 +17,7 @@ use compliance_api::{
 };
 use fixtures::DEMO_COMPANY;
 use rest_gateway::Settings;
+use time::OffsetDateTime;
 use tls::ServerTls;
 use tokio_util::sync::CancellationToken;
 
@@ -103,7 +104,7 @@ async fn serve_over(
     };
     let connected = connected.with_replicas(args.core.replicas.replicas()?)?;
     core_server::database::warn_if_owner(&connected.pool).await;
-    if args.demo && fixtures::fill_demo(&connected.pool).await? {
+    if args.demo && fixtures::fill_demo(&connected.pool, OffsetDateTime::now_utc()).await? {
         tracing::info!(company = DEMO_COMPANY, "created the demo records");
     }
     let mut settings = args.gateway.clone();
