@@ -33,7 +33,7 @@ fn read(operation: &str, body: &Value, ignored: &mut Ignored) -> Result<(), Erro
         "post /api/urls" => bodies::add_urls(input).map(drop),
         "post /api/webhooks" => bodies::create_webhook(input).map(drop),
         "put /api/webhooks/{id}" => bodies::update_webhook(input, &path).map(drop),
-        "patch /api/urls/{id}" => bodies::review_url(input, &path).map(drop),
+        "patch /api/urls/{id}" => bodies::review_url(input, &path, &none).map(drop),
         "post /api/cases" => bodies::whole::<OpenCaseRequest>(input).map(drop),
         "patch /api/cases/{id}" => bodies::case::<UpdateCaseRequest>(input, &path, &none).map(drop),
         "post /api/cases/{id}/resolve" => bodies::case_status::<ResolveCaseRequest>(input, &path, &none).map(drop),
