@@ -81,6 +81,8 @@ enum Place {
     Quoted,
     /// After a quote within quotes: it ends the quoted text, unless another quote follows.
     Quote,
+    /// After a quoted text, and spaces behind it.
+    Space,
 }
 
 /// Lines of a text whose quotes are right. Otherwise the reader of CSV would take the rest of the file as a cell.
@@ -148,7 +150,7 @@ impl<R: io::BufRead> Lines<R> {
         }
         self.check_quotes()?;
         if self.place == Place::Start {
-            (self.row_length, self.row_width) = (0, 0);
+            self.row_length = 0;
             // One kind of line end, so that lines are counted in one way.
             if self.buffer.ends_with(b"\r\n") {
                 self.buffer.truncate(self.buffer.len() - 2);
@@ -159,8 +161,14 @@ impl<R: io::BufRead> Lines<R> {
     }
 
     fn check_quotes(&mut self) -> Result<(), FileError> {
-        for byte in &self.buffer {
-            self.row_width += usize::from(*byte == self.separator);
+        for index in 0..self.buffer.len() {
+            // A carriage return alone also ends a line, and every line is counted.
+            if self.place != Place::Quoted && self.buffer[index] == b'\r' && self.buffer.get(index + 1) != Some(&b'\n')
+            {
+                self.buffer[index] = b'\n';
+                self.line += 1;
+            }
+            let byte = &self.buffer[index];
             self.place = match (self.place, byte) {
                 (Place::Quoted, b'"') => Place::Quote,
                 (Place::Quoted, _) | (Place::Quote, b'"') => Place::Quoted,
@@ -168,10 +176,16 @@ impl<R: io::BufRead> Lines<R> {
                     self.opened = self.line;
                     Place::Quoted
                 }
-                (_, b'\r' | b'\n') => Place::Start,
-                (_, byte) if *byte == self.separator => Place::Start,
-                (Place::Quote, b' ') => Place::Quote,
-                (Place::Quote, _) => {
+                (_, b'\r' | b'\n') => {
+                    self.row_width = 0;
+                    Place::Start
+                }
+                (_, byte) if *byte == self.separator => {
+                    self.row_width += 1;
+                    Place::Start
+                }
+                (Place::Quote | Place::Space, b' ') => Place::Space,
+                (Place::Quote | Place::Space, _) => {
                     return Err(FileError::Damaged(format!(
                         "line {} has a text after the last quote of a cell: write a quote within a quoted cell twice",
                         self.line
@@ -179,9 +193,12 @@ impl<R: io::BufRead> Lines<R> {
                 }
                 _ => Place::Unquoted,
             };
-        }
-        if self.row_width >= WIDEST_ROW {
-            return Err(FileError::Limit(format!("the row on line {} has more than {WIDEST_ROW} cells", self.line)));
+            if self.row_width >= WIDEST_ROW {
+                return Err(FileError::Limit(format!(
+                    "the row on line {} has more than {WIDEST_ROW} cells",
+                    self.line
+                )));
+            }
         }
         Ok(())
     }

@@ -146,6 +146,18 @@ fn lines_are_counted_within_quotes() {
     );
 }
 
+/// Different line ends in a file lose no row.
+#[test]
+fn line_ends_can_be_mixed() {
+    let lines =
+        [ONE[0], "3 client_affiliate_id=A-2 affiliate_name=Ben", "4 client_affiliate_id=A-3 affiliate_name=Carl"];
+    for ends in [["\r", "\r\n", "\n", "\r"], ["\n", "\r", "\r\n", "\n"], ["\r\n", "\n", "\r", "\r\n"]] {
+        let rows = ["client_affiliate_id,affiliate_name", "A-1,Ann", "A-2,Ben", "A-3,Carl"];
+        let text: String = rows.into_iter().zip(ends).flat_map(|(row, end)| [row, end]).collect();
+        reads(text, options(), &lines);
+    }
+}
+
 #[test]
 fn damaged_rows_are_rejected() {
     reads(
@@ -173,7 +185,9 @@ fn wrong_quotes_are_errors_of_the_file() {
         options(),
         "the file ends within the quoted cell that begins on line 3",
     );
-    fails(format!("{header}A-1,\"Ann \"A\" B\"\n"), options(), "line 2 has a text after the last quote of a cell");
+    for cell in ["\"Ann \"A\" B\"", "\"Ann\" \"Ben\"", "\"Ann\"x"] {
+        fails(format!("{header}A-1,{cell}\n"), options(), "line 2 has a text after the last quote of a cell");
+    }
     reads(format!("{header}\"A-1\" ,Ann\n"), options(), &ONE);
     reads(format!("{header}A-1,Ann \"A\" B\n"), options(), &["2 client_affiliate_id=A-1 affiliate_name=Ann \"A\" B"]);
 }
