@@ -7,7 +7,7 @@ use encoding_rs::{Decoder, DecoderResult, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_125
 use crate::{error::FileError, options::Encoding, source::Source};
 
 /// Bytes that are decoded at a time.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 16 << 10;
 /// Bytes before and after an invalid byte in which its cell is found.
 const AROUND: usize = 60;
 
@@ -48,6 +48,8 @@ pub(crate) struct Decoded<R> {
     /// The first byte of `input` that is not decoded. Errors show the bytes before it.
     next: usize,
     output: Vec<u8>,
+    /// The end of the decoded text in `output`.
+    end: usize,
     /// The first byte of `output` that is not read.
     position: usize,
     /// Whether a carriage return alone ends a line, as on an old Mac.
@@ -65,7 +67,9 @@ impl<R: Read> Decoded<R> {
             decoder: encoding.new_decoder_with_bom_removal(),
             input: Vec::new(),
             next: 0,
-            output: Vec::new(),
+            // A byte becomes at most three.
+            output: vec![0; 3 * PIECE],
+            end: 0,
             position: 0,
             ends_in_cr,
             line: 1,
@@ -76,9 +80,8 @@ impl<R: Read> Decoded<R> {
 
     /// Decodes until there is output, the end or an error.
     fn decode(&mut self) -> io::Result<()> {
-        self.position = 0;
-        self.output.clear();
-        while self.output.is_empty() && !self.is_end {
+        (self.position, self.end) = (0, 0);
+        while self.end == 0 && !self.is_end {
             if let Some(error) = self.error.take() {
                 return Err(io::Error::other(error));
             }
@@ -88,25 +91,24 @@ impl<R: Read> Decoded<R> {
                 (&mut self.source).take(PIECE as u64).read_to_end(&mut self.input)?;
             }
             let is_last = self.next == self.input.len();
-            self.output.resize(3 * PIECE, 0);
             let bytes = &self.input[self.next..];
             let (result, read, written) =
                 self.decoder.decode_to_utf8_without_replacement(bytes, &mut self.output, is_last);
-            self.output.truncate(written);
+            self.end = written;
             if self.ends_in_cr {
-                self.output.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+                self.output[..written].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
             }
             self.next += read;
             if let DecoderResult::Malformed(length, after) = result {
                 let at = self.next.saturating_sub(usize::from(length) + usize::from(after));
-                let line = self.line + line_ends(&self.output);
+                let line = self.line + line_ends(&self.output[..self.end]);
                 self.error = Some(self.malformed(line, at));
             } else if let Some(error) = self.lacking(self.next - read) {
                 self.error = Some(error);
             }
             self.is_end = is_last && self.error.is_none();
         }
-        self.line += line_ends(&self.output);
+        self.line += line_ends(&self.output[..self.end]);
         Ok(())
     }
 
@@ -167,10 +169,10 @@ impl<R: Read> Read for Decoded<R> {
 
 impl<R: Read> BufRead for Decoded<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.position == self.output.len() {
+        if self.position == self.end {
             self.decode()?;
         }
-        Ok(&self.output[self.position..])
+        Ok(&self.output[self.position..self.end])
     }
 
     fn consume(&mut self, read: usize) {
