@@ -106,7 +106,7 @@ mod tests {
         timeout(Duration::from_mins(1), wait).await.unwrap_or_else(|_| panic!("{what}"));
     }
 
-    /// A session reads the old month and stays idle: the next month is made nevertheless, and the failure names the session until it ends.
+    /// A session reads an old month and stays idle. The next month is made nevertheless, and the failure names the session until it ends.
     #[tokio::test]
     async fn a_session_that_is_in_the_way_is_named_and_delays_no_other_month() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
@@ -127,7 +127,7 @@ mod tests {
 
         let pool = Connections::open(&opened, schema::expected(), &schema::SCHEMA).await.unwrap();
         let task = Task::new("retention");
-        let kept = tokio::spawn(keep(pool, Duration::from_millis(100), None, task.clone()));
+        let kept = tokio::spawn(keep(pool.clone(), Duration::from_millis(100), None, task.clone()));
         until("the next month is made", async || exists(&next).await).await;
         let named = format!("{pid} (report)");
         until("the reader is named", async || task.failure().is_some_and(|failure| failure.contains(&named))).await;
@@ -135,6 +135,17 @@ mod tests {
         reading.rollback().await.unwrap();
         until("the old month is dropped", async || !exists("changes_y2020m01").await).await;
         until("the task works again", async || task.failure().is_none()).await;
+
+        // A transaction that has read all months delays the next one until it ends.
+        kept.abort();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(format!("drop table {next}"))).execute(&opened.pool).await.unwrap();
+        let mut reading = reader.begin().await.unwrap();
+        sqlx::query("select from changes").execute(&mut *reading).await.unwrap();
+        let kept = tokio::spawn(keep(pool, Duration::from_millis(100), None, task.clone()));
+        until("the reader is named", async || task.failure().is_some_and(|failure| failure.contains(&named))).await;
+        assert!(!exists(&next).await);
+        reading.rollback().await.unwrap();
+        until("the next month is made", async || exists(&next).await).await;
         kept.abort();
         opened.pool.close().await;
         server.stop().await;
