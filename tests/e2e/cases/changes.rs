@@ -35,13 +35,13 @@ fn listed(numbers: &[usize]) -> String {
                 "url",
                 "<2>",
                 "created",
-                r#"[{"field":"disabled","before":null,"after":"yes"},{"field":"discovery_date","before":null,"after":"2024-05-06 07:08:09"},{"field":"etag","before":null,"after":"1"},{"field":"incident_status_id","before":null,"after":"1"},{"field":"url","before":null,"after":"https://a.example/"}]"#,
+                r#"[{"field":"disabled","before":null,"after":"yes"},{"field":"discovery_date","before":null,"after":"2024-05-06 07:08:09"},{"field":"incident_status_id","before":null,"after":"1"},{"field":"etag","before":null,"after":"1"},{"field":"url","before":null,"after":"https://a.example/"}]"#,
             ),
             (
                 "url",
                 "<2>",
                 "deleted",
-                r#"[{"field":"disabled","before":"yes","after":null},{"field":"discovery_date","before":"2024-05-06 07:08:09","after":null},{"field":"etag","before":"1","after":null},{"field":"incident_status_id","before":"1","after":null},{"field":"url","before":"https://a.example/","after":null}]"#,
+                r#"[{"field":"disabled","before":"yes","after":null},{"field":"discovery_date","before":"2024-05-06 07:08:09","after":null},{"field":"incident_status_id","before":"1","after":null},{"field":"etag","before":"1","after":null},{"field":"url","before":"https://a.example/","after":null}]"#,
             ),
         ][number - 1];
         format!(
