@@ -1,71 +1,170 @@
-//! Searches for records that contain a text, in either case.
+//! Searches for records that contain all words of a text. Case, accents and the order of the words do not matter.
 //!
-//! No index finds a text within another text, so a search reads the company's records in the order of its result until it has enough. The
-//! text and the number are subqueries. The planner does not see their values, so it always chooses this order. The queue of statements
-//! is fair to companies, and the deadline of the call ends a search that takes too long.
+//! No index finds a text within another text, so a search reads the company's records in the order of its result until it has enough.
+//! Records that the text names exactly come first, and have indexes. Parameters are subqueries. The planner does not see their values, so it
+//! always chooses this order. The queue of statements is fair to companies, and the deadline of the call ends a search that takes too long.
+
+use std::{collections::HashMap, sync::LazyLock};
 
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// Records in one response, if the request sets no number.
 const DEFAULT_SEARCHED: i64 = 20;
 
-/// A search statement with its parameters: the company, the pattern, and the number of records.
+/// A search statement with its first parameters: the company, a pattern for each word, the number of records, and the ID that the text is.
+///
+/// `kind` is the name of a record, which can precede its ID.
 pub(crate) fn query<'q>(
     statement: &'static str,
+    kind: &str,
     company_id: i64,
     text: &str,
     limit: Option<i64>,
 ) -> Query<'q, Postgres, PgArguments> {
-    sqlx::query(statement).bind(company_id).bind(pattern(text)).bind(limit.unwrap_or(DEFAULT_SEARCHED))
+    let patterns: Vec<String> = text.split_whitespace().map(pattern).collect();
+    let limit = limit.unwrap_or(DEFAULT_SEARCHED);
+    sqlx::query(statement).bind(company_id).bind(patterns).bind(limit).bind(record_id(kind, text))
 }
 
-/// The types of its parameters.
-pub(crate) const TYPES: &str = "bigint, text, bigint";
+/// The ID that a text is: `494`, `#494`, or `URL 494` for the kind `URL`.
+fn record_id(kind: &str, text: &str) -> Option<i64> {
+    let text = text.trim();
+    let number = match text.get(..kind.len()) {
+        Some(word) if word.eq_ignore_ascii_case(kind) => text[kind.len()..].trim_start(),
+        _ => text,
+    };
+    let digits = number.strip_prefix('#').unwrap_or(number);
+    digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
-/// A regular expression for a text in either case. It names both cases of each letter, because many database locales know only the cases
-/// of ASCII letters.
-fn pattern(text: &str) -> String {
-    let mut pattern = String::with_capacity(text.len() * 4);
-    for character in text.chars() {
-        match cases(character).as_slice() {
-            [] if character.is_alphanumeric() || !character.is_ascii() => pattern.push(character),
-            // A backslash removes the special meaning of any other character.
-            [] => pattern.extend(['\\', character]),
-            cases => {
-                pattern.push('[');
-                pattern.extend(cases);
-                pattern.push(']');
-            }
+/// Accents, which can follow a letter as characters of their own.
+const MARKS: (char, char) = ('\u{300}', '\u{36f}');
+
+fn is_mark(character: char) -> bool {
+    (MARKS.0..=MARKS.1).contains(&character)
+}
+
+/// Letters with a stroke, and ligatures, which Unicode does not decompose.
+const PLAIN: [(char, &str); 8] =
+    [('ø', "o"), ('Ø', "o"), ('ł', "l"), ('Ł', "l"), ('đ', "d"), ('Đ', "d"), ('æ', "ae"), ('Æ', "ae")];
+
+/// A letter without accents in lower case, or a letter for two others, such as `ss` for `ß`. Other characters stay as they are.
+fn folded(character: char) -> Vec<char> {
+    if !character.is_alphanumeric() {
+        return vec![character];
+    }
+    if let Some((_, plain)) = PLAIN.iter().find(|(letter, _)| *letter == character) {
+        return plain.chars().collect();
+    }
+    // By way of the upper case, `ß` becomes `ss`, and `ı` becomes `i`.
+    let plain = [character].into_iter().nfd().filter(|part| !is_mark(*part));
+    let plain = plain.flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    let plain: Vec<char> = plain.collect();
+    let is_plain = (1..=2).contains(&plain.len()) && plain.iter().all(|letter| letter.is_alphanumeric());
+    if is_plain { plain } else { vec![character] }
+}
+
+/// All characters that are folded to a letter, or to two.
+static ALIKE: LazyLock<HashMap<Vec<char>, String>> = LazyLock::new(|| {
+    let mut alike = HashMap::<_, String>::new();
+    for character in '\0'..='\u{1ffff}' {
+        if character.is_alphanumeric() {
+            alike.entry(folded(character)).or_default().push(character);
+        }
+    }
+    // Letters that are like no other.
+    alike.retain(|plain, letters| !letters.chars().eq(plain.iter().copied()));
+    alike
+});
+
+/// A regular expression for a word, whatever its case and accents. It names all forms of each letter, because a database locale may know
+/// others.
+fn pattern(word: &str) -> String {
+    let mut plain: Vec<char> = word.nfc().filter(|character| !is_mark(*character)).flat_map(folded).collect();
+    if plain.is_empty() {
+        // Only accents. An empty pattern would match everything.
+        plain.extend(word.chars());
+    }
+    let mut pattern = String::with_capacity(plain.len() * 64);
+    let mut rest = plain.as_slice();
+    while let [first, after @ ..] = rest {
+        // Two letters can be one character.
+        if let [second, after @ ..] = after
+            && let Some(letters) = ALIKE.get(&rest[..2])
+        {
+            pattern.extend(["(?:", &one(*first), &one(*second), "|[", letters, "])"]);
+            rest = after;
+        } else {
+            pattern.push_str(&one(*first));
+            rest = after;
         }
     }
     pattern
 }
 
-/// A letter in both cases. Empty for a character without cases, or whose other case has several characters.
-fn cases(character: char) -> Vec<char> {
-    let others = [only(character.to_lowercase()), only(character.to_uppercase())];
-    let mut cases: Vec<char> = others.into_iter().flatten().filter(|other| *other != character).collect();
-    if !cases.is_empty() {
-        cases.insert(0, character);
+/// A regular expression for a folded character.
+fn one(character: char) -> String {
+    let (first, last) = MARKS;
+    if let Some(letters) = ALIKE.get(&[character][..]) {
+        return format!("[{letters}][{first}-{last}]*");
     }
-    cases
-}
-
-fn only(mut characters: impl Iterator<Item = char>) -> Option<char> {
-    let first = characters.next()?;
-    characters.next().is_none().then_some(first)
+    if character.is_ascii() && !character.is_alphanumeric() {
+        // A backslash removes the special meaning.
+        return format!("\\{character}");
+    }
+    // A character of a script without accents can be stored in parts.
+    let parts: String = [character].into_iter().nfd().collect();
+    if parts.chars().eq([character]) { parts } else { format!("(?:{character}|{parts})") }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::pattern;
+    use super::{folded, pattern, record_id};
 
     #[test]
-    fn a_letter_is_found_in_either_case_and_every_other_character_as_it_is() {
-        for (text, expected) in
-            [("aB-1", r"[aA][Bb]\-1"), ("É ß ω 你", r"[Éé]\ ß\ [ωΩ]\ 你"), (r"100%_.*\[(", r"100\%\_\.\*\\\[\(")]
-        {
-            assert_eq!(pattern(text), expected);
+    fn letters_are_folded_and_others_stay() {
+        for (text, expected) in [
+            ("Çé", "ce"),
+            ("ŁØđ", "lod"),
+            ("ßẞÆ", "ssssae"),
+            ("Σς", "σσ"),
+            ("İıK", "iik"),
+            ("ﬁ", "fi"),
+            ("Й", "и"),
+            ("が你", "が你"),
+            ("½-_", "½-_"),
+        ] {
+            assert_eq!(text.chars().flat_map(folded).collect::<String>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn patterns_name_all_forms_of_letters() {
+        let garcon = pattern("garcon");
+        assert_eq!(pattern("GARÇON"), garcon);
+        assert_eq!(pattern("garc\u{327}on"), garcon);
+        assert!(garcon.contains('ç') && garcon.contains('Ñ') && garcon.contains("[\u{300}-\u{36f}]*"), "{garcon}");
+        assert!(pattern("strasse").contains("|[ßẞ])"), "{}", pattern("strasse"));
+        assert_eq!(pattern("你が가"), "你(?:が|か\u{3099})(?:\u{1100}\u{1161}|[가])");
+        assert_eq!(pattern(r"%_.*\[("), r"\%\_\.\*\\\[\(");
+        assert_eq!(pattern("\u{301}"), "\u{301}");
+    }
+
+    #[test]
+    fn a_number_is_an_id() {
+        for (text, expected) in [
+            ("494", Some(494)),
+            ("#494", Some(494)),
+            (" URL 494 ", Some(494)),
+            ("url #494", Some(494)),
+            ("url", None),
+            ("case 494", None),
+            ("49a", None),
+            ("99999999999999999999", None),
+            ("", None),
+        ] {
+            assert_eq!(record_id("URL", text), expected, "{text}");
         }
     }
 }

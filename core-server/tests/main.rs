@@ -10,6 +10,7 @@ mod hosts;
 mod monitoring;
 mod open_streams;
 mod schema;
+mod search;
 mod shutdown;
 mod single_reads;
 mod webhooks;

@@ -187,8 +187,8 @@ async fn scans_read_one_company_along_its_keys() {
                 let arguments = match types.split(", ").count() {
                     2 => "1, '2025-06-01Z'",
                     3 if types.ends_with("smallint") => "1, 10, 2",
-                    3 => "1, 'abc', 20",
-                    5 if types.ends_with("text, text") => "1, 'abc', 20, 'abc', '12345'",
+                    6 => "1, '{abc,b}', 20, 7, 'abc', '12345'",
+                    5 if types.ends_with("bytea") => "1, '{abc,b}', 20, 7, ''",
                     19 => {
                         "1, 20, 0, null, null, null, null, true, 1, 1, 'ann', true, 1, 20000, true, '2025-06-01Z', 1, 20000, 1"
                     }
@@ -216,8 +216,9 @@ async fn scans_read_one_company_along_its_keys() {
                         || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
                         // Both unique keys begin with the searched columns.
                         || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2
-                        // This lookup finds an upline by its identifier.
-                        || index == "affiliates_client_affiliate_id_idx" && condition.matches(" = ").count() == 2;
+                        // These lookups find an upline by its identifier, or a record that a search names.
+                        || ["affiliates_client_affiliate_id_idx", "affiliates_name_key", "compliance_urls_url_key"].contains(&&*index)
+                            && condition.matches(" = ").count() == 2;
                     let what = format!("{what}: {kind} of {table} by {index}, {condition}");
                     assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
                     assert!(condition.contains("company_id = "), "{what}: the index is read across companies");

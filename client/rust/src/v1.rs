@@ -940,8 +940,9 @@ pub struct BatchGetAffiliatesResponse {
 /// A request to search affiliates.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SearchAffiliatesRequest {
-    /// Part of the name or of `client_affiliate_id`, or a complete e-mail address or phone number. The search ignores case
-    /// and has no wildcards. In phone numbers, it compares only the digits.
+    /// Words that the affiliate contains, in any order: in its names, `client_affiliate_id`, e-mail addresses and city. Or
+    /// its ID, such as `#494`, or a complete phone number. The search ignores case and accents, and has no wildcards. In
+    /// phone numbers, it compares only the digits.
     #[prost(string, tag = "1")]
     pub q: ::prost::alloc::string::String,
     /// Maximum number of affiliates; 20 by default.
@@ -951,7 +952,7 @@ pub struct SearchAffiliatesRequest {
 /// The affiliates that were found.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SearchAffiliatesResponse {
-    /// The records by ascending ID.
+    /// The records: at first those with exactly this ID, name or `client_affiliate_id`, then the others by ascending ID.
     #[prost(message, repeated, tag = "1")]
     pub affiliates: ::prost::alloc::vec::Vec<Affiliate>,
 }
@@ -1226,8 +1227,8 @@ pub mod affiliate_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Searches affiliates by name, `client_affiliate_id`, e-mail address or phone number. Results are sorted by ascending
-        /// ID. The service reads the company's records until it has found `limit` affiliates, so a search with few matches
+        /// Searches affiliates by the words in their names, `client_affiliate_id`, e-mail addresses and city, by ID or by phone
+        /// number. The service reads the company's records until it has found `limit` affiliates, so a search with few matches
         /// takes longer.
         pub async fn search_affiliates(
             &mut self,
@@ -3642,9 +3643,12 @@ pub struct ReviewUrlRequest {
     pub review: ::core::option::Option<UrlReview>,
     /// Names of the fields to change. A named field without a value in `review` is cleared. Without a mask, all fields
     /// with a value are changed. If the request has no field, the URL stays unchanged. If it repeats the current values,
-    /// only `last_review_date` changes.
+    /// only `last_review_date` and the etag change.
     #[prost(message, optional, tag = "3")]
     pub update_mask: ::core::option::Option<::prost_types::FieldMask>,
+    /// The expected etag, or several separated by commas; any etag if empty. ABORTED if the URL has another etag.
+    #[prost(string, tag = "4")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// The verdict of a review: the fields that it changes.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3667,11 +3671,14 @@ pub struct UrlReview {
     pub infractions: ::prost::alloc::vec::Vec<InfractionInput>,
 }
 /// The URL has the new values.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReviewUrlResponse {
     /// ID of the URL.
     #[prost(int64, tag = "1")]
     pub url_id: i64,
+    /// The etag after the call.
+    #[prost(string, tag = "2")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A request for every vocabulary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4836,6 +4843,10 @@ pub struct ComplianceUrl {
     /// The infractions found on the URL, oldest first.
     #[prost(message, repeated, tag = "27")]
     pub infractions: ::prost::alloc::vec::Vec<Infraction>,
+    /// The URL's version. It changes with every change to the URL or its infractions, but not with changes to the
+    /// affiliate. Send it with a review: the review fails if the URL has changed since you read it.
+    #[prost(string, tag = "28")]
+    pub etag: ::prost::alloc::string::String,
 }
 /// A breach of the company's rules, found on a URL.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4984,7 +4995,8 @@ pub struct BatchGetComplianceUrlsResponse {
 /// A request to search URLs.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SearchComplianceUrlsRequest {
-    /// Part of the URL. The search ignores case and has no wildcards.
+    /// Words that the URL contains, in any order, or its ID, such as `#494`. The search ignores case and accents, and has no
+    /// wildcards.
     #[prost(string, tag = "1")]
     pub q: ::prost::alloc::string::String,
     /// Maximum number of URLs; 20 by default.
@@ -4994,7 +5006,7 @@ pub struct SearchComplianceUrlsRequest {
 /// The URLs that were found. OUT_OF_RANGE if they exceed the message size limit.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SearchComplianceUrlsResponse {
-    /// The records, newest first.
+    /// The records: at first those with exactly this URL or ID, then the others, newest first.
     #[prost(message, repeated, tag = "1")]
     pub urls: ::prost::alloc::vec::Vec<ComplianceUrl>,
 }
@@ -5310,8 +5322,8 @@ pub mod compliance_url_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns the newest URLs that contain a text, ignoring case. The service reads the company's records until it has
-        /// found `limit` URLs, so a search with few matches takes longer.
+        /// Returns the newest URLs that contain all words of a text, ignoring case and accents. The service reads the company's
+        /// records until it has found `limit` URLs, so a search with few matches takes longer.
         pub async fn search_compliance_urls(
             &mut self,
             request: impl tonic::IntoRequest<super::SearchComplianceUrlsRequest>,

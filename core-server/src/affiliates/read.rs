@@ -92,7 +92,7 @@ static SEARCH: LazyLock<&'static str> =
 
 /// The statement, with the types of its parameters.
 pub(crate) fn search_statement() -> (&'static str, &'static str) {
-    (*SEARCH, "bigint, text, bigint, text, text")
+    (*SEARCH, "bigint, text[], bigint, bigint, text, text")
 }
 
 /// Minimum number of digits of a phone number.
@@ -105,12 +105,11 @@ fn phone_digits(text: &str) -> Option<String> {
     (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
 }
 
-/// Returns the first affiliates, by ID, that match a text: their name or client identifier contains it, or their e-mail address or phone
-/// number equals it.
+/// Returns affiliates that a text names exactly, and then the first affiliates, by ID, that contain its words or have its phone number.
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;
-    let query = || search::query(*SEARCH, company_id, q, *limit).bind(q.trim()).bind(phone_digits(q));
+    let query = || search::query(*SEARCH, "affiliate", company_id, q, *limit).bind(q.trim()).bind(phone_digits(q));
     read_records(source, query, Reader::<Affiliate>::read).await
 }
 

@@ -21,6 +21,7 @@ use storage::{
     template::fill,
 };
 
+use super::add::identity;
 use crate::{
     lists::{
         Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source, Statements,
@@ -136,17 +137,19 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
 
 /// The statement, with the types of its parameters.
 pub(crate) fn search_statement() -> (&'static str, &'static str) {
-    (*SEARCH, search::TYPES)
+    (*SEARCH, "bigint, text[], bigint, bigint, bytea")
 }
 
-/// Returns the newest URLs that contain a text.
+/// Returns URLs that a text names exactly, and then the newest URLs that contain its words.
 pub(super) async fn search(
     source: Source,
     request: &SearchComplianceUrlsRequest,
 ) -> Result<Records<ComplianceUrl>, Error> {
     let SearchComplianceUrlsRequest { q, limit } = request;
     let company_id = source.company_id;
-    read_records(source, || search::query(*SEARCH, company_id, q, *limit), read).await
+    let hash = identity(q.trim()).map(|(hash, _)| hash);
+    let query = || search::query(*SEARCH, "URL", company_id, q, *limit).bind(hash);
+    read_records(source, query, read).await
 }
 
 /// A query for a form of a URL.

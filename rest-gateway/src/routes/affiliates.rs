@@ -77,8 +77,8 @@ pub(crate) async fn get(
 
 /// Search affiliates
 ///
-/// Returns the affiliates that match `q`, by ascending ID. The service reads the company's records until it has found `limit`
-/// affiliates, so a search with few matches takes longer.
+/// Returns the affiliates with exactly this ID, name or `client_affiliate_id`, and then the others that match `q`, by ascending ID. The
+/// service reads the company's records until it has found `limit` affiliates, so a search with few matches takes longer.
 ///
 /// - Operation: `searchAffiliates`
 /// - Query: `SearchAffiliatesRequest`

@@ -129,8 +129,8 @@ fn transcript(url: &ComplianceUrl) -> usize {
 
 /// Search compliance URLs
 ///
-/// Returns the newest URLs that contain the text `q`. The service reads the company's records until it has found `limit` URLs, so a search
-/// with few matches takes longer.
+/// Returns the newest URLs that contain all words of `q`. The URL with exactly this text or ID comes first. The service reads the company's
+/// records until it has found `limit` URLs, so a search with few matches takes longer.
 ///
 /// - Operation: `searchUrls`
 /// - Query: `SearchComplianceUrlsRequest`

@@ -34,7 +34,13 @@ async fn affiliates() {
         ("q=zz-A", &[4]),
         ("q=mÜLL", &[1]),
         ("q=éMILE", &[4]),
-        ("q=Emile", &[]),
+        ("q=Emile", &[4]),
+        ("q=muller", &[1]),
+        ("q=NEILL emile", &[4]),
+        ("q=_x bob 100%", &[2]),
+        ("q=bob ann", &[]),
+        // Exact matches come first: an identifier, a name, an ID.
+        ("q=ZZ-ann", &[4]),
         ("q=.", &[3]),
         ("q=_", &[2]),
         ("q=[A]", &[3]),
@@ -70,7 +76,7 @@ async fn affiliates() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn affiliates_by_their_whole_address_or_number() {
+async fn affiliates_by_their_address_or_whole_number() {
     let (email, phone) = (text("Ann@Example.org"), text("+1 (555) 010-4477"));
     let ann = records::affiliate(
         "<1>",
@@ -90,7 +96,10 @@ async fn affiliates_by_their_whole_address_or_number() {
     };
     let queries = [
         ("ann@example.ORG", true),
-        ("ann@example.or", false),
+        ("ann@example.or", true),
+        ("EXAMPLE.org", true),
+        ("nn@example", true),
+        ("ann@other.org", false),
         ("1-555-010-4477", true),
         ("15550104477", true),
         ("5550104477", false),
@@ -101,6 +110,87 @@ async fn affiliates_by_their_whole_address_or_number() {
         given(query).get(&format!("/affiliates:search?q={query}"), found("Affiliates found", &data))
     });
     run_table(cases.into()).await;
+}
+
+/// Names in forms that partners send, and queries that find them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn accents_and_their_forms_do_not_matter() {
+    let names = [
+        "Fran\u{e7}ois Gar\u{e7}on",
+        "Franc\u{327}ois Garc\u{327}on",
+        "Stra\u{df}e",
+        "\u{141}\u{f3}d\u{17a}",
+        "\u{304c}",
+        "Ilyas KIRMIZI",
+    ];
+    let queries: &[(&str, &[usize])] = &[
+        ("q=garcon", &[1, 2]),
+        ("q=GAR\u{c7}ON francois", &[1, 2]),
+        ("q=garc\u{327}on", &[1, 2]),
+        ("q=strasse", &[3]),
+        ("q=STRA\u{df}E", &[3]),
+        ("q=lodz", &[4]),
+        ("q=\u{304b}\u{3099}", &[5]),
+        ("q=kirmizi ilyas", &[6]),
+    ];
+    let cases = queries.iter().map(|(query, numbers)| {
+        let found_one = |number: &usize| {
+            let id = format!("{number}.");
+            let values = [("client_affiliate_id", text(&id)), ("affiliate_name", text(names[number - 1]))];
+            records::affiliate(&format!("<{number}>"), &values)
+        };
+        let data: Vec<String> = numbers.iter().map(found_one).collect();
+        let given = names.iter().zip(1..).fold(Case::new((*query).to_owned()), |case, (name, number)| {
+            case.given_affiliate(&format!("{number}."), name)
+        });
+        given.get(&format!("/affiliates:search?{query}"), found("Affiliates found", &format!("[{}]", data.join(","))))
+    });
+    run_table(cases.collect()).await;
+}
+
+/// An exact match comes first, even if many records before it contain the text.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exact_matches_come_first() {
+    let service = TestService::start().await;
+    let (company, other) = (new_company(), new_company());
+    let records = |company: i64| {
+        format!(
+            "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
+                select {company}, 'C' || n, 'Ann ' || n from generate_series(1, 60) n
+                union all select {company}, 'C', 'Ann';
+            insert into compliance_urls (company_id, url, url_hash)
+                select {company}, url, sha256(url::bytea)
+                from (select 'https://example.org/' || n as url from generate_series(60, 0, -1) n) n"
+        )
+    };
+    for company in [company, other] {
+        sqlx::raw_sql(AssertSqlSafe(records(company))).execute(&service.pool).await.unwrap();
+    }
+    for rest in [service.rest(company), service.rest_remote(company)] {
+        let first = async |path: &str, field: &str| {
+            rest.get(path).await.with_status(200)["data"][0][field].as_str().unwrap_or_default().to_owned()
+        };
+        assert_eq!(first("/affiliates:search?q=Ann&limit=1", "distributor_name").await, "Ann");
+        assert_eq!(first("/affiliates:search?q=C&limit=1", "distributor_name").await, "Ann");
+        assert_eq!(first("/urls:search?q=https://Example.org/1&limit=1", "url").await, "https://example.org/1");
+        let all = rest.get("/affiliates:search?q=ann&limit=50").await.with_status(200);
+        let ids: Vec<i64> = all["data"].as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+        assert!(ids.len() == 50 && ids.is_sorted(), "{ids:?}");
+        let (affiliate, url) = (ids[40], rest.get("/urls").await.json()["data"][7]["id"].as_i64().unwrap());
+        for q in [format!("{affiliate}"), format!("%23{affiliate}"), format!("Affiliate%20{affiliate}")] {
+            let found = rest.get(&format!("/affiliates:search?q={q}&limit=1")).await.with_status(200);
+            assert_eq!(found["data"][0]["id"], affiliate, "{q}");
+        }
+        for q in [format!("%23{url}%20"), format!("URL%20%23{url}")] {
+            let found = rest.get(&format!("/urls:search?q={q}")).await.with_status(200);
+            assert_eq!(found["data"][0]["id"], url, "{q}");
+        }
+        // No other company's record is found by its ID, name or URL.
+        let foreign = "select min(id) from affiliates where company_id = $1";
+        let foreign: i64 = sqlx::query_scalar(foreign).bind(other).fetch_one(&service.pool).await.unwrap();
+        let found = rest.get(&format!("/affiliates:search?q=%23{foreign}")).await.with_status(200);
+        assert_eq!(found["data"], serde_json::json!([]));
+    }
 }
 
 const URLS: [&str; 4] = [

@@ -1,12 +1,30 @@
--- The first affiliates of the company $1 that match, by ID, at most $3. An affiliate matches if its name or client identifier matches the
--- pattern $2, if its e-mail address is $4, or if a phone number has the digits $5.
-select :columns from affiliates a
-where a.company_id = $1
-    and (
-        a.affiliate_name ~ (select $2) or a.client_affiliate_id ~ (select $2)
-        or lower(a.email_one) = (select lower($4)) or lower(a.email_two) = (select lower($4))
-        or regexp_replace(a.phone_one, '[^0-9]', '', 'g') = (select $5)
-        or regexp_replace(a.phone_two, '[^0-9]', '', 'g') = (select $5)
+-- Affiliates of the company $1, at most $3. At first those that have the ID $4, or the name or client identifier $5. Then those that match,
+-- by ID. An affiliate matches if each pattern $2 is in one of its texts, or if a phone number has the digits $6. The planner expects many
+-- rows from `case`, so it follows the key until it has enough.
+with exact as materialized (
+    (select a.id from affiliates a where a.company_id = $1 and a.id = (select $4) limit 1)
+    union
+    (select a.id from affiliates a where a.company_id = $1 and a.affiliate_name = (select $5) limit 1)
+    union
+    (select a.id from affiliates a where a.company_id = $1 and a.client_affiliate_id = (select $5) order by a.id limit (select $3))
+), found as materialized (
+    select e.id, false as is_part from exact e
+    union all
+    (
+        select a.id, true from affiliates a
+        where a.company_id = $1
+            and case
+                when a.id in (select e.id from exact e) then false
+                when concat_ws(E'\n', a.client_affiliate_id, a.affiliate_name, a.first_name, a.last_name, a.company_name, a.email_one, a.email_two,
+                    a.city) collate "C" ~ all ((select $2)::text[]) then true
+                when (select $6) is not null then (select $6) in (
+                    regexp_replace(a.phone_one, '[^0-9]', '', 'g'), regexp_replace(a.phone_two, '[^0-9]', '', 'g'))
+            end
+        order by a.id
+        limit (select $3)
     )
-order by a.id
-limit (select $3)
+)
+select :columns
+from (select f.id, f.is_part from found f order by f.is_part, f.id limit (select $3)) f
+cross join lateral (select a.* from affiliates a where a.company_id = $1 and a.id = f.id limit 1) a
+order by f.is_part, f.id

@@ -1,4 +1,4 @@
-// The search from everywhere: records by number, affiliates by name, identifier, e-mail address or phone number, and URLs by any part of them.
+// The search from everywhere: records by number, affiliates and URLs by their words. The service compares the words.
 
 import { affiliateTable, searchAffiliates } from "./affiliate-lookup.js";
 import { announce, append, counted, element, show, table, value } from "./elements.js";
@@ -11,8 +11,8 @@ const LIMIT = 50;
 /** A longer URL is cut. */
 const LONGEST = 200;
 const SHORTEST_URL = 3;
-/** A number of a record, with or without a sign before it. */
-const NUMBER = /^#?([1-9][0-9]{0,15})$/;
+/** A number of a record, such as `494`, `#494` or `case 494`. */
+const NUMBER = /^(?:(case|url|affiliate)\s*)?#?([1-9][0-9]{0,15})$/i;
 const COLUMNS = ["id", "url", "incident_status", "affiliate_name", "case_id", "discovery_date"];
 
 /** The search field of the header. */
@@ -44,12 +44,13 @@ async function numbered(path, id, signal, shown) {
 
 /** The records with the number that a text is: a case, a URL, an affiliate. */
 async function recordsNumbered(text, signal) {
-  const [, id] = NUMBER.exec(text) ?? [];
+  const [, kind, id] = NUMBER.exec(text) ?? [];
   if (!id) return [];
+  const asked = (name) => !kind || kind.toLowerCase() === name;
   const read = await Promise.all([
-    numbered("cases", id, signal, (record) => [`Case ${id}: `, value(record.case_status), " · ", value(record.affiliate_name)]),
-    numbered("urls", id, signal, (record) => [`URL ${id}: `, value(record.url.slice(0, LONGEST))]),
-    numbered("affiliates", id, signal, (record) => [`Affiliate ${id}: `, value(record.distributor_name)]),
+    asked("case") && numbered("cases", id, signal, (record) => [`Case ${id}: `, value(record.case_status), " · ", value(record.affiliate_name)]),
+    asked("url") && numbered("urls", id, signal, (record) => [`URL ${id}: `, value(record.url.slice(0, LONGEST))]),
+    asked("affiliate") && numbered("affiliates", id, signal, (record) => [`Affiliate ${id}: `, value(record.distributor_name)]),
   ]);
   return read.filter(Boolean);
 }
@@ -77,7 +78,7 @@ export async function searchView({ query: first, signal }) {
       show(`Results for “${text}”`, results);
       results.replaceChildren();
       append(results,
-        numbers.length > 0 && element("section", {}, element("h2", {}, `Records with the ID ${text.replace("#", "")}`), element("ul", {}, numbers)),
+        numbers.length > 0 && element("section", {}, element("h2", {}, `Records with the ID ${NUMBER.exec(text)[2]}`), element("ul", {}, numbers)),
         found(affiliates, "affiliate", "affiliates", affiliateTable(affiliates)),
         found(urls, "URL", "URLs", table("URLs", COLUMNS.map(label), urls.map((record) => COLUMNS.map((name) => cell("urls", name, record))),
           { className: "list", href: (index) => `#/urls/${urls[index].id}` })));

@@ -60,6 +60,8 @@ async function searching(page) {
   await search(record.distributor_name.toUpperCase());
   await becomes(() => columnOf(page, "Affiliates", 2), [record.distributor_name]);
   await checked(page, "a search");
+  await search(record.distributor_name.toLowerCase().split(" ").reverse().join(" "));
+  await becomes(() => columnOf(page, "Affiliates", 2), [record.distributor_name]);
   await search("ADDED.example/t");
   await heading(page, "No affiliates", 2);
   await becomes(async () => (await columnOf(page, "URLs", 2)).sort(), ["https://added.example/three", "https://added.example/two"]);
@@ -68,6 +70,8 @@ async function searching(page) {
   await search(`#${id}`);
   await page.getByRole("link", { name: `Case ${id}: ` }).waitFor();
   await checked(page, "a search by number");
+  await search(`case ${id}`);
+  await heading(page, `Records with the ID ${id}`, 2);
   await page.getByRole("link", { name: `Case ${id}: ` }).click();
   await heading(page, `Case ${id}`);
   // A whole e-mail address finds its affiliate.
