@@ -85,6 +85,16 @@ class WorkTest(unittest.TestCase):
         self.assertIsInstance(refused, Invalid)
         self.assertIn("incident_status", refused.violations)
 
+    def test_no_verdict_on_a_url_that_somebody_has_changed_is_saved(self) -> None:
+        id = self.client.add_urls([f"https://example.org/{self.name}"])[0].id or 0
+        _, etag = self.client.url_with_etag(id)
+        self.assertIsNone(self.client.url_if_changed(id, etag))
+        new = self.client.review_url(id, {"note": "mine"}, if_match=etag)
+        self.assertIsInstance(self.refusal(self.client.review_url, id, {"note": "theirs"}, if_match=etag), Changed)
+        self.assertTrue(self.client.url_if_changed(id, etag))
+        self.assertEqual(self.client.url(id)["note"], "mine")
+        self.client.review_url(id, {"note": "mine again"}, if_match=new)
+
     def test_records_are_read_as_they_were_and_the_audit_says_what_changed(self) -> None:
         (opened,) = self.client.audit(resource="case", id=self.case)
         as_of = opened["time"] or ""

@@ -31,6 +31,14 @@ class CaseWork(Calls):
         url: ComplianceUrl = self._get(f"/api/urls/{id}", {"as_of": as_of})
         return url
 
+    def url_with_etag(self, id: int) -> tuple[ComplianceUrl, str]:
+        """Returns a URL and its etag."""
+        return self._with_etag(f"/api/urls/{id}")
+
+    def url_if_changed(self, id: int, etag: str) -> tuple[ComplianceUrl, str] | None:
+        """Returns None if the URL still has this etag."""
+        return self._if_changed(f"/api/urls/{id}", etag)
+
     def search_urls(self, text: str, limit: int | None = None) -> list[ComplianceUrl]:
         """Returns the newest URLs that contain a text of at least three characters: 20, or `limit`, at most 50."""
         urls: list[ComplianceUrl] = self._get("/api/urls:search", {"q": text, "limit": limit})
@@ -46,9 +54,12 @@ class CaseWork(Calls):
                 raise TypeError(f"add_urls takes URLs as texts, or as objects with the key url; item {index} is {type(item).__name__}")
         return self._batch("POST", "/api/urls", {"urls": items})
 
-    def review_url(self, id: int, review: UrlReview) -> None:
-        """Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL."""
-        self._write("PATCH", f"/api/urls/{id}", review)
+    def review_url(self, id: int, review: UrlReview, if_match: str | None = None) -> str:
+        """Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL. Returns the new etag.
+
+        With the etag of the URL that was read as `if_match`, raises `Changed`, and saves nothing, if the URL has another one now.
+        """
+        return self._write("PATCH", f"/api/urls/{id}", review, if_match)[1]
 
     def cases(self, *, per_page: int = PER_PAGE, **filters: Unpack[CaseFilters]) -> Iterator[ComplianceCase]:
         """Yields all cases that match the filters, by ascending ID. Cases opened during the call come last."""

@@ -54,7 +54,8 @@ class Client(CaseWork):
         self._transport.session.close()
 
     def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Calls any operation, such as `call("GET", "/cases/1")`, and returns the JSON of its response. The path can begin with `/api`."""
+        """Calls any operation, such as `call("GET", "/cases/1")`, and returns the JSON of its response. The path can begin with `/api`. Bytes are sent
+        as a file, CSV or a workbook."""
         return self._transport.call(method, path, query, body)[0]
 
     def affiliates(self) -> Iterator[Affiliate]:

@@ -31,6 +31,7 @@ FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
 # Seconds. If the service asks for a longer wait than this, the caller decides.
 LONGEST_RETRY_AFTER = 300.0
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # Characters of a response that the service did not send.
 SHOWN = 200
 
@@ -120,8 +121,9 @@ class Transport:
                 method,
                 self.base + path_of(path),
                 params=query,
-                json=body,
-                headers=headers,
+                json=None if isinstance(body, bytes) else body,
+                data=body if isinstance(body, bytes) else None,
+                headers=kind_of(body) | dict(headers or {}),
                 timeout=self.timeouts,
                 stream=True,
                 allow_redirects=False,
@@ -213,6 +215,13 @@ def checked_base(base: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"{base!r} is not the address of a service, such as https://compliance.example")
     return base.rstrip("/").removesuffix("/api").rstrip("/")
+
+
+def kind_of(body: Any) -> dict[str, str]:
+    """The type of a body that is a file. `requests` sets the type of JSON."""
+    if not isinstance(body, bytes):
+        return {}
+    return {"Content-Type": WORKBOOK if body.startswith(b"PK\x03\x04") else "text/csv"}
 
 
 def path_of(path: str) -> str:
