@@ -93,14 +93,14 @@ pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
     let html = Asset::page("", include_bytes!("console/page.html"), &policy);
     let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static(POLICY));
     let mut files = files!("console":
-        "style.css" "icon.svg" "affiliate-batch.js" "affiliate-form.js" "affiliate-lines.js" "affiliate-list.js"
-        "affiliate-lookup.js" "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "careful.js" "charts.js" "chips.js"
-        "columns.js" "command-palette.js" "copy.js" "countries.js" "country-names.js" "csv.js" "dates.js" "description.js" "elements.js"
-        "export.js" "fields.js" "header.js" "history-parts.js" "history-words.js" "history.js" "list-columns.js"
-        "list-controls.js" "lists.js" "long-text.js" "main.js" "open-case.js" "overview.js" "pager.js" "pkce.js" "provider.js"
+        "style.css" "icon.svg" "adding.js" "affiliate-form.js" "affiliate-list.js" "affiliate-lookup.js"
+        "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "careful.js" "charts.js" "chips.js"
+        "columns.js" "command-palette.js" "copy.js" "countries.js" "description.js" "elements.js" "export.js"
+        "fields.js" "header.js" "history-parts.js" "history-words.js" "history.js" "list-columns.js" "list-controls.js"
+        "lists.js" "long-text.js" "main.js" "open-case.js" "overview.js" "pager.js" "pkce.js" "provider.js"
         "record-groups.js" "records.js" "rejections.js" "related.js" "requests.js" "results.js"
-        "saved-filters.js" "search.js" "selection.js" "session-end.js" "session.js" "several.js" "sheets.js" "shortcuts.js"
-        "sign-in.js" "timestamps.js" "trends.js" "undo.js" "urls-batch.js" "visited.js" "vocabularies.js" "work.js"
+        "saved-filters.js" "search.js" "selection.js" "session-end.js" "session.js" "several.js" "shortcuts.js"
+        "sign-in.js" "timestamps.js" "trends.js" "undo.js" "visited.js" "vocabularies.js" "work.js"
     );
     files.push(Asset::new("sign-in.json", sign_in));
     Page { html, policy, files }
@@ -155,22 +155,6 @@ mod tests {
         files.remove("page.html");
         assert_eq!(files, served);
         assert_eq!(loaded, served);
-    }
-
-    /// The console, `compliance import` and `compliance-sync-affiliates` read countries by the same names.
-    #[test]
-    fn the_committed_country_names_of_the_console_are_those_of_all_readers() {
-        let file = "client/python/src/affiliate_compliance/country_names.json";
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let names = fs::read_to_string(root.join("../..").join(file)).unwrap();
-        let comment = format!("// The English names of countries, by their alpha-2 codes: as in {file}.");
-        let expected = format!("{comment}\nexport default {};\n", names.trim_end());
-        let path = root.join("src/console/country-names.js");
-        if std::env::var_os("COMPLIANCE_WRITE_REFERENCE").is_some() {
-            return fs::write(path, expected).unwrap();
-        }
-        let committed = fs::read_to_string(path).unwrap();
-        assert!(committed == expected, "the names differ; tools/scripts/write-reference rewrites them");
     }
 
     #[test]

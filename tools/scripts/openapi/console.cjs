@@ -7,7 +7,7 @@ const { withPage } = require("./browser.cjs");
 const { base, limited, coreless, WIDE } = require("./console/common.cjs");
 
 // The browser reports expected errors as failed loads.
-const EXPECTED = /status of (401|403|404|409|412|422|429|500|503)|ERR_INTERNET_DISCONNECTED/;
+const EXPECTED = /status of (401|403|404|409|412|415|422|429|500|503)|ERR_INTERNET_DISCONNECTED/;
 // In this order, because later steps use the records of earlier ones.
 const STEPS = {
   ...require("./console/sign-in.cjs"),
@@ -15,8 +15,7 @@ const STEPS = {
   ...require("./console/affiliates.cjs"),
   ...require("./console/lists.cjs"),
   ...require("./console/adding.cjs"),
-  sheets: require("./console/sheets.cjs").sheets,
-  files: require("./console/sheets.cjs").files,
+  ...require("./console/files.cjs"),
   ...require("./console/records.cjs"),
   ...require("./console/work.cjs"),
   ...require("./console/desk.cjs"),

@@ -1,8 +1,5 @@
 // Countries: records have the numeric code of ISO 3166-1, and forms the alpha-2 code. The browser knows both.
 
-import NAMES from "./country-names.js";
-import { columnName } from "./csv.js";
-
 const names = new Intl.DisplayNames(["en"], { type: "region" });
 
 /** The alpha-2 code of a numeric code, or an empty text if there is none. */
@@ -14,15 +11,6 @@ export function alpha2(number) {
   } catch {
     return "";
   }
-}
-
-const codes = new Map(Object.entries(NAMES).flatMap(([code, all]) => all.map((name) => [columnName(name), code])));
-
-/**
- * Returns the alpha-2 code of a country in a spreadsheet, from its numeric code or its English name. Any other text is returned unchanged.
- */
-export function countryCode(text) {
-  return (/^\d+$/.test(text) ? alpha2(text) : codes.get(columnName(text))) || text;
 }
 
 const known = new Map();

@@ -1,7 +1,7 @@
 // The console: sign-in, sections, and which view an address shows. The address after `#` holds the view and its filters, never
 // the token.
 
-import { affiliateBatchView } from "./affiliate-batch.js";
+import { addingView } from "./adding.js";
 import { newAffiliateView } from "./affiliate-form.js";
 import { affiliatesView, forget } from "./affiliate-list.js";
 import { namedAffiliateView } from "./affiliate-lookup.js";
@@ -19,7 +19,6 @@ import * as session from "./session.js";
 import { listenToKeys } from "./shortcuts.js";
 import { signIn as signInWithAccount } from "./provider.js";
 import { resume, signInAgain, signInView, signOutView } from "./sign-in.js";
-import { addUrlsView } from "./urls-batch.js";
 import { forgetVisited, remember } from "./visited.js";
 
 const ID = /^[1-9][0-9]{0,15}$/;
@@ -47,11 +46,11 @@ function viewOf(path) {
     case "affiliates/new":
       return newAffiliateView;
     case "affiliates/batch":
-      return affiliateBatchView;
+      return addingView("affiliates");
     case "affiliates/named":
       return namedAffiliateView;
     case "urls/new":
-      return addUrlsView;
+      return addingView("urls");
     case "urls":
     case "cases":
       return listView(path);

@@ -12,12 +12,12 @@ const PATIENCE = 20;
 export class Rejection extends Error {
   /**
    * @param {object} details `status`: of HTTP, or 0 if there was no (whole) response; `cause`: `network`, `timeout` or
-   *   `broken` if so; `code` and `message` of the envelope; `errors` by path of a 422; `requestId`; `retryAfter` in seconds;
+   *   `broken` if so; `code` and `message` of the envelope; `errors` by path of a 422, and for a file `violations` by row; `requestId`; `retryAfter` in seconds;
    *   `isWrite`: whether records may have changed.
    */
   constructor(details) {
     super(details.message ?? `status ${details.status}`);
-    Object.assign(this, { code: null, cause: null, errors: {}, retryAfter: null, isWrite: false }, details);
+    Object.assign(this, { code: null, cause: null, errors: {}, violations: [], retryAfter: null, isWrite: false }, details);
   }
 }
 
@@ -89,6 +89,7 @@ async function rejectionOf(response, requestId, isWrite) {
     code: body?.code ?? null,
     message: body?.detail?.msg ?? body?.message ?? null,
     errors: body?.errors ?? {},
+    violations: body?.violations ?? [],
     requestId,
     retryAfter: Number.isFinite(seconds) ? seconds : null,
     isWrite,

@@ -5,16 +5,16 @@ const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
 const { base, api, checked, column, columnOf, heading, message, section } = require("./common.cjs");
 
-/** One URL, and many, with a result for each line. */
+/** One URL, and many, with a result for each row. */
 async function adding(page) {
   await section(page, "URLs");
   await page.getByRole("link", { name: "Add URLs" }).click();
   await heading(page, "Add URLs");
   await checked(page, "adding URLs");
   const input = page.getByLabel("URLs", { exact: true });
-  const add = page.getByRole("button", { name: "Add" });
+  const add = page.getByRole("button", { name: "Add", exact: true });
   await add.click();
-  await message(page, "Enter at least one URL.");
+  await message(page, "Enter at least one URL, or choose a file.");
   await input.fill("https://added.example/one,two;three");
   await add.click();
   await message(page, "1 URL was added.");
@@ -24,27 +24,33 @@ async function adding(page) {
   await page.goBack();
   await heading(page, "Add URLs");
 
-  // An invalid line: nothing is saved, and the console names the line.
+  // An invalid row: nothing is saved, and the console names the row.
   await input.fill("https://added.example/two\n\nno address\n");
   await add.click();
   await message(page, "Nothing was saved.");
-  await becomes(() => column(page, 1), ["Line 3"]);
+  await becomes(() => column(page, 1), ["3"]);
   await checked(page, "URLs with a violation");
-  // From a spreadsheet with a header line: only the column of URLs counts.
-  await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\thttps://added.example/one,two;three\n");
+  // From a spreadsheet: only the column of URLs counts.
+  await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\t\"https://added.example/one,two;three\"\n");
+  await add.click();
+  await message(page, 'The column "Name" is not a field');
+  await page.getByLabel("Columns to ignore").fill("Name\n");
+  await page.getByRole("button", { name: "Check only" }).click();
+  await message(page, "2 URLs can be added, 1 cannot.");
   await add.click();
   await message(page, "2 URLs were added, 1 was not.");
-  await message(page, "Line 1 is a header and was ignored.");
-  await becomes(() => column(page, 1), ["Line 2", "Line 3", "Line 4"]);
-  await becomes(async () => (await column(page, 3)).map((text) => text.slice(0, 5)), ["added", "added", "alrea"]);
+  await becomes(() => column(page, 1), ["2", "3", "4"]);
+  await becomes(async () => (await column(page, 3)).slice(0, 2).map((text) => text.slice(0, 5)), ["added", "added"]);
   await checked(page, "added URLs");
+  await page.getByLabel("Columns to ignore").fill("");
   await input.fill("url\nhttps://added.example/four");
   await add.click();
   await message(page, "1 URL was added.");
-  await becomes(() => column(page, 1), ["Line 2"]);
-  await input.fill("name;link\nFive;https://added.example/five");
+  await becomes(() => column(page, 1), ["2"]);
+  await page.getByLabel("Columns to ignore").fill("name");
+  await input.fill("name;URL\nFive;https://added.example/five");
   await add.click();
-  await becomes(() => column(page, 2), ["https://added.example/five"]);
+  await message(page, "1 URL was added.");
   const found = (await api("GET", "urls?per_page=200")).data.filter(({ url }) => url.startsWith("https://added.example/"));
   assert.equal(found.length, 5);
 }

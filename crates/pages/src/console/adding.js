@@ -1,0 +1,135 @@
+// Adds affiliates or URLs from pasted text or a file. The service reads the bytes, and the page shows its answer for each row.
+
+import { forget } from "./affiliate-list.js";
+import { append, count, counted, element, put, show, value } from "./elements.js";
+import { field, select, showViolations } from "./fields.js";
+import { attempt, rejectionMessage } from "./rejections.js";
+import { call } from "./requests.js";
+import { resultTable } from "./results.js";
+import { backLink } from "./visited.js";
+
+const WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const KINDS = {
+  affiliates: {
+    title: "Add several affiliates", name: "Affiliates", one: "affiliate", many: "affiliates", id: "affiliate_id",
+    hint: "Paste lines or cells. The first line names the columns, such as client_affiliate_id, affiliate_name, country, email_one.",
+  },
+  urls: {
+    title: "Add URLs", name: "URLs", one: "URL", many: "URLs", id: "url_id",
+    hint: "One URL per line, each with http:// or https://. Or paste cells with a first line that names the columns, one of them URL.",
+  },
+};
+const DATES = [["", "the file shows it"], ["dmy", "the day is first"], ["mdy", "the month is first"], ["ymd", "the year is first"]];
+const ENCODINGS = [["", "UTF-8 or UTF-16"], ["windows-1252", "Windows-1252 (Excel on Windows)"], ["macintosh", "Mac Roman (Excel on a Mac)"]];
+
+/** The URLs of a text without a line of column names, with the numbers of their lines; null if the text has other lines. */
+function plainUrls(text) {
+  const lines = text.split(/\r\n|\r|\n/).map((line, index) => ({ row: index + 1, url: line.trim() })).filter(({ url }) => url !== "");
+  return lines.length > 0 && /^https?:\/\//i.test(lines[0].url) ? lines : null;
+}
+
+/** The view that adds `affiliates` or `urls`. */
+export function addingView(section) {
+  const { title, name, one, many, id, hint } = KINDS[section];
+  return ({ signal }) => {
+    const input = element("textarea", { rows: 10, spellcheck: "false", autocomplete: "off" });
+    const file = element("input", { type: "file", accept: ".csv,.tsv,.txt,.xlsx" });
+    const [dates, encoding] = [select(DATES), select(ENCODINGS)];
+    const sheet = element("input", { type: "text", autocomplete: "off" });
+    const ignored = element("textarea", { rows: 2, spellcheck: "false" });
+    const lines = field("lines", name, input, { hint });
+    const controls = new Map([
+      ["dates", field("dates", "In dates such as 1/5/2026", dates)],
+      ["encoding", field("encoding", "Encoding of a CSV file", encoding)],
+      ["columns", field("columns", "Columns to ignore", ignored, { hint: "One per line, as the first line names them." })],
+      ["sheet", field("sheet", "Sheet of a workbook", sheet, { hint: "If you leave this empty, the first visible sheet is read." })],
+    ]);
+    const options = element("details", {}, element("summary", {}, "Options"),
+      element("div", { class: "grid" }, Array.from(controls.values(), ({ node }) => node)));
+    const messages = element("div", {});
+    let isSending = false;
+    let sent = "";
+
+    const choose = () => {
+      input.disabled = file.files.length > 0;
+      remove.hidden = file.files.length === 0;
+    };
+    const remove = element("button", { type: "button", hidden: true, on: { click: () => {
+      file.value = "";
+      choose();
+      input.focus();
+    } } }, "Remove the file");
+    file.addEventListener("change", choose);
+
+    /** The options of the request, and the URLs by their lines if there is no table. */
+    const requestOf = (isCheck) => {
+      const [chosen] = file.files;
+      const urls = section === "urls" && !chosen ? plainUrls(input.value) : null;
+      if (urls) return { urls, request: { body: { urls: urls.map(({ url }) => ({ url })), ...(isCheck && { validate_only: true }) } } };
+      const columns = ignored.value.split("\n").filter((name) => name.trim() !== "").map((name) => `${name}=`);
+      const query = Object.fromEntries(Object.entries({
+        dates: dates.value, encoding: chosen && encoding.value, sheet: sheet.value.trim(), columns, validate_only: isCheck && "true",
+      }).filter(([, given]) => given));
+      const isWorkbook = chosen?.name.toLowerCase().endsWith(".xlsx");
+      return { urls, request: { body: chosen ?? new Blob([input.value]), type: isWorkbook ? WORKBOOK : "text/csv", query } };
+    };
+
+    function showResults(results, urls, isCheck) {
+      const done = results.filter(({ status }) => status === "ok").length;
+      const rows = results.map((result, index) => ({ isDone: result.status === "ok", cells: [
+        count(result.row ?? urls?.[index].row ?? index + 1),
+        element("span", { class: "cut" }, value(urls ? urls[index].url.slice(0, 300) : result.detail.client_affiliate_id ?? result.detail.url)),
+        result.status === "ok" && result.detail[id] ? element("a", { href: `#/${section}/${result.detail[id]}` }, `added as ${one} ${result.detail[id]}`) : result.detail.msg,
+      ] }));
+      const others = results.length - done;
+      put(messages, element("div", { class: `message ${others === 0 ? "done" : "error"}`, role: "status" },
+        element("p", {}, isCheck ? `${counted(done, `${one} can`, `${many} can`)} be added` : `${counted(done, `${one} was`, `${many} were`)} added`,
+          others > 0 && `, ${count(others)} ${isCheck ? "cannot" : others === 1 ? "was not" : "were not"}`, "."),
+        resultTable("Results", ["Row", section === "urls" ? "URL" : "Your affiliate ID", "Result"], rows)));
+    }
+
+    function showRejection(rejection, again, urls) {
+      const message = rejectionMessage(rejection, again);
+      const violations = urls === null ? rejection.violations
+        : Object.entries(rejection.errors).map(([path, texts]) => ({ row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message: texts.join(" ") }));
+      // Without rows, the file itself is refused, and an option may decide how to read it.
+      const links = violations.length > 0 ? [] : showViolations(controls, rejection.errors);
+      options.open ||= Object.keys(rejection.errors).some((name) => controls.has(name));
+      append(message, links.length > 0 && element("ul", {}, links),
+        violations.length > 0 && resultTable("Rows to correct", ["Row", "Where", "Why"], violations.map(({ row, cell, column, message: why }) => (
+          { isDone: false, cells: [value(row), value(cell ?? column), value(why)] }))));
+      put(messages, message);
+    }
+
+    const send = async (isCheck) => {
+      if (isSending) return;
+      for (const { violate } of [lines, ...controls.values()]) violate([]);
+      if (file.files.length === 0 && input.value.trim() === "") {
+        lines.violate([`Enter at least one ${one}, or choose a file.`]);
+        input.focus();
+        return;
+      }
+      const { urls, request } = requestOf(isCheck);
+      const text = input.value;
+      isSending = true;
+      add.textContent = isCheck ? "Checking…" : "Adding…";
+      await attempt(signal, async () => {
+        const { body } = await call("POST", `api/${section}`, { ...request, signal });
+        if (!isCheck) {
+          forget();
+          sent = text;
+        }
+        showResults(body, urls, isCheck);
+      }, (rejection) => showRejection(rejection, () => send(isCheck), urls));
+      isSending = false;
+      add.textContent = "Add";
+    };
+    const add = element("button", { type: "submit", class: "primary" }, "Add");
+    show(title, messages, element("form", { novalidate: true, on: { submit: (event) => {
+      event.preventDefault();
+      send(false);
+    } } }, lines.node, field("file", "Or choose a file", file, { hint: "CSV or Excel (.xlsx).", extra: remove }).node, options,
+    element("p", { class: "actions" }, add, element("button", { type: "button", on: { click: () => send(true) } }, "Check only"), backLink(section))));
+    return { hasChanges: () => input.value !== sent };
+  };
+}

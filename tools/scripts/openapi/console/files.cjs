@@ -1,0 +1,46 @@
+// The console hands files to the service, and shows its answer for each row.
+"use strict";
+
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const { base, api, checked, heading, message } = require("./common.cjs");
+
+const WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+async function files(page) {
+  await page.goto(`${base}/console#/affiliates/batch`);
+  await heading(page, "Add several affiliates");
+  const choose = (name, buffer, mimeType = "text/csv") => page.getByLabel("Or choose a file").setInputFiles({ name, mimeType, buffer });
+  const add = () => page.getByRole("button", { name: "Add", exact: true }).click();
+  const made = async (id) => (await api("GET", "affiliates")).data.find(({ client_distributor_id: own }) => own === id);
+
+  // The service asks for the encoding and the order of dates if the file does not show them.
+  const table = "Your affiliate ID;Name;E-mail;Start date\r\nSHEET-1;J\xfcrgen;sheet@example.org;1/5/2026\r\n";
+  await choose("old.csv", Buffer.from(table, "latin1"));
+  assert.equal(await page.getByLabel("Affiliates", { exact: true }).isDisabled(), true);
+  await add();
+  await message(page, "UTF-8");
+  await page.getByLabel("Encoding of a CSV file").selectOption("windows-1252");
+  await add();
+  await message(page, "1/5/2026");
+  await checked(page, "a file of affiliates");
+  await page.getByLabel("In dates such as 1/5/2026").selectOption("dmy");
+  await add();
+  await message(page, "1 affiliate was added.");
+  const { distributor_name: name, email_one: email, start_date: date } = await made("SHEET-1");
+  assert.deepEqual([name, email, date], ["Jürgen", "sheet@example.org", "2026-05-01"]);
+
+  // A workbook is read as it is.
+  await choose("book.xlsx", fs.readFileSync(path.join(__dirname, "book.xlsx")), WORKBOOK);
+  await add();
+  await message(page, "2 affiliates were added.");
+  assert.equal((await made("BOOK-2")).distributor_name, "Book Two");
+  await choose("broken.xlsx", Buffer.from("PK\x03\x04"), WORKBOOK);
+  await add();
+  await message(page, "Nothing was saved");
+  await page.getByRole("button", { name: "Remove the file" }).click();
+  assert.equal(await page.getByLabel("Affiliates", { exact: true }).isDisabled(), false);
+}
+
+module.exports = { files };
