@@ -113,7 +113,8 @@ async fn work<W: Worker>(
             Some(due) => due.tick().await,
             None => Instant::now(),
         };
-        if start >= end {
+        // A service that falls behind does not prolong the run.
+        if start.max(Instant::now()) >= end {
             return Ok((latencies, errors));
         }
         if let Err(error) = worker.once().await {
@@ -192,6 +193,13 @@ mod tests {
         let measured = measure(Duration::ZERO, vec![failing(0), failing(0)], 2.0, Some(100.0), || ()).await.unwrap();
         let requests = measured.latencies.len();
         assert!((190..=201).contains(&requests), "{requests}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn run_ends_when_the_service_falls_behind() {
+        let start = tokio::time::Instant::now();
+        let measured = measure(Duration::ZERO, vec![failing(0)], 1.0, Some(10_000.0), || ()).await.unwrap();
+        assert!(start.elapsed() < Duration::from_secs(2) && measured.milliseconds(1.0) > 100.0, "{measured:?}");
     }
 
     #[tokio::test(start_paused = true)]
