@@ -12,7 +12,7 @@ const LINES: u64 = 5;
 /// The field `left_out` has the number of lines that were left out before this one.
 #[macro_export]
 macro_rules! error_limited {
-    ($($line:tt)+) => { $crate::limited!(error, $($line)+) };
+    ($($line:tt)+) => { $crate::log::limited!(error, $($line)+) };
 }
 
 /// Logs like [`tracing::warn!`], at most five lines a second from this place.
@@ -20,7 +20,7 @@ macro_rules! error_limited {
 /// The field `left_out` has the number of lines that were left out before this one.
 #[macro_export]
 macro_rules! warn_limited {
-    ($($line:tt)+) => { $crate::limited!(warn, $($line)+) };
+    ($($line:tt)+) => { $crate::log::limited!(warn, $($line)+) };
 }
 
 /// Logs at a level, with or without a target.
@@ -34,9 +34,12 @@ macro_rules! limited {
             tracing::$level!($($target)* left_out, $($line)+);
         }
     }};
-    ($level:ident, target: $target:literal, $($line:tt)+) => { $crate::limited!(@ $level, (target: $target,), $($line)+) };
-    ($level:ident, $($line:tt)+) => { $crate::limited!(@ $level, (), $($line)+) };
+    ($level:ident, target: $target:literal, $($line:tt)+) => { $crate::log::limited!(@ $level, (target: $target,), $($line)+) };
+    ($level:ident, $($line:tt)+) => { $crate::log::limited!(@ $level, (), $($line)+) };
 }
+
+#[doc(hidden)]
+pub use limited;
 
 /// The lines of one place in the code. [`warn_limited!`] and [`error_limited!`] use it.
 #[derive(Debug)]
