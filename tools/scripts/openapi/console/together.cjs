@@ -87,6 +87,16 @@ async function undoing(page) {
   const after = await read("cases", closed);
   assert.deepEqual({ ...after, last_updated_date: null }, { ...before, last_updated_date: null });
   assert.deepEqual([(await read("cases", changed)).case_status, (await read("cases", changed)).risk_level], ["Blocked", "High"]);
+
+  // In the history as well, a case that was open for a while is closed since its first date.
+  await api("POST", `cases/${closed}/reopen`, {});
+  await page.goto(`${base}/console#/cases/${closed}`);
+  await heading(page, `Case ${closed}`);
+  await press(page, "Show changes");
+  await page.getByRole("row").filter({ hasText: "Case status: Closed → Open" }).first().getByRole("button", { name: /^Undo/ }).click();
+  await message(page, "The change was undone.");
+  const restored = await read("cases", closed);
+  assert.deepEqual([restored.case_status, restored.closed_date], ["Closed", "2026-03-04 05:06:07"]);
 }
 
 /** Only records that the page shows are chosen. */
