@@ -146,7 +146,7 @@ impl<R: Read> Decoded<R> {
 }
 
 fn line_ends(text: &[u8]) -> u64 {
-    text.iter().filter(|byte| **byte == b'\n').count() as u64
+    text.split(|byte| *byte == b'\n').count() as u64 - 1
 }
 
 /// Returns the bytes of the cell at a position.

@@ -20,6 +20,7 @@ const FIRST_INEXACT: f64 = 1e15;
 const MOST_RANGES: usize = 100_000;
 
 /// Reads the part of a sheet.
+#[expect(clippy::struct_excessive_bools, reason = "they say which element is open")]
 pub(crate) struct Sheet<'s> {
     texts: &'s dyn Fn(usize) -> Option<&'s str>,
     formats: &'s dyn Fn(usize) -> Option<&'s NumberFormat>,
@@ -229,15 +230,12 @@ fn unescaped(text: &str) -> String {
         let code =
             rest.strip_prefix("_x").and_then(|rest| rest.get(..4)).filter(|_| rest.as_bytes().get(6) == Some(&b'_'));
         let code = code.filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        match code.and_then(|code| u16::from_str_radix(code, 16).ok()) {
-            Some(unit) => {
-                units.push(unit);
-                rest = &rest[7..];
-            }
-            None => {
-                units.extend_from_slice(next.encode_utf16(&mut [0; 2]));
-                rest = &rest[next.len_utf8()..];
-            }
+        if let Some(unit) = code.and_then(|code| u16::from_str_radix(code, 16).ok()) {
+            units.push(unit);
+            rest = &rest[7..];
+        } else {
+            units.extend_from_slice(next.encode_utf16(&mut [0; 2]));
+            rest = &rest[next.len_utf8()..];
         }
     }
     String::from_utf16_lossy(&units)

@@ -45,7 +45,9 @@ impl Workbook {
     pub(crate) fn open(source: Input, options: &Options) -> Result<Self, FileError> {
         let mut parts = Parts::open(source, options.limits.unpacked_bytes)?;
         let main = relations(&mut parts, PACKAGE)?.into_values().find(|relation| relation.kind == "officeDocument");
-        let main = main.map(|relation| relation.target).filter(|target| parts.has(target) && target.ends_with(".xml"));
+        let main = main
+            .map(|relation| relation.target)
+            .filter(|target| parts.has(target) && !target.ends_with("workbook.bin"));
         let main = main.filter(|_| !parts.has("word/document.xml") && !parts.has("ppt/presentation.xml"));
         let Some(main) = main else { return Err(FileError::Kind(kind(&parts))) };
         let (folder, name) = main.rsplit_once('/').unwrap_or(("", &main));

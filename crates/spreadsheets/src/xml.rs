@@ -160,7 +160,7 @@ fn check_directory(source: &mut Input) -> Result<(), FileError> {
         Some(bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
     };
     let mut most = 0;
-    for record in tail.windows(4).enumerate().filter_map(|(at, bytes)| bytes.starts_with(b"PK").then(|| &tail[at..])) {
+    for record in tail.windows(4).enumerate().filter(|(_, bytes)| bytes.starts_with(b"PK")).map(|(at, _)| &tail[at..]) {
         let parts = match record {
             // The end of the directory. A number that does not fit is in the record that the locator names.
             [_, _, 5, 6, ..] => number(record, 10, 2).filter(|parts| *parts != 0xffff),

@@ -39,9 +39,8 @@ pub(crate) fn read(bytes: impl Into<Vec<u8>>, options: Options) -> Result<Vec<St
 #[track_caller]
 pub(crate) fn reads(bytes: impl Into<Vec<u8>>, options: Options, expected: &[&str]) {
     let lines = read(bytes, options).unwrap();
-    let is_equal = |line: &str, expected: &str| match expected.contains(['!', '#']) {
-        true => line.starts_with(expected),
-        false => line == expected,
+    let is_equal = |line: &str, expected: &str| {
+        if expected.contains(['!', '#']) { line.starts_with(expected) } else { line == expected }
     };
     let are_equal =
         lines.len() == expected.len() && lines.iter().zip(expected).all(|(line, expected)| is_equal(line, expected));
