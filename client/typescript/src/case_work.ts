@@ -32,6 +32,16 @@ export class CaseWork extends Calls {
     return this.get(`/api/urls/${id}`, { as_of: asOf });
   }
 
+  /** Returns a URL and its etag. */
+  urlWithEtag(id: number): Promise<[ComplianceUrl, string]> {
+    return this.withEtag(`/api/urls/${id}`);
+  }
+
+  /** Returns undefined if the URL still has this etag. */
+  urlIfChanged(id: number, etag: string): Promise<[ComplianceUrl, string] | undefined> {
+    return this.ifChanged(`/api/urls/${id}`, etag);
+  }
+
   /** Returns the newest URLs that contain a text of at least three characters: 20, or `limit`, at most 50. */
   searchUrls(text: string, limit?: number): Promise<ComplianceUrl[]> {
     return this.get("/api/urls:search", { q: text, limit });
@@ -51,9 +61,12 @@ export class CaseWork extends Calls {
     return this.batch("POST", "/api/urls", { urls: items }, items.length);
   }
 
-  /** Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL. */
-  async reviewUrl(id: number, review: UrlReview): Promise<void> {
-    await this.write("PATCH", `/api/urls/${id}`, review);
+  /**
+   * Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL. Returns the URL's
+   * new etag.
+   */
+  async reviewUrl(id: number, review: UrlReview, condition?: Condition): Promise<string> {
+    return (await this.write("PATCH", `/api/urls/${id}`, review, condition)).etag;
   }
 
   /** Yields all cases that match the filters, by ascending ID. Cases opened during the call come last. */

@@ -56,7 +56,7 @@ export class Client extends CaseWork {
     this.webhooks = new Webhooks(this.transport);
   }
 
-  /** Any operation, such as `call("GET", "/cases/1")`: the JSON of its response. The path can begin with `/api`. */
+  /** Any operation, such as `call("GET", "/cases/1")`: the JSON of its response. The path can begin with `/api`. Bytes are sent as a file, CSV or a workbook. */
   async call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
     return (await this.transport.call({ method, path, query, body })).json;
   }

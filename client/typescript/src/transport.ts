@@ -88,8 +88,10 @@ export class Transport {
   async #send({ method, path, query, body, headers: more }: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
     const url = new URL(this.#base + pathOf(path));
     for (const [name, value] of Object.entries(query ?? {})) {
-      if (value !== undefined) {
-        url.searchParams.set(name, String(value));
+      for (const one of Array.isArray(value) ? value : [value]) {
+        if (one !== undefined) {
+          url.searchParams.append(name, String(one));
+        }
       }
     }
     const token = typeof this.#token === "string" ? this.#token : checkedToken(await this.#token());
@@ -103,7 +105,7 @@ export class Transport {
         // A redirect would turn a PUT into a GET.
         redirect: "manual",
         signal: abort.signal,
-        ...(body === undefined ? { headers } : { headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(body) }),
+        ...(body === undefined ? { headers } : { headers: { ...headers, "Content-Type": kindOf(body) }, body: bytesOf(body) }),
       }),
     );
     for (const what of ["Fields", "Parameters"]) {
@@ -217,6 +219,18 @@ function checkedBase(base: string): string {
 function pathOf(path: string): string {
   const rooted = `/${path.replace(/^\/+/, "")}`;
   return rooted.startsWith("/api/") ? rooted : `/api${rooted}`;
+}
+
+/** The type of a body: a file, or JSON. */
+function kindOf(body: unknown): string {
+  if (!(body instanceof Uint8Array)) {
+    return "application/json";
+  }
+  return body[0] === 0x50 && body[1] === 0x4b ? "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" : "text/csv";
+}
+
+function bytesOf(body: unknown): Uint8Array<ArrayBuffer> | string {
+  return body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body);
 }
 
 /** A token without the white space around it, such as the line end of its file. Errors never show the token. */

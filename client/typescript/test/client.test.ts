@@ -180,6 +180,14 @@ test("nothing is read from a cache of responses", async (context) => {
   assert.deepEqual(modes, ["no-store", "no-store"]);
 });
 
+test("bytes are sent as a file", async () => {
+  const name = randomUUID();
+  const file = new TextEncoder().encode(`client_affiliate_id,affiliate_name,Fax,Telex\n${name},${name},1,2\n`);
+  const query = { columns: ["Fax=", "Telex="], validate_only: true };
+  const { data } = (await client.call("POST", "/affiliates:sync", { query, body: file })) as { data: { results: { outcome: string; row: number }[] } };
+  assert.deepEqual(data.results.map(({ outcome, row }) => [outcome, row]), [["created", 2]]);
+});
+
 test("urls are added as texts or objects", async () => {
   const name = randomUUID();
   const [one, two] = [`https://example.org/${name}/1`, `https://example.org/${name}/2`];

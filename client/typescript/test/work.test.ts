@@ -77,6 +77,17 @@ test("a verdict on a URL is read back", async () => {
   assert.ok(refused instanceof Invalid && "incident_status" in refused.violations);
 });
 
+test("no verdict on a url that somebody has changed is saved", async () => {
+  const id = (await client.addUrls([`https://example.org/${randomUUID()}`]))[0]?.id ?? 0;
+  const [, etag] = await client.urlWithEtag(id);
+  assert.equal(await client.urlIfChanged(id, etag), undefined);
+  const next = await client.reviewUrl(id, { note: "mine" }, { ifMatch: etag });
+  assert.ok((await refusal(client.reviewUrl(id, { note: "theirs" }, { ifMatch: etag }))) instanceof Changed);
+  assert.ok(await client.urlIfChanged(id, etag));
+  assert.equal((await client.url(id)).note, "mine");
+  await client.reviewUrl(id, { note: "mine again" }, { ifMatch: next });
+});
+
 test("records are read as they were, and the audit says what changed", async () => {
   const { id, affiliateId } = await openCase();
   const [opened] = await all(client.audit({ resource: "case", id }));
