@@ -305,7 +305,7 @@ pub enum Reason {
     UriTooLong = 25,
     /// The request headers are too large.
     HeadersTooLarge = 26,
-    /// The `content-type` header is not a gRPC content type.
+    /// The `content-type` header is not a gRPC content type. Over REST: the file is of a kind that the service cannot read.
     ContentTypeInvalid = 27,
     /// The message compression is not supported.
     CompressionUnsupported = 28,

@@ -722,6 +722,12 @@ class FieldViolation(TypedDict):
     """Path of the field within the item, such as `country` or `infractions.0.infraction_name`."""
     description: str
     """What is wrong, in a sentence for people."""
+    row: NotRequired[int]
+    """Only for a file: the line of CSV, or the row of the sheet."""
+    cell: NotRequired[str | None]
+    """The cell of a workbook, such as `C7`."""
+    column: NotRequired[str | None]
+    """The heading of a column of CSV."""
 
 
 class AffiliateSyncResult(TypedDict):
@@ -745,6 +751,8 @@ class AffiliateSyncResult(TypedDict):
     """For a refused item: the violations."""
     msg: str
     """What happened, in a sentence for people."""
+    row: NotRequired[int]
+    """Only for a file: the line of CSV, or the row of the sheet."""
 
 
 class AbsentAffiliate(TypedDict):
@@ -771,6 +779,8 @@ class BatchSyncAffiliatesResponse(TypedDict):
     """Number of all absent affiliates; 0 if they were not requested."""
     absent_changed: int
     """Number of absent affiliates whose status changed or, with `validate_only`, would change. The others already have this status."""
+    notes: NotRequired[list[str]]
+    """Only for a file: what the service left out of the table, in sentences for people."""
 
 
 class EraseAffiliateResponse(TypedDict):
