@@ -1,6 +1,7 @@
 //! Compliance URLs: the web addresses monitored for the company.
 
 mod add;
+mod identity;
 mod large_page;
 mod list;
 
@@ -19,7 +20,8 @@ use tonic::{Request, Response, codegen::BoxStream};
 
 pub use self::add::FEW_URLS;
 pub(crate) use self::{
-    add::{ADD, KNOWN, identity},
+    add::{ADD, KNOWN},
+    identity::identity,
     list::{LIST, STATEMENTS, infractions, query, search_statement, single},
 };
 use self::{

@@ -104,10 +104,18 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
         field.cardinality() == Cardinality::Repeated,
         field.supports_presence(),
         json::form(field).unwrap_or_default(),
-        options::texts(pool, field, "headings")?,
+        headings(pool, field)?,
         rules(&options::of_field(pool, field, "rules")?)?,
     )?;
     Ok(())
+}
+
+/// Returns the headings of a field in files, other than its name.
+fn headings(pool: &DescriptorPool, field: &FieldDescriptor) -> anyhow::Result<Vec<String>> {
+    match options::value(pool, &field.options(), "headings")? {
+        Value::List(texts) => Ok(texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()),
+        _ => bail!("the headings of {} are not a list", field.full_name()),
+    }
 }
 
 /// Returns the values of an enum except 0: numbers, and names without the enum's name.

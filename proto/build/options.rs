@@ -21,14 +21,6 @@ pub(crate) fn of_field(pool: &DescriptorPool, field: &FieldDescriptor, name: &st
     }
 }
 
-/// Returns the texts in an option of a field.
-pub(crate) fn texts(pool: &DescriptorPool, field: &FieldDescriptor, name: &str) -> anyhow::Result<Vec<String>> {
-    match value(pool, &field.options(), name)? {
-        Value::List(texts) => Ok(texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()),
-        _ => bail!("the option {name} of {} is not a list", field.full_name()),
-    }
-}
-
 /// Returns a text in an option, or an empty text.
 pub(crate) fn text(option: &DynamicMessage, name: &str) -> String {
     option.get_field_by_name(name).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()

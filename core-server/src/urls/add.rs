@@ -4,10 +4,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use compliance_api::{
     error::Error,
-    rules::normalised_url,
     v1::{ResultCode, UrlInput, UrlResult},
 };
-use sha2::{Digest as _, Sha256};
 use sqlx::{Postgres, postgres::PgArguments, query::QueryScalar};
 use storage::{
     database::{self, Connections, Session},
@@ -17,16 +15,11 @@ use storage::{
     writes::{Write, Writes},
 };
 
+use super::identity::identity;
 use crate::backend::Backend;
 
 /// A request with more URLs has its own statement.
 pub const FEW_URLS: usize = 8;
-
-/// The digest of a URL's normalized form, which identifies the URL, and its host. `None` for an invalid URL.
-pub(crate) fn identity(url: &str) -> Option<([u8; 32], Option<String>)> {
-    let normalised = normalised_url(url)?;
-    Some((Sha256::digest(normalised.as_str()).into(), normalised.host_str().map(str::to_owned)))
-}
 
 /// A URL to be added, as it was sent.
 pub(super) struct NewUrl {

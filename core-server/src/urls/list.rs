@@ -21,7 +21,7 @@ use storage::{
     template::fill,
 };
 
-use super::add::identity;
+use super::identity::identity;
 use crate::{
     lists::{
         Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source, Statements,

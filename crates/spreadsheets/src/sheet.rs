@@ -14,7 +14,7 @@ use crate::{
     xml::{Node, attribute, flag},
 };
 
-/// The first number of which a spreadsheet does not keep all digits.
+/// The smallest number whose digits a spreadsheet does not all keep.
 const FIRST_INEXACT: f64 = 1e15;
 /// Maximum number of merged ranges. Every row is compared with the ranges that it is in.
 const MOST_RANGES: usize = 100_000;
@@ -181,7 +181,7 @@ impl<'s> Sheet<'s> {
             return (date, CellKind::Date);
         }
         if !number.is_finite() || number.abs() >= FIRST_INEXACT {
-            let reason = "has a number of more than 15 digits, of which spreadsheets keep 15; enter it as text";
+            let reason = "has a number of more than 15 digits; spreadsheets keep only 15, so enter it as text";
             return (number.to_string(), CellKind::Unreadable(reason.to_owned()));
         }
         match format.show(number) {
@@ -241,7 +241,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Merged cells, of which only the first has a value.
+/// Merged cells. Only the first has a value.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     rows: (u64, u64),

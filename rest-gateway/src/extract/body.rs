@@ -28,7 +28,6 @@ use tokio::time::timeout;
 use super::{
     batch::{Input, list_of, refuse_many_items},
     collect::{Collected, wait_to_reserve},
-    file::FileHead,
     inflate::inflate,
     request::Query,
 };
@@ -51,6 +50,14 @@ pub(crate) struct RequestBody {
     pub(super) memory: Reservation,
     /// Set if the body is a file, by its content type.
     pub(super) file: Option<Box<FileHead>>,
+}
+
+/// The head of a request with a file.
+pub(super) struct FileHead {
+    /// The options.
+    pub(super) query: Query,
+    /// The encoding that the content type names.
+    pub(super) charset: Option<String>,
 }
 
 impl FromRequest<Arc<Gateway>> for RequestBody {

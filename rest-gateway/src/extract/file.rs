@@ -16,9 +16,8 @@ use serde_json::{Value, json};
 use spreadsheets::{Empty, Encoding, FileError, Options, Order, Row, RowError, Table, TableRecord};
 
 use super::{
-    body::RequestBody,
+    body::{FileHead, RequestBody},
     collect::{reserve, wait_to_reserve},
-    request::Query,
 };
 use crate::{
     caller::Caller,
@@ -31,14 +30,6 @@ const MEMORY_STEP: usize = 1 << 20;
 const RESULT: usize = 256;
 /// Names of the encodings that the service recognizes by the file's bytes.
 const RECOGNIZED: [&str; 6] = ["utf-8", "utf8", "us-ascii", "utf-16", "utf-16le", "utf-16be"];
-
-/// The head of a request with a file.
-pub(super) struct FileHead {
-    /// The options.
-    pub(super) query: Query,
-    /// The encoding that the content type names.
-    pub(super) charset: Option<String>,
-}
 
 impl FileHead {
     /// Returns the request with the options of its file, and how the file is read.

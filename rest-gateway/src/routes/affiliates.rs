@@ -1,23 +1,20 @@
 //! `/affiliates`
 
+mod batch;
 mod files;
 
 use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{
-        AffiliateResult, BatchCreateAffiliatesRequest, BatchSyncAffiliatesResponse, CreateAffiliateRequest,
-        EraseAffiliateRequest, UpdateAffiliateRequest,
-    },
+    v1::{CreateAffiliateRequest, EraseAffiliateRequest, UpdateAffiliateRequest},
 };
 use http::StatusCode;
 
+use self::batch::{create_batch, outcome, respond_to_batch};
 use crate::{
     accept::{Format, varied},
     caller::Caller,
-    envelope::{
-        Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
-    },
+    envelope::{Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, with_etag, with_location},
     extract::{
         bodies::{Create, Input, Update, create_affiliates, sync_affiliates, update_affiliates},
         body::RequestBody,
@@ -98,8 +95,8 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 /// With `validate_only`, a batch gets the same response, without IDs, and the service saves nothing.
 ///
 /// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. The response is that of a batch. Each result
-/// also has the `row` of the file. If the service cannot read a row with certainty, or the row breaks a rule, you get 422 for the whole
-/// file: `violations` names each row, and its cell or column.
+/// also has the `row` of the file. If a row is not readable with certainty or breaks a rule, the service rejects the whole file with 422.
+/// Then `violations` names each row, and its cell or column.
 ///
 /// - Operation: `createAffiliates`
 /// - Body: `AffiliateCreate | AffiliateCreateBatch`
@@ -119,17 +116,6 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Rejection>
     };
     let response = body.with_all_violations(result, create_affiliates)?;
     Ok(body.respond(response))
-}
-
-/// Creates the affiliates of a batch. `rows` has their rows in a file.
-async fn create_batch(
-    body: &RequestBody,
-    request: BatchCreateAffiliatesRequest,
-    rows: &[u64],
-) -> Result<Response, Rejection> {
-    let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
-    let created = call.await?;
-    Ok(respond_to_batch(body, StatusCode::CREATED, &created.message.results, rows))
 }
 
 async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Rejection> {
@@ -226,31 +212,6 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     Ok(body.respond(response))
 }
 
-/// Returns the outcome of a sync, of which `unread` items did not reach the core: its status, its code, and a sentence.
-fn outcome(
-    synced: &BatchSyncAffiliatesResponse,
-    unread: usize,
-    absent_status: Option<&str>,
-    is_dry: bool,
-) -> (StatusCode, ResultCode, String) {
-    let saved = i32::from(ResultCode::Saved);
-    let refused = unread + synced.results.iter().filter(|result| result.code != saved).count();
-    let (status, code, mut msg) = match refused {
-        0 if synced.absent_changed == 0 => {
-            (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
-        }
-        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the list is up to date.".to_owned()),
-        1 => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, "1 item was refused.".to_owned()),
-        _ => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, format!("{refused} items were refused.")),
-    };
-    if let Some(absent_status) = absent_status {
-        let BatchSyncAffiliatesResponse { absent_total, absent_changed, .. } = synced;
-        let set = if is_dry { "to be set" } else { "set" };
-        msg = format!("{msg} Absent affiliates {set} to {absent_status}: {absent_changed} of {absent_total}.");
-    }
-    (status, code, msg)
-}
-
 /// Erase an affiliate
 ///
 /// Removes an affiliate permanently, with its URLs, its cases, and their infractions and incidents. Its entries in the record of
@@ -270,17 +231,4 @@ pub(crate) async fn erase(caller: Caller, path: PathId, if_match: IfMatch) -> Re
     let call = caller.call(request, |core, request| core.erasures.erase_affiliate(request));
     let erased = call.await?.message;
     Ok(respond(StatusCode::OK, &Envelope::written(ResultCode::Saved, "The affiliate is erased.", &erased)))
-}
-
-fn respond_to_batch(body: &RequestBody, success: StatusCode, results: &[AffiliateResult], rows: &[u64]) -> Response {
-    let items = results.iter().map(|result| {
-        let detail = Detail {
-            affiliate_id: result.affiliate_id,
-            client_affiliate_id: result.client_affiliate_id.as_deref(),
-            msg: &result.msg,
-            ..Detail::default()
-        };
-        (result.code, detail)
-    });
-    body.compute(|| respond_to_items(success, items, rows))
 }

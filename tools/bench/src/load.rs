@@ -1,6 +1,6 @@
 //! One contender under load for some seconds.
 
-use load_test::{client::Layer, load::Load, workload::Universe};
+use load_test::{client::Layer, load::Load};
 
 use crate::{
     bare,
@@ -8,20 +8,16 @@ use crate::{
     measure::Sample,
     pgbench,
     stage::Stage,
-    work::Work,
 };
 
 /// Puts one contender under load, alternating between companies.
 pub(crate) async fn load(
     stage: &Stage<'_>,
     contender: &Contender,
-    work: &Work,
-    companies: &[Universe],
-    connections: u32,
+    load: Load<'_>,
     seconds: f64,
 ) -> anyhow::Result<Sample> {
-    let scenario = work.scenario;
-    let load = Load { scenario, batch: work.batch(), companies, connections };
+    let Load { scenario, companies, connections, .. } = load;
     let (own, database) = (&contender.processes, stage.database.pid()?);
     let (layer, target) = match &contender.way {
         Way::Rest { target, .. } => (Layer::Rest, target),

@@ -1,7 +1,10 @@
 //! The measured work, and which contenders do it.
 
 use anyhow::Context as _;
-use load_test::workload::{Scenario, Universe};
+use load_test::{
+    load::Load,
+    workload::{Scenario, Universe},
+};
 
 use crate::{
     contender::Contender,
@@ -69,22 +72,19 @@ impl Work {
             for connections in self.connections {
                 for contender in &contenders {
                     let universes = self.universes(stage, contender, companies).await?;
-                    let sample = load(stage, contender, self, &universes, *connections, seconds).await;
+                    let (scenario, batch, connections) = (self.scenario, self.batch, *connections);
+                    let of_work = Load { scenario, batch, companies: &universes, connections };
+                    let sample = load(stage, contender, of_work, seconds).await;
                     let sample =
                         sample.with_context(|| format!("({}) {} cannot be measured", contender.key, contender.name))?;
                     if self.creates() {
                         dataset::clear_writers(stage.database).await?;
                     }
-                    results.series(self.name, contender, companies, *connections).samples.push(sample);
+                    results.series(self.name, contender, companies, connections).samples.push(sample);
                 }
             }
         }
         Ok(())
-    }
-
-    /// The items of a request.
-    pub(crate) fn batch(&self) -> u64 {
-        self.batch
     }
 
     /// Whether the work adds records. Then it begins with empty companies.

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use spreadsheets::{AffiliateRow, Empty};
 
-use super::{create_batch, outcome};
+use super::batch::{create_batch, outcome};
 use crate::{
     envelope::{Envelope, Rejection, respond},
     extract::{

@@ -1,0 +1,68 @@
+//! Batches of affiliates: their calls and responses, for JSON and for files.
+
+use axum::response::Response;
+use compliance_api::{
+    error::ResultCode,
+    v1::{AffiliateResult, BatchCreateAffiliatesRequest, BatchSyncAffiliatesResponse},
+};
+use http::StatusCode;
+
+use crate::{
+    envelope::{Detail, Rejection, respond_to_items},
+    extract::body::RequestBody,
+};
+
+/// Creates the affiliates of a batch. `rows` has their rows in a file.
+pub(super) async fn create_batch(
+    body: &RequestBody,
+    request: BatchCreateAffiliatesRequest,
+    rows: &[u64],
+) -> Result<Response, Rejection> {
+    let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
+    let created = call.await?;
+    Ok(respond_to_batch(body, StatusCode::CREATED, &created.message.results, rows))
+}
+
+/// Returns the response to a batch. `rows` has the rows of its items in a file.
+pub(super) fn respond_to_batch(
+    body: &RequestBody,
+    success: StatusCode,
+    results: &[AffiliateResult],
+    rows: &[u64],
+) -> Response {
+    let items = results.iter().map(|result| {
+        let detail = Detail {
+            affiliate_id: result.affiliate_id,
+            client_affiliate_id: result.client_affiliate_id.as_deref(),
+            msg: &result.msg,
+            ..Detail::default()
+        };
+        (result.code, detail)
+    });
+    body.compute(|| respond_to_items(success, items, rows))
+}
+
+/// Returns the status, the code and the message of a sync. `unread` items did not reach the core.
+pub(super) fn outcome(
+    synced: &BatchSyncAffiliatesResponse,
+    unread: usize,
+    absent_status: Option<&str>,
+    is_dry: bool,
+) -> (StatusCode, ResultCode, String) {
+    let saved = i32::from(ResultCode::Saved);
+    let refused = unread + synced.results.iter().filter(|result| result.code != saved).count();
+    let (status, code, mut msg) = match refused {
+        0 if synced.absent_changed == 0 => {
+            (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
+        }
+        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the list is up to date.".to_owned()),
+        1 => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, "1 item was refused.".to_owned()),
+        _ => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, format!("{refused} items were refused.")),
+    };
+    if let Some(absent_status) = absent_status {
+        let BatchSyncAffiliatesResponse { absent_total, absent_changed, .. } = synced;
+        let set = if is_dry { "to be set" } else { "set" };
+        msg = format!("{msg} Absent affiliates {set} to {absent_status}: {absent_changed} of {absent_total}.");
+    }
+    (status, code, msg)
+}
