@@ -12,7 +12,7 @@ mod row;
 mod source;
 mod sync;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, sync::Once};
 
 use anyhow::Context as _;
 use clap::{
@@ -224,8 +224,10 @@ impl AffiliateArgs {
             return Ok(Batches::of_table(BATCH, table.map_err(advised)?, |row| row));
         }
         let headings = Headings::new::<AffiliateRow>(&args.map).map_err(advised)?;
-        let is_list = format == InputFormat::Json;
-        Batches::of_objects(BATCH, source, is_list, move |object| affiliate::parse(object, &headings, required))
+        let (is_list, warning) = (format == InputFormat::Json, Once::new());
+        Batches::of_objects(BATCH, source, is_list, move |object| {
+            affiliate::parse(object, &headings, required, &warning)
+        })
     }
 }
 

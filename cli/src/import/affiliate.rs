@@ -1,5 +1,7 @@
 //! One affiliate of a JSON file.
 
+use std::sync::Once;
+
 use compliance_api::{
     record::{Record as _, StoredAs},
     v1::AffiliateInput,
@@ -7,13 +9,23 @@ use compliance_api::{
 use serde_json::Value;
 use spreadsheets::{AffiliateRow, Headings, RowError, TableRecord as _, Values};
 
-/// Reads an affiliate. Keys are field names of requests or responses. Null clears a field.
-pub(super) fn parse(object: &[u8], headings: &Headings, required: &[&str]) -> Result<AffiliateRow, Vec<RowError>> {
+/// Reads an affiliate. Keys are field names of requests or responses. Null clears a field. A warning names ignored fields, once.
+pub(super) fn parse(
+    object: &[u8],
+    headings: &Headings,
+    required: &[&str],
+    warning: &Once,
+) -> Result<AffiliateRow, Vec<RowError>> {
     let object = match serde_json::from_slice(object) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return Err(RowError::of_row("The line is not a JSON object.")),
         Err(error) => return Err(RowError::of_row(format!("The line is not JSON: {error}."))),
     };
+    let is_read_only = |key: &&String| headings.is_read_only::<AffiliateRow>(key);
+    let read_only: Vec<&str> = object.keys().filter(is_read_only).map(String::as_str).collect();
+    if !read_only.is_empty() {
+        warning.call_once(|| tracing::warn!("ignored, because the service assigns them: {}", read_only.join(", ")));
+    }
     let (mut values, mut errors) = (Values::new(), Vec::new());
     for (key, value) in object {
         let Some(target) = headings.target::<AffiliateRow>(&key) else {

@@ -392,7 +392,9 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
         let (status, printed, log) = doctor(folder, url, settings, &token());
         assert_eq!(status, Some(3), "{log}");
         let is_found = |line: &str| line.contains("\"check\":\"core\"") && line.contains("problem");
-        assert!(printed.lines().any(is_found) && log.contains(of_gateway), "{printed}{log}");
+        assert!(printed.lines().any(is_found), "{printed}");
+        // A core with TLS can close the connection while `doctor` still sends. Then only the gateway's retries name the reason.
+        assert!(url == plain || log.contains(of_gateway), "{printed}{log}");
     }
 
     // If everything is correct, `doctor` also asks the core about the token.
