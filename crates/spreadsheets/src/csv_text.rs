@@ -6,7 +6,7 @@ use crate::{
     decoded::{Decoded, encoding_of},
     error::FileError,
     options::Options,
-    row::{Cell, CellKind, RawRow},
+    row::{Cell, CellKind, RawRow, visible},
     source::{Each, HEAD, Input},
 };
 
@@ -161,6 +161,7 @@ impl<R: io::BufRead> Lines<R> {
     }
 
     fn check_quotes(&mut self) -> Result<(), FileError> {
+        let mut start = 0;
         for index in 0..self.buffer.len() {
             // A carriage return alone also ends a line, and every line is counted.
             if self.place != Place::Quoted && self.buffer[index] == b'\r' && self.buffer.get(index + 1) != Some(&b'\n')
@@ -169,6 +170,16 @@ impl<R: io::BufRead> Lines<R> {
                 self.line += 1;
             }
             let byte = &self.buffer[index];
+            // The reader of CSV takes such quotes as text, so that each line of the cell would become a row.
+            if self.place == Place::Unquoted
+                && *byte == b'"'
+                && str::from_utf8(&self.buffer[start..index]).is_ok_and(|before| visible(before).is_empty())
+            {
+                return Err(FileError::Damaged(format!(
+                    "line {} has a space or an invisible character before the first quote of a cell: remove it",
+                    self.line
+                )));
+            }
             self.place = match (self.place, byte) {
                 (Place::Quoted, b'"') => Place::Quote,
                 (Place::Quoted, _) | (Place::Quote, b'"') => Place::Quoted,
@@ -177,10 +188,12 @@ impl<R: io::BufRead> Lines<R> {
                     Place::Quoted
                 }
                 (_, b'\r' | b'\n') => {
+                    start = index + 1;
                     self.row_width = 0;
                     Place::Start
                 }
                 (_, byte) if *byte == self.separator => {
+                    start = index + 1;
                     self.row_width += 1;
                     Place::Start
                 }

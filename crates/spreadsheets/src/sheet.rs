@@ -147,6 +147,9 @@ impl<'s> Sheet<'s> {
             )
         } else {
             match self.cell.kind.as_str() {
+                "e" if value.is_empty() => {
+                    unreadable("has an error of a formula; correct it in the spreadsheet".to_owned())
+                }
                 _ if value.is_empty() => return Ok(()),
                 "s" => {
                     let text = value.trim().parse().ok().and_then(self.texts);
@@ -193,9 +196,11 @@ impl<'s> Sheet<'s> {
     fn merge(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
         let name = attribute(element, "ref").unwrap_or_default();
         let range = name.split_once(':').and_then(|(first, last)| Some((position(first)?, position(last)?)));
-        if let Some(((first_column, first_row), (last_column, last_row))) = range {
-            self.ranges.push(Range { rows: (first_row, last_row), columns: (first_column, last_column) });
-        }
+        let range = range.filter(|(first, last)| first.0 <= last.0 && first.1 <= last.1);
+        let Some(((first_column, first_row), (last_column, last_row))) = range else {
+            return Err(damaged(format_args!("the merged range {name:?} does not exist")));
+        };
+        self.ranges.push(Range { rows: (first_row, last_row), columns: (first_column, last_column) });
         if self.ranges.len() > MOST_RANGES {
             return Err(FileError::Limit(format!("the sheet has more than {MOST_RANGES} merged ranges")));
         }

@@ -84,9 +84,6 @@ impl<R: TableRecord> Table<R> {
         };
         let Scan { orders, rows, last_line, is_total, mut notes, .. } = scan;
         let order = options.dates.map_or_else(|| orders.order(), Ok)?;
-        if is_total {
-            notes.push(format!("ignored, because it has totals: row {last_line}"));
-        }
         let read_only: Vec<&str> =
             names.iter().filter(|name| headings.is_read_only::<R>(name)).map(String::as_str).collect();
         if !read_only.is_empty() {
@@ -107,13 +104,14 @@ impl<R: TableRecord> Table<R> {
                 }
             }
         }
+        let is_exact = epoch.is_none() && R::is_export(&names);
         let plan = Plan {
-            is_exact: epoch.is_none() && R::is_export(&names),
+            is_exact,
             header: names,
             header_line: line,
             width,
             columns,
-            totals_line: Some(last_line).filter(|_| is_total),
+            totals_line: Some(last_line).filter(|_| is_total && !is_exact),
             last_line,
             ends_in_line_end,
             dates: Dates(order),
@@ -123,7 +121,7 @@ impl<R: TableRecord> Table<R> {
             required: options.required,
         };
         let notes = notes.iter().map(|note| short(note).to_owned()).collect();
-        Ok(Self { file, plan, merges, notes, rows: rows - u64::from(is_total), record: PhantomData })
+        Ok(Self { file, plan, merges, notes, rows, record: PhantomData })
     }
 
     /// What the table has and its records do not, each named once.
@@ -197,6 +195,12 @@ impl Scan {
         if is_repeated(&header.names, row) {
             self.note(format!("ignored, because it repeats the headings: row {}", row.line));
             return Ok(ControlFlow::Continue(()));
+        }
+        if has_other_headings(&header.names, row) {
+            return Err(FileError::Columns(format!(
+                "row {} has headings in another order than row {}: put the tables into files of their own",
+                row.line, header.line
+            )));
         }
         self.rows += 1;
         (self.last_line, self.is_total) = (row.line, is_total(row));
@@ -275,12 +279,22 @@ fn is_repeated(header: &[String], row: &RawRow) -> bool {
     header.iter().enumerate().all(|(column, name)| letters(row.text(column)) == letters(name))
 }
 
+/// Whether a row has only headings, but not in the order of the table, as in files that were joined.
+fn has_other_headings(header: &[String], row: &RawRow) -> bool {
+    let mut cells = row.cells.iter().filter(|cell| !cell.is_blank()).map(|cell| letters(&cell.text));
+    let is_heading = |text: String| !text.is_empty() && header.iter().any(|name| letters(name) == text);
+    cells.next().is_some_and(is_heading) && cells.next().is_some_and(is_heading) && cells.all(is_heading)
+}
+
 /// Whether a row has totals of the rows above: a word, and numbers behind it.
 fn is_total(row: &RawRow) -> bool {
     let mut cells = row.cells.iter().filter(|cell| !cell.is_blank());
-    let letters = letters(cells.next().map_or("", |cell| &cell.text));
-    let is_number = |cell: &Cell| !cell.text.contains(char::is_alphabetic);
-    TOTALS.contains(&letters.trim_end_matches(|next: char| next.is_ascii_digit())) && cells.all(is_number)
+    let text = cells.next().map_or("", |cell| visible(&cell.text));
+    let (word, number) = text.split_at(text.find(|next: char| next.is_ascii_digit()).unwrap_or(text.len()));
+    // IDs such as SUM100 and TOTAL-7 have their number beside the word.
+    let is_apart = number.is_empty() || word.ends_with(|next: char| next.is_whitespace() || ":=".contains(next));
+    let is_number = |text: &str| !text.contains(char::is_alphabetic);
+    is_apart && is_number(number) && TOTALS.contains(&letters(word).as_str()) && cells.all(|cell| is_number(&cell.text))
 }
 
 /// Whether a field is a calendar day.
@@ -306,11 +320,15 @@ fn is_scientific(text: &str) -> bool {
 impl Plan {
     /// Whether a row is not a record.
     fn is_left_out(&self, row: &RawRow) -> bool {
-        Some(row.line) == self.totals_line || is_repeated(&self.header, row)
+        is_repeated(&self.header, row)
     }
 
     /// Returns the fields of a row.
     fn values(&self, row: &RawRow, merges: &Merges) -> Result<Values, Vec<RowError>> {
+        // It may also be a record, so it is not left out without a word.
+        if Some(row.line) == self.totals_line {
+            return Err(RowError::of_row("The row seems to have totals of the rows above; remove it from the file."));
+        }
         if let Some(width) = row.width {
             self.check_width(row, width)?;
         }
@@ -365,6 +383,11 @@ impl Plan {
             CellKind::Unreadable(ref reason) => return Err(format!("The cell {reason}.")),
             CellKind::Date if !is_date(field) => {
                 return Err("The cell is a date, and the field is not; enter the value as text.".to_owned());
+            }
+            CellKind::Number(number) if is_date(field) && (1900.0..2200.0).contains(&number) => {
+                return Err(format!(
+                    "The cell has the number {number}, which is a year or a date without its format; enter the whole date."
+                ));
             }
             // The cell has lost its format.
             CellKind::Number(number) if is_date(field) => date_of(number).unwrap_or_else(|| cell.text.clone()),

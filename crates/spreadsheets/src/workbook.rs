@@ -219,10 +219,13 @@ fn read_styles(
     styles: &mut Vec<u32>,
     formats: &mut HashMap<u32, NumberFormat>,
 ) -> Result<(), FileError> {
-    let mut is_cell_style = false;
+    let (mut is_cell_style, mut is_format) = (false, false);
     parts.read(path, &mut |node| {
         match node {
-            Node::Start("numFmt", element) => {
+            // Conditional formats have numbers of their own.
+            Node::Start("numFmts", _) => is_format = true,
+            Node::End("numFmts") => is_format = false,
+            Node::Start("numFmt", element) if is_format => {
                 let number = attribute(element, "numFmtId").and_then(|id| id.parse().ok());
                 let code = attribute(element, "formatCode").filter(|code| code.len() <= LONGEST_CODE);
                 if let (Some(number), Some(code)) = (number, code) {

@@ -193,7 +193,9 @@ impl<M: Message> Rows<M> {
             errors.truncate(1);
         }
         self.errors += errors.len();
-        errors.iter_mut().for_each(|error| error.value = String::new());
+        for error in &mut errors {
+            error.value = String::new();
+        }
         self.refused.insert(self.lines.len(), errors);
     }
 }
