@@ -274,22 +274,51 @@ fn columns_can_be_mapped() {
 }
 
 #[test]
-fn titles_and_totals_are_named_once() {
+fn titles_are_ignored_and_totals_refused() {
     let text = "Affiliates of May 2026\n\nclient_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\nTotal:,1,\n";
     reads(
         text,
         options(),
         &[
             "# ignored, because they are above the headings: rows 1 to 1",
-            "# ignored, because it has totals: row 5",
             "4 client_affiliate_id=A-1 affiliate_name=Ann city=Ulm",
+            "5 !  : The row seems to have totals",
         ],
     );
+    // Identifiers have their number beside the word.
+    for id in ["SUM100", "TOTAL-7", "Total7"] {
+        reads(
+            format!("client_affiliate_id,affiliate_name,zip\n{id},7-11,123\n"),
+            options(),
+            &[&format!("2 client_affiliate_id={id} affiliate_name=7-11 zip=123")],
+        );
+    }
     // A row that others follow is a record.
     reads(
         "client_affiliate_id,affiliate_name\nTotal,1\nTotal,Total Ltd\n",
         options(),
         &["2 client_affiliate_id=Total affiliate_name=1", "3 client_affiliate_id=Total affiliate_name=Total Ltd"],
+    );
+}
+
+#[test]
+fn joined_tables_with_other_headings_are_refused() {
+    for second in ["affiliate_name,client_affiliate_id\nBen,A-2\n", "client_affiliate_id,affiliate_name\nA-2,Ben\n"] {
+        let text = format!("client_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\n{second}");
+        fails(text, options(), "row 3 has headings in another order than row 1");
+    }
+}
+
+#[test]
+fn quotes_after_invisible_characters_are_refused() {
+    for before in [" ", "\u{a0}", "\u{200b} "] {
+        let text = format!("client_affiliate_id,affiliate_name\nA-1,{before}\"Ann\nA-2,Ben\"\n");
+        fails(text, options(), "line 2 has a space or an invisible character before the first quote");
+    }
+    reads(
+        "client_affiliate_id,affiliate_name\nA-1,5\" Ann\n",
+        options(),
+        &["2 client_affiliate_id=A-1 affiliate_name=5\" Ann"],
     );
 }
 

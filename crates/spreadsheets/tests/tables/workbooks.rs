@@ -198,12 +198,34 @@ fn rows_around_the_records_are_named_once() {
         &[
             "# ignored, because they are above the headings: rows 1 to 1",
             "# ignored, because it has no heading: column 16384 (XFD)",
-            "# ignored, because it has totals: row 9",
             "# 1 hidden rows of the sheet are read like the others",
             "5 client_affiliate_id=A-1 affiliate_name=Ann",
             "6 client_affiliate_id=A-2 affiliate_name=Ben",
+            "9 !  : The row seems to have totals",
         ],
     );
+}
+
+#[test]
+fn numbers_of_years_are_no_days() {
+    let heading = texts(1, &["client_affiliate_id", "affiliate_name", "start_date"]);
+    let row = format!(r#"<row r="2">{}{}<c r="C2"><v>2026</v></c></row>"#, text("A2", "A-1"), text("B2", "Ann"));
+    reads(
+        Book::of(format!("{heading}{row}")).bytes(),
+        options(),
+        &["2 ! C2 start_date: The cell has the number 2026, which is a year"],
+    );
+}
+
+#[test]
+fn empty_errors_and_wrong_ranges_are_refused() {
+    rejects(&Book::of(third(r#"<c r="C2" t="e"/>"#)), "The cell has an error of a formula");
+    for range in ["C3:C2", "$C$2:$C$3", ""] {
+        let merged =
+            format!(r#"<sheetData>{}</sheetData><mergeCells><mergeCell ref="{range}"/></mergeCells>"#, third(""));
+        let book = Book { sheets: vec![("Sheet", "visible", merged)], ..Book::default() };
+        fails(book.bytes(), options(), "the merged range");
+    }
 }
 
 #[test]
