@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
-use crate::commands::Cli;
+use crate::{commands::Cli, program::InvalidSetting};
 
 /// Requests allocate often, on many threads; the system's allocator serves one thread at a time.
 #[global_allocator]
@@ -31,7 +31,18 @@ fn main() -> ExitCode {
         for name in program::unknown_variables(&Cli::command()) {
             tracing::warn!(name, "unknown variable in the environment");
         }
+        refuse_configuration_file()?;
         cli.run()
     });
     result.unwrap_or_else(|error| program::report_failure(&error))
+}
+
+/// Fails if the environment names a configuration file, which earlier versions had. Without its settings, the service would start
+/// with a database of its own.
+fn refuse_configuration_file() -> Result<(), InvalidSetting> {
+    let advice = "there is no configuration file; set its values as flags or variables, and unset this variable";
+    match std::env::var_os("COMPLIANCE_CONFIG") {
+        Some(_) => Err(InvalidSetting::of("COMPLIANCE_CONFIG")(advice)),
+        None => Ok(()),
+    }
 }

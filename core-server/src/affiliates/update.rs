@@ -74,7 +74,6 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
 }
 
 #[derive(Clone, Copy, sqlx::FromRow)]
-#[expect(clippy::struct_excessive_bools, reason = "these are columns of a row")]
 pub(super) struct Outcome {
     anchored: bool,
     /// Whether an item wants the name of another item's affiliate. Then nothing was changed.

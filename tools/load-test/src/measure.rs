@@ -89,7 +89,9 @@ pub async fn measure<W: Worker, M>(
         while let Some(done) = tasks.join_next().await {
             let (own, failed) = done??;
             latencies.add(own).context("cannot add up the latencies")?;
-            failed.into_iter().for_each(|(message, number)| tally(&mut errors, message, number));
+            for (message, number) in failed {
+                tally(&mut errors, message, number);
+            }
         }
         anyhow::Ok((latencies, errors))
     };
