@@ -303,7 +303,8 @@ async fn options_of_files_are_query_parameters() {
     ] {
         let answer = send(&rest, &format!("{path}?{columns}&{query}"), kind, file.clone()).await;
         let (mut paths, mut expected) = (answer.paths(), refused.split(' ').collect::<Vec<_>>());
-        (paths.sort(), expected.sort_unstable());
+        paths.sort();
+        expected.sort_unstable();
         assert_eq!(
             (answer.status, paths),
             (422, expected.into_iter().map(str::to_owned).collect()),
