@@ -142,11 +142,13 @@ struct Finding {
 /// The result of a check. An error is a problem.
 type Found = anyhow::Result<(State, String)>;
 
+#[expect(clippy::unnecessary_wraps, reason = "a check ends with it")]
 fn ok(found: impl Into<String>) -> Found {
     Ok((State::Ok, found.into()))
 }
 
 /// Returns a warning, or that everything is right.
+#[expect(clippy::unnecessary_wraps, reason = "a check ends with it")]
 fn warn_if(is_warning: bool, found: impl Into<String>) -> Found {
     Ok((if is_warning { State::Warning } else { State::Ok }, found.into()))
 }
