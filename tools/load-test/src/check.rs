@@ -1,6 +1,6 @@
 //! Checks responses, so that a fast wrong response does not count.
 //!
-//! Every response must have the right status and beginning. One in [`EVERY`] is read and checked in full.
+//! Every response must have the right status and beginning. One in `EVERY` is read and checked in full.
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
