@@ -32,7 +32,10 @@ use tls::ClientTls;
 use tokio::time::timeout;
 use tonic::{Request, metadata::MetadataValue};
 
-use super::{core_tier::CoreArgs, health};
+use super::{
+    core_tier::CoreArgs,
+    health::{self, FailedConnection},
+};
 use crate::{
     data_dir::DataDirArgs,
     database::{DatabaseArgs, DatabaseServer, run_as_owner},
@@ -238,7 +241,9 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     for url in &args.core_url {
         let found = timeout(TIMEOUT, check_core(url, core_tls.clone(), token.as_deref())).await;
         let found = found.unwrap_or_else(|_| Err(anyhow!("{url}: no response within {TIMEOUT:?}")));
-        let next_step = "compare --core-url, certificates and keys of both sides, and read the core's log";
+        let known = found.as_ref().err().and_then(|error| error.downcast_ref::<FailedConnection>());
+        let next_step =
+            known.map_or("compare the keys of both sides, and read the core's log", |known| known.next_step);
         findings.add("core", found, next_step);
     }
     findings.0.iter().try_for_each(|finding| print(finding, args.json))?;
@@ -401,7 +406,7 @@ fn check_token(token: &str, verifier: Option<&Verifier>, now: i64) -> Found {
     warn_if(left < TOKEN_EXPIRES_SOON, format!("it is for company {}, and is valid for {left} s", claims.company_id))
 }
 
-/// Checks a core over the gateway's channel, which also logs why a connection fails.
+/// Checks a core over the gateway's channel.
 async fn check_core(url: &PrivateUrl, tls: Option<ClientTls>, token: Option<&str>) -> Found {
     let channel = health::check_core(url.reveal().trim(), tls).await?;
     let Some(token) = token else { return ok(format!("{url} serves")) };

@@ -1,6 +1,6 @@
 //! `compliance health`: checks whether a running service can serve requests.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use crate::program::{CoreTlsArgs, InvalidSetting};
 use anyhow::{Context as _, ensure};
@@ -11,13 +11,22 @@ use http_body_util::Empty;
 use hyper::{body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use rest_gateway::{CoreChannel, Settings};
-use tls::ClientTls;
-use tokio::{net::TcpStream, time::timeout};
+use tls::{ClientTls, Failure, Reporting};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpStream, lookup_host},
+    time::timeout,
+};
 use tokio_util::either::Either;
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
 use crate::output::print;
+
+/// How long the search for the reason of a failed connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How an HTTP/2 client begins: RFC 9113, 3.4.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Check whether a running service can serve requests. The exit status is 0 if it can, and 1 if it cannot or does not respond.
 #[derive(Args, Debug)]
@@ -83,13 +92,81 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
 
 /// Checks whether a core serves. Returns the channel to it.
 pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Result<CoreChannel> {
-    let channel = rest_gateway::connect(url, &Settings { core_tls: tls, ..Settings::default() })?;
+    let channel = rest_gateway::connect(url, &Settings { core_tls: tls.clone(), ..Settings::default() })?;
     let answer = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
-    let status = answer.map_err(|status| match status.code() {
-        Code::Unavailable => anyhow::anyhow!("{url} cannot be reached: {}", status.message()),
-        _ => anyhow::anyhow!("the core reports an error: {}", status.message()),
-    })?;
-    let status = status.into_inner().status();
+    let status = match answer {
+        Ok(answer) => answer.into_inner().status(),
+        Err(status) if status.code() == Code::Unavailable => {
+            let reason = timeout(CONNECT_TIMEOUT, failed_connection(url, tls)).await.ok().flatten();
+            let reason = reason.unwrap_or_else(|| anyhow::anyhow!("it does not respond: {}", status.message()));
+            return Err(reason.context(format!("{url} cannot be used")));
+        }
+        Err(status) => anyhow::bail!("the core reports an error: {}", status.message()),
+    };
     ensure!(status == ServingStatus::Serving, "the core does not serve: {status:?}");
     Ok(channel)
+}
+
+/// Why a connection to a core fails, with what the operator can do.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(super) struct FailedConnection {
+    text: String,
+    pub(super) next_step: &'static str,
+}
+
+/// Connects to a core whose call has failed. Returns why that fails, unless it succeeds.
+///
+/// A call does not always know the reason: the core may close the connection while the call is still being sent, and its reset can arrive
+/// before the reason. So this sends nothing after a TLS handshake.
+async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::Error> {
+    let uri = url.parse::<Uri>().ok()?;
+    let is_secure = uri.scheme_str() == Some("https");
+    let host = uri.host()?.trim_matches(['[', ']']).to_owned();
+    let failed = |text: String, next_step| Some(FailedConnection { text, next_step }.into());
+    let insecure =
+        |failure: Failure, error: &io::Error| failed(format!("TLS: {} ({error})", failure.label()), next_step(failure));
+    let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+    let addresses = match lookup_host((host.as_str(), port)).await {
+        Ok(addresses) => addresses.collect::<Vec<_>>(),
+        Err(error) => {
+            let next_step = "correct the name in --core-url, or check this machine's name servers";
+            return failed(format!("the name cannot be resolved: {error}"), next_step);
+        }
+    };
+    let mut stream = match TcpStream::connect(&*addresses).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            let next_step = "check that the core runs and listens there (--grpc-addr), and check firewalls";
+            return failed(format!("cannot connect: {error}"), next_step);
+        }
+    };
+    let mut first = [0; 16];
+    let read = if is_secure {
+        match tls?.connect(&host, stream).await {
+            Ok(mut stream) => stream.read(&mut first).await,
+            Err(error) => return insecure(Failure::of_handshake(&error), &error),
+        }
+    } else {
+        stream.write_all(HTTP2_PREFACE).await.ok()?;
+        Reporting::plain(stream, |_, _| ()).read(&mut first).await
+    };
+    let error = read.err()?;
+    insecure(Failure::of(&error)?, &error)
+}
+
+fn next_step(failure: Failure) -> &'static str {
+    match failure {
+        Failure::PeerNeedsCertificate => "set --core-tls-cert to a certificate from the core's --grpc-client-ca",
+        Failure::PeerRefusesCertificate => {
+            "set --core-tls-cert to a certificate that an authority in the core's --grpc-client-ca has issued"
+        }
+        Failure::CertificateExpired => "replace the core's certificate: the core reads changed files without a restart",
+        Failure::CertificateNotYetValid => "compare the clocks of both machines",
+        Failure::CertificateOfUnknownAuthority => "set --core-ca to the authority that issued the core's certificate",
+        Failure::CertificateOfOtherName => "connect to a name in the certificate, or issue a certificate for this name",
+        Failure::PeerSpeaksTls => "the core has a certificate: use https:// in --core-url",
+        Failure::NotTls => "the core has no certificate: use http:// in --core-url, or give it --grpc-tls-cert",
+        _ => "compare the TLS settings of both sides, and read the core's log",
+    }
 }

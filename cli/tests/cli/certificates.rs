@@ -361,17 +361,29 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = format!("https://localhost:{}", nobody.port());
     let to_plain = format!("https://localhost:{}", plain_core.grpc.port());
-    // The address, the settings, the reason at the gateway, and the reason at the core.
-    let cases: [(&str, Settings<'_>, &str, &str); 7] = [
-        (&https, &[trust], "peer_needs_certificate", "certificate_missing"),
-        (&https, &[&stranger[..], &[trust]].concat(), "peer_refuses_certificate", "certificate_of_unknown_authority"),
-        (&https, &[&known[..], &[mistrust]].concat(), "certificate_of_unknown_authority", "peer_refuses_certificate"),
-        (&nobody, &[&known[..], &[trust]].concat(), "refused", ""),
-        (&plain, &[], "peer_speaks_tls", "not_tls"),
-        (&to_plain, &[&known[..], &[trust]].concat(), "not_tls", "peer_speaks_tls"),
-        ("https://no-such-name.invalid:1", &[trust], "name_not_resolved", ""),
+    // The address, the settings, the reason at the gateway, the reason at the core, and what `doctor` recommends.
+    let cases: [(&str, Settings<'_>, &str, &str, &str); 7] = [
+        (&https, &[trust], "peer_needs_certificate", "certificate_missing", "--core-tls-cert"),
+        (
+            &https,
+            &[&stranger[..], &[trust]].concat(),
+            "peer_refuses_certificate",
+            "certificate_of_unknown_authority",
+            "--grpc-client-ca",
+        ),
+        (
+            &https,
+            &[&known[..], &[mistrust]].concat(),
+            "certificate_of_unknown_authority",
+            "peer_refuses_certificate",
+            "--core-ca",
+        ),
+        (&nobody, &[&known[..], &[trust]].concat(), "refused", "", "--grpc-addr"),
+        (&plain, &[], "peer_speaks_tls", "not_tls", "use https://"),
+        (&to_plain, &[&known[..], &[trust]].concat(), "not_tls", "peer_speaks_tls", "use http://"),
+        ("https://no-such-name.invalid:1", &[trust], "name_not_resolved", "", "name servers"),
     ];
-    for (url, settings, of_gateway, of_core) in cases {
+    for (url, settings, of_gateway, of_core, next_step) in cases {
         let mut command = programs.gateway_of(&[], &[]);
         command.env("COMPLIANCE_CORE_URL", url);
         let gateway = Service::start_as(with(&mut command, folder, &[settings, &[admin]].concat()));
@@ -391,10 +403,22 @@ fn a_connection_between_the_tiers_that_fails_has_a_reason() {
         }
         let (status, printed, log) = doctor(folder, url, settings, &token());
         assert_eq!(status, Some(3), "{log}");
-        let is_found = |line: &str| line.contains("\"check\":\"core\"") && line.contains("problem");
-        assert!(printed.lines().any(is_found), "{printed}");
-        // A core with TLS can close the connection while `doctor` still sends. Then only the gateway's retries name the reason.
-        assert!(url == plain || log.contains(of_gateway), "{printed}{log}");
+        let line =
+            printed.lines().find(|line| line.contains("\"check\":\"core\"")).unwrap_or_else(|| panic!("{printed}"));
+        let reason = match of_gateway {
+            "refused" => "cannot connect",
+            "name_not_resolved" => "the name cannot be resolved",
+            reason => reason,
+        };
+        assert!(line.contains("problem") && line.contains(reason) && line.contains(next_step), "{line}");
+    }
+    // The core closes the connection while `doctor` still sends, but the reason is not lost.
+    for (url, settings, reason) in [(&https, &[trust][..], "peer_needs_certificate"), (&plain, &[], "peer_speaks_tls")]
+    {
+        for run in 0..30 {
+            let (_, printed, _) = doctor(folder, url, settings, &token());
+            assert!(printed.contains(reason), "{run}: {printed}");
+        }
     }
 
     // If everything is correct, `doctor` also asks the core about the token.
