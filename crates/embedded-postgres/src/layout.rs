@@ -12,7 +12,11 @@ use std::{
     time::Duration,
 };
 
-use nix::{fcntl::OFlag, sys::signal::kill, unistd::Pid};
+use nix::{
+    fcntl::OFlag,
+    sys::signal::kill,
+    unistd::{AccessFlags, Pid, access},
+};
 use tokio::time::{Instant, sleep};
 
 use crate::{
@@ -123,9 +127,10 @@ impl Layout {
     pub(crate) fn clear(&self, account: &Account, socket: &Path) -> Result<(), Error> {
         let text = self.server_file().unwrap_or_default();
         let pid = pid_of(&text);
-        if pid.is_some_and(|pid| command_line(pid).is_none_or(|line| is_postgres(&line))) {
-            // Another server uses the folder, and PostgreSQL reports it.
-            return Ok(());
+        if let Some(pid) = pid.filter(|pid| command_line(*pid).is_none_or(|line| is_postgres(&line))) {
+            // Without `/proc`, the process can have ended, or be another program. PostgreSQL reports a server.
+            let is_known = command_line(pid).is_some();
+            return if is_known { Err(Error::InUse { path: self.cluster.clone(), holder: Some(pid) }) } else { Ok(()) };
         }
         let path = self.cluster.join(SERVER_FILE);
         for path in [&socket.with_added_extension("lock"), socket, &path] {
@@ -190,6 +195,8 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     let account = Account::of(&data_dir.join(CLUSTER))?;
     let existing: PathBuf = data_dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).to_owned();
     let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
+    access(&existing, AccessFlags::W_OK | AccessFlags::X_OK)
+        .map_err(|error| Error::io("write to", &existing)(error.into()))?;
     // The start of the cluster lets the user enter the data folder itself.
     let granted = data_dir.is_dir() && fs::metadata(&existing).is_ok_and(|meta| grantable(&meta));
     match account.check_reachable(&existing) {

@@ -26,8 +26,9 @@ use crate::{
 const START_SECONDS: &str = "600";
 /// Timeout of a shutdown in seconds. A fast shutdown flushes data.
 const STOP_SECONDS: &str = "60";
-/// After a server was killed, its children can keep its memory for a moment.
-const START_TRIES: u32 = 3;
+/// After a server was killed, its children keep its memory until they notice it. One that executes a statement notices only that its client
+/// has left, in at most a second.
+const START_TRIES: u32 = 10;
 /// Pause between these attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How often the server and the size of its log are checked.
