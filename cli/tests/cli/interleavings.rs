@@ -45,7 +45,7 @@ const WORKERS: u64 = 20;
 /// one interleaving of it.
 fn chosen() -> (u64, u64, u64) {
     let count = if test_support::long_tests() { MANY } else { FEW };
-    let Ok(given) = std::env::var("COMPLIANCE_MODEL_SEED") else { return (count, rand::random(), 0) };
+    let Ok(given) = std::env::var("COMPLIANCE_MODEL_SEED") else { return (count, 1, 0) };
     match given.split_once(':') {
         Some((seed, number)) => (1, seed.parse().unwrap(), number.parse().unwrap()),
         None => (count, given.parse().unwrap(), 0),
@@ -53,6 +53,7 @@ fn chosen() -> (u64, u64, u64) {
 }
 
 #[test]
+#[ignore = "takes minutes: tools/scripts/test-long runs it"]
 fn no_write_outlives_its_caller() {
     let (count, seed, first) = chosen();
     let world = Arc::new(World::start());

@@ -54,9 +54,10 @@ impl Drop for Load {
 }
 
 #[test]
+#[ignore = "takes minutes: tools/scripts/test-long runs it"]
 fn a_soak_loses_no_acknowledged_write() {
     let minutes = std::env::var("COMPLIANCE_SOAK_MINUTES").ok().map(|text| text.parse::<f64>().unwrap());
-    let seed = std::env::var("COMPLIANCE_MODEL_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
+    let seed = std::env::var("COMPLIANCE_MODEL_SEED").map_or(1, |seed| seed.parse().unwrap());
     println!("COMPLIANCE_MODEL_SEED={seed}");
     // The server is killed, so its writes are durable, as for users.
     let options =
