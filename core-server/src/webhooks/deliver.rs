@@ -237,17 +237,18 @@ mod tests {
     use std::time::Duration;
 
     use super::wait;
-    use super::{WEBHOOK_BACKOFF, WEBHOOK_LONGEST_BACKOFF};
 
     #[test]
     fn waits_double_up_to_a_limit_and_are_as_long_as_the_endpoint_says() {
         let longest = |attempts| (0..200).map(|_| wait(attempts, None)).max().unwrap();
-        for (attempts, limit) in [(0, WEBHOOK_BACKOFF), (3, WEBHOOK_BACKOFF * 8), (60, WEBHOOK_LONGEST_BACKOFF)] {
+        // The numbers of the page about webhooks.
+        for (attempts, seconds) in [(0, 10), (1, 20), (2, 40), (10, 10_240), (11, 14_400), (12, 14_400), (60, 14_400)] {
+            let limit = Duration::from_secs(seconds);
             let longest = longest(attempts);
             assert!(longest <= limit && longest > limit / 2, "{attempts}: {longest:?}");
         }
         let said = Duration::from_mins(10);
         assert_eq!(wait(0, Some(said)), said);
-        assert_eq!(wait(0, Some(Duration::MAX)), WEBHOOK_LONGEST_BACKOFF);
+        assert_eq!(wait(0, Some(Duration::MAX)), Duration::from_hours(4));
     }
 }

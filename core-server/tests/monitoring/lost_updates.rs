@@ -1,7 +1,7 @@
 //! Writers of different fields of one record, which all wait for the same lock: every field keeps its own writer's value. A statement that
 //! reads a record before it locks it would write back old values of the other fields.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use compliance_api::{
     record::Record as _,
@@ -15,6 +15,7 @@ use futures::future::{LocalBoxFuture, join_all};
 use serde_json::{Map, Value, json};
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
 use test_support::{TestCore, values};
+use tokio::time::timeout;
 
 use super::builders::{form_incident, observation, opening, some};
 
@@ -31,17 +32,17 @@ async fn lock(pool: &PgPool, table: &str) -> Transaction<'static, Postgres> {
     lock
 }
 
-/// Waits until two statements wait for a lock, and releases it. If writers share a statement, or wait for each other outside the database,
-/// it waits for a short time.
+/// Waits until a statement of a writer waits for a lock, and releases it. The others follow it, share its statement, or wait outside the
+/// database.
 async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
-    let started = Instant::now();
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
-    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(pool).await.unwrap() < 2
-        && started.elapsed() < Duration::from_millis(500)
-    {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let contended = async {
+        while sqlx::query_scalar::<_, i64>(waiting).fetch_one(pool).await.unwrap() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(30), contended).await.expect("no writer waits for the lock");
     lock.rollback().await.unwrap();
 }
 

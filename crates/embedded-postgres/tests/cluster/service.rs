@@ -36,7 +36,7 @@ impl Service {
 
     pub(crate) fn spawn(data: &DataDir) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "service::acts_as_a_service"]).env(VARIABLE, data.path());
+        command.args(["--ignored", "--exact", "service::acts_as_a_service"]).env(VARIABLE, data.path());
         Self(command.stdout(Stdio::null()).spawn().unwrap())
     }
 
@@ -54,14 +54,14 @@ impl Drop for Service {
     }
 }
 
-/// Not a test but the work of the copy. Without the variable it does nothing.
+/// Not a test but the work of the copy.
 #[tokio::test]
+#[ignore = "a service for other tests"]
 async fn acts_as_a_service() {
-    if let Some(path) = std::env::var_os(VARIABLE) {
-        // The folder belongs to the parent, which removes it.
-        let data = std::mem::ManuallyDrop::new(DataDir::at(path));
-        let cluster = Cluster::start(options(&data)).await.unwrap();
-        cluster.endpoint().create_database(DATABASE).await.unwrap();
-        tokio::time::sleep(Duration::from_mins(2)).await;
-    }
+    let path = std::env::var_os(VARIABLE).expect("another test starts it");
+    // The folder belongs to the parent, which removes it.
+    let data = std::mem::ManuallyDrop::new(DataDir::at(path));
+    let cluster = Cluster::start(options(&data)).await.unwrap();
+    cluster.endpoint().create_database(DATABASE).await.unwrap();
+    tokio::time::sleep(Duration::from_mins(2)).await;
 }
