@@ -24,8 +24,9 @@ fn each_alert_has_a_runbook_a_test_and_metrics() {
     assert_eq!(alerts, names(&tests, "alertname: "), "each alert has a test in alerts.test.yml");
     for rule in rules.split("- alert: ").skip(1) {
         let alert = rule.lines().next().unwrap();
-        let anchor = format!("runbook: \"docs/runbook.md#{}\"", alert.to_lowercase());
-        assert!(rule.contains(&anchor), "{alert} needs the annotation {anchor}");
+        let anchor = format!("docs/runbook.md#{}\"", alert.to_lowercase());
+        assert!(rule.contains("runbook_url: \"https://"), "{alert} needs the annotation runbook_url");
+        assert!(rule.contains(&anchor), "the runbook_url of {alert} must end in {anchor}");
         assert!(runbook.lines().any(|line| line == format!("## {alert}")), "docs/runbook.md needs a section {alert}");
     }
     for section in runbook.lines().filter_map(|line| line.strip_prefix("## Compliance")) {
