@@ -13,7 +13,7 @@ import uuid
 import grpc
 from affiliate_compliance_grpc import Client, Refusal, open_channel, refusal
 from breaking_proxy import GRPC, TOKEN, Proxy
-from compliance.v1 import affiliates_pb2, case_changes_pb2, cases_pb2, changes_pb2, errors_pb2, exports_pb2
+from compliance.v1 import affiliate_sync_pb2, affiliates_pb2, case_changes_pb2, cases_pb2, changes_pb2, errors_pb2, exports_pb2
 from compliance.v1 import observations_pb2, urls_pb2, urls_pb2_grpc, vocabularies_pb2
 
 RECORDS = 2000
@@ -67,7 +67,13 @@ class TestClient(unittest.TestCase):
         refused = self.refused(urls_pb2.GetComplianceUrlRequest(id=2**53 - 1))
         self.assertEqual((refused.code, refused.reason), (grpc.StatusCode.NOT_FOUND, "URL_NOT_FOUND"))
         refused = self.refused(urls_pb2.ListComplianceUrlsRequest(per_page=1000, discovery_after="yesterday"))
-        self.assertEqual((refused.reason, set(refused.violations)), ("INVALID_FIELDS", {"per_page", "discovery_after"}))
+        fields = {violation.field for violation in refused.violations}
+        self.assertEqual((refused.reason, fields), ("INVALID_FIELDS", {"per_page", "discovery_after"}))
+        # A field can violate several rules.
+        long = affiliates_pb2.AffiliateInput(client_affiliate_id="A-1", affiliate_name="Ann", email_one="x" * 1000)
+        refused = self.refused(affiliates_pb2.CreateAffiliateRequest(affiliate=long))
+        self.assertEqual([violation.field for violation in refused.violations], ["email_one", "email_one"])
+        self.assertIn(f"; email_one: {refused.violations[1].description}", str(refused))
         for token, reason in (("nonsense", "TOKEN_INVALID"), (os.environ["TOKEN_WITHOUT_SCOPE"], "SCOPE_MISSING")):
             refused = self.refused(observations_pb2.ObserveUrlsRequest(observations=self.observations(1)), self.client_at(GRPC, token))
             self.assertEqual(refused.reason, reason)
@@ -118,6 +124,34 @@ class TestClient(unittest.TestCase):
         proxy = self.proxy(of_requests=300)
         (saved,) = self.client_at(proxy.address).observe(self.observations(1))
         self.assertEqual((saved.code, proxy.connections), (errors_pb2.RESULT_CODE_SAVED, 3))
+
+    def test_observations_are_streamed_once_over_lost_connections(self):
+        proxy = self.proxy(of_responses=12_000)
+        results = list(self.client_at(proxy.address).stream_observations(self.observations(RECORDS)))
+        self.assertEqual({result.code for result in results}, {errors_pb2.RESULT_CODE_SAVED})
+        self.assertEqual(len({result.url_id for result in results}), RECORDS)
+        self.assertEqual(proxy.connections, 3)
+        (url,) = [self.client.call(urls_pb2.GetComplianceUrlRequest(id=results[-1].url_id)).url]
+        self.assertEqual(url, f"{self.prefix}/{RECORDS - 1}")
+        with self.assertRaises(Refusal) as refused:
+            list(self.client_at(GRPC, os.environ["TOKEN_WITHOUT_SCOPE"]).stream_observations(self.observations(1)))
+        self.assertEqual(refused.exception.reason, "SCOPE_MISSING")
+        self.assertEqual(list(self.client.stream_observations([])), [])
+
+    def test_affiliates_are_synced_over_lost_connections(self):
+        absent = self.affiliate()
+        names = [f"{self.prefix}/{number}" for number in range(2500)]
+        inputs = [affiliates_pb2.AffiliateInput(client_affiliate_id=name, affiliate_name=name) for name in names]
+        listed = [affiliate_sync_pb2.AffiliateSync(affiliate=one) for one in inputs]
+        planned, _ = self.client.sync_affiliates(listed, validate_only=True)
+        self.assertEqual({result.outcome for result in planned}, {affiliate_sync_pb2.SYNC_OUTCOME_CREATED})
+        results, reported = self.client_at(self.proxy(of_requests=100_000).address).sync_affiliates(listed, report_absent=True)
+        self.assertEqual([result.client_affiliate_id for result in results], names)
+        self.assertEqual(len({result.affiliate_id for result in results}), len(names))
+        self.assertIn(absent, [affiliate.affiliate_id for affiliate in reported])
+        with self.assertRaises(Refusal) as refused:
+            self.client.sync_affiliates(listed[:1], absent_status="terminated", max_absent=0)
+        self.assertEqual(refused.exception.code, grpc.StatusCode.FAILED_PRECONDITION)
 
     def test_a_call_ends_at_its_deadline_and_after_its_tries(self):
         # It accepts connections and never responds.

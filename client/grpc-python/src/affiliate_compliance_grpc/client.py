@@ -1,6 +1,8 @@
 """Calls and streams, each with a token, a deadline and retries."""
 
+import collections
 import itertools
+import queue
 import random
 import re
 import time
@@ -10,7 +12,7 @@ from typing import Any, Self, TypeAlias
 import grpc
 from google.protobuf.message import Message
 
-from compliance.v1 import observations_pb2
+from compliance.v1 import affiliate_sync_pb2, observations_pb2
 
 from .channel import open_channel
 from .errors import Refusal, refusal
@@ -26,6 +28,10 @@ FIRST_WAIT = 0.1
 LONGEST_WAIT = 5.0
 # Several hundred to two thousand observations in a message are fastest.
 OBSERVATIONS = 500
+# Affiliates in a message of a sync.
+AFFILIATES = 1000
+# Chunks of a stream that the service has not acknowledged. It saves one while the next one is on its way.
+CHUNKS = 2
 
 
 # RFC 6750
@@ -119,10 +125,86 @@ class Client:
         while batch := list(itertools.islice(observed, OBSERVATIONS)):
             yield from self.call(observations_pb2.ObserveUrlsRequest(observations=batch)).results
 
+    def stream_observations(
+        self, observations: Iterable[observations_pb2.UrlObservation]
+    ) -> Iterator[observations_pb2.ObservationResult]:
+        """Saves many observations over one stream, and yields a result for each, in order.
+
+        After a lost connection, sends unacknowledged observations again. The service ends a stream that gets no observations for a minute: if
+        they arrive slowly, use `observe`."""
+        observed = iter(observations)
+        send = self._exchange(observations_pb2.StreamUrlObservationsRequest)
+        waiting: collections.deque[Message] = collections.deque()
+        attempts = Attempts(self._tries, callable(self._token))
+        while True:
+            # The stream's thread takes requests from here, so that only the caller's thread uses the iterator. None ends the stream.
+            requests: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+            stream = send(iter(requests.get, None), metadata=self._metadata())
+            try:
+                for request in waiting:
+                    requests.put(request)
+                while True:
+                    while len(waiting) < CHUNKS and (batch := list(itertools.islice(observed, OBSERVATIONS))):
+                        waiting.append(observations_pb2.StreamUrlObservationsRequest(observations=batch))
+                        requests.put(waiting[-1])
+                    if not waiting:
+                        requests.put(None)
+                        # Ends without another message.
+                        yield from stream
+                        return
+                    results = next(stream).results
+                    waiting.popleft()
+                    attempts = Attempts(self._tries, callable(self._token))
+                    yield from results
+            except grpc.RpcError as error:
+                attempts.again(refusal(error))
+            finally:
+                requests.put(None)
+                stream.cancel()
+
+    def sync_affiliates(
+        self,
+        affiliates: Iterable[affiliate_sync_pb2.AffiliateSync],
+        *,
+        report_absent: bool = False,
+        absent_status: str | None = None,
+        max_absent: int | None = None,
+        validate_only: bool = False,
+    ) -> tuple[list[affiliate_sync_pb2.AffiliateSyncResult], list[affiliate_sync_pb2.AbsentAffiliate]]:
+        """Updates the stored affiliates from the whole list. Returns a result for each, and the absent affiliates if you ask for them.
+
+        After a lost connection, sends the whole list again."""
+        listed, chunks = iter(affiliates), []
+        while batch := list(itertools.islice(listed, AFFILIATES)):
+            chunks.append(affiliate_sync_pb2.SyncAffiliatesRequest(affiliates=batch, validate_only=validate_only))
+        last = affiliate_sync_pb2.SyncAffiliatesRequest(report_absent=report_absent, absent_status=absent_status, max_absent=max_absent)
+        last.validate_only = validate_only
+        send = self._exchange(affiliate_sync_pb2.SyncAffiliatesRequest)
+        attempts = Attempts(self._tries, callable(self._token))
+        while True:
+            try:
+                responses = list(send(iter([*chunks, last]), metadata=self._metadata()))
+            except grpc.RpcError as error:
+                attempts.again(refusal(error))
+            else:
+                results = [result for response in responses for result in response.results]
+                return results, [absent for response in responses for absent in response.absent]
+
+    def _exchange(self, request: type[Message]) -> grpc.StreamStreamMultiCallable:
+        operation = self._operations[request.DESCRIPTOR.full_name]
+        return self.channel.stream_stream(
+            operation.path, request_serializer=request.SerializeToString, response_deserializer=operation.response.FromString
+        )
+
     def _operation(self, request: Message, *, is_stream: bool) -> Operation:
         name = request.DESCRIPTOR.full_name
         operation = self._operations.get(name)
-        if operation is None or operation.is_stream != is_stream or (is_stream and request.DESCRIPTOR.name not in STREAMS):
+        if (
+            operation is None
+            or operation.takes_stream
+            or operation.is_stream != is_stream
+            or (is_stream and request.DESCRIPTOR.name not in STREAMS)
+        ):
             raise TypeError(f"{name} is not the request of {'a stream of records' if is_stream else 'an operation with one response'}")
         return operation
 

@@ -18,15 +18,15 @@ class Refusal(Exception):
     """A sentence for people."""
     reason: str = ""
     """A name of `compliance.v1.Reason` without its prefix, such as `ETAG_MISMATCH`; empty if the service was not reached."""
-    violations: dict[str, str] = field(default_factory=dict)
-    """Sentences by field, for an invalid request."""
+    violations: list[error_details_pb2.BadRequest.FieldViolation] = field(default_factory=list)
+    """The `field` and a sentence (`description`) for each rule that the request violates. A field can have several."""
     metadata: dict[str, str] = field(default_factory=dict)
     """Details for programs, such as `last_position` for `POSITION_GONE`."""
     retry_after: float = 0
     """Seconds that the service asks to wait."""
 
     def __str__(self) -> str:
-        violations = "".join(f"; {path}: {sentence}" for path, sentence in self.violations.items())
+        violations = "".join(f"; {violation.field}: {violation.description}" for violation in self.violations)
         return f"{self.reason or self.code.name}: {self.message}{violations}"
 
 
@@ -39,7 +39,7 @@ def refusal(error: grpc.RpcError) -> Refusal:
         if detail.Unpack(info) and info.domain == DOMAIN:
             decoded.reason, decoded.metadata = info.reason, dict(info.metadata)
         elif detail.Unpack(request):
-            decoded.violations = {violation.field: violation.description for violation in request.field_violations}
+            decoded.violations = list(request.field_violations)
         elif detail.Unpack(retry):
             decoded.retry_after = retry.retry_delay.ToTimedelta().total_seconds()
     return decoded

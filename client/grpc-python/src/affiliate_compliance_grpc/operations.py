@@ -16,19 +16,22 @@ class Operation:
     """`/package.Service/Operation`"""
     response: type[Message]
     is_stream: bool
+    takes_stream: bool
 
 
 def operations() -> dict[str, Operation]:
-    """Each operation by its request's full name, except operations that take a stream."""
+    """Each operation by its request's full name."""
     modules = [name for _, name, _ in pkgutil.iter_modules(compliance.v1.__path__) if name.endswith("_pb2")]
     files = [importlib.import_module(f"compliance.v1.{name}").DESCRIPTOR for name in modules]
     methods = [method for file in files for service in file.services_by_name.values() for method in service.methods]
     return {
         method.input_type.full_name: Operation(
-            f"/{method.containing_service.full_name}/{method.name}", GetMessageClass(method.output_type), method.server_streaming
+            f"/{method.containing_service.full_name}/{method.name}",
+            GetMessageClass(method.output_type),
+            method.server_streaming,
+            method.client_streaming,
         )
         for method in methods
-        if not method.client_streaming
     }
 
 
