@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, Read, Seek as _};
 
 use crate::{
-    decoded::{Decoded, encoding_of},
+    decoded::{Decoded, encoding_of, is_utf8},
     error::FileError,
     options::Options,
     row::{Cell, CellKind, RawRow, visible},
@@ -11,9 +11,11 @@ use crate::{
 };
 
 /// Maximum length of a row, in bytes. A quote that is never closed makes the rest of the file one row.
-const LONGEST_ROW: u64 = 16 << 20;
+pub(crate) const LONGEST_ROW: u64 = 16 << 20;
 /// Maximum number of cells in a row, as in a sheet.
 pub(crate) const WIDEST_ROW: usize = 1 << 14;
+/// Rows in which the headings are searched. Titles and blank rows can precede them.
+pub(crate) const FIRST_ROWS: usize = 20;
 /// The beginning of Excel's line with the separator. It precedes the headings.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
@@ -30,8 +32,20 @@ pub(crate) struct CsvText {
 }
 
 impl CsvText {
-    pub(crate) fn open(mut source: Input, head: &[u8], options: &Options) -> Result<Self, FileError> {
+    pub(crate) fn open(
+        mut source: Input,
+        head: &[u8],
+        options: &Options,
+        known: &dyn Fn(&[String]) -> usize,
+    ) -> Result<Self, FileError> {
         let encoding = encoding_of(head, options.encoding);
+        // Every byte has a meaning in the other encodings.
+        if options.encoding.is_some() && encoding.is_single_byte() && is_utf8(&mut source)? {
+            return Err(FileError::Encoding(format!(
+                "the bytes are UTF-8, not {}: leave the encoding out",
+                encoding.name()
+            )));
+        }
         source.rewind()?;
         let mut text = Vec::new();
         // The rows report an error, with its line.
@@ -40,7 +54,7 @@ impl CsvText {
         if ends_in_cr {
             text.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
         }
-        let (separator, has_separator_line) = separator(&text);
+        let (separator, has_separator_line) = separator(&text, known);
         Ok(Self { source, encoding, ends_in_cr, separator, has_separator_line, ends_in_line_end: true })
     }
 
@@ -235,9 +249,9 @@ fn has_only_cr(head: &[u8]) -> bool {
     has(b'\r') && !has(b'\n')
 }
 
-/// Returns the separator, and whether the first line names it. Otherwise, the separator is the usual character that is most frequent in a
-/// line outside quotes.
-fn separator(head: &[u8]) -> (u8, bool) {
+/// Returns the separator, and whether the first line names it. Otherwise, the separator is the usual character that makes the most
+/// headings in a row, and then the most cells.
+fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {
     let first = head.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
     let named = first.strip_prefix(b"\"").unwrap_or(first);
     if let Some((start, [separator, rest @ ..])) = named.split_at_checked(SEPARATOR_LINE.len())
@@ -246,26 +260,29 @@ fn separator(head: &[u8]) -> (u8, bool) {
     {
         return (*separator, true);
     }
-    let mut quoted = false;
-    let unquoted = head.iter().filter(|byte| {
-        quoted ^= **byte == b'"';
-        !quoted
-    });
-    let text = unquoted.copied().skip_while(|byte| byte.is_ascii_whitespace() && *byte != b'\t');
-    let line: Vec<u8> = text.take_while(|byte| !matches!(byte, b'\n' | b'\r')).collect();
+    let row = |separator: u8| {
+        let builder = &mut csv::ReaderBuilder::new();
+        let reader = builder.delimiter(separator).flexible(true).has_headers(false).from_reader(head);
+        let rows = reader.into_deserialize::<Vec<String>>().map_while(Result::ok).take(FIRST_ROWS);
+        rows.map(|row| (known(&row), row.len())).max().filter(|(_, cells)| *cells > 1)
+    };
     // `max_by_key` returns the last of equals. Names contain commas more often than tabs and semicolons.
-    let columns = |separator: &u8| line.split(|byte| byte == separator).count();
-    let found = [b'|', b',', b';', b'\t'].into_iter().max_by_key(columns).filter(|found| columns(found) > 1);
-    (found.unwrap_or(b','), false)
+    let found =
+        [b'|', b',', b';', b'\t'].map(|separator| (row(separator), separator)).into_iter().max_by_key(|(row, _)| *row);
+    (found.filter(|(row, _)| row.is_some()).map_or(b',', |(_, separator)| separator), false)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::separator;
+    fn separator(head: &[u8]) -> (u8, bool) {
+        super::separator(head, &|row| row.iter().filter(|cell| matches!(&***cell, "a" | "b" | "c")).count())
+    }
 
     #[test]
-    fn most_frequent_separator_wins() {
+    fn separator_of_most_headings_wins() {
         assert_eq!(separator(b"a,b,c\n"), (b',', false));
+        assert_eq!(separator(b"Title, of, all\n\na;b\n"), (b';', false));
+        assert_eq!(separator(b"Title\na\tb\nx,y,z\t\n"), (b'\t', false));
         assert_eq!(separator(b"a;\"x,y,z\";c\r\n1,2;3,4;5\n"), (b';', false));
         assert_eq!(separator(b"a\tb\n"), (b'\t', false));
         assert_eq!(separator(b"a|b"), (b'|', false));

@@ -27,6 +27,7 @@ impl Epoch {
         let (day, time) = (seconds / 86_400, seconds % 86_400);
         let first = match self {
             Self::Of1904 => date!(1904 - 01 - 01),
+            Self::Of1900 if day == 60 => return None,
             Self::Of1900 if day < 60 => date!(1899 - 12 - 31),
             Self::Of1900 => date!(1899 - 12 - 30),
         };

@@ -1,10 +1,14 @@
 //! Text of a file in any encoding, as UTF-8.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Seek as _};
 
 use encoding_rs::{Decoder, DecoderResult, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-use crate::{error::FileError, options::Encoding, source::Source};
+use crate::{
+    error::FileError,
+    options::Encoding,
+    source::{Input, Source},
+};
 
 /// Bytes that are decoded at a time.
 const PIECE: usize = 16 << 10;
@@ -22,6 +26,23 @@ pub(crate) fn encoding_of(head: &[u8], given: Option<Encoding>) -> &'static enco
         (_, [one, 0, two, 0, ..]) if one.min(two) > &0 => UTF_16LE,
         (_, [0, one, 0, two, ..]) if one.min(two) > &0 => UTF_16BE,
         _ => UTF_8,
+    }
+}
+
+/// Whether all bytes of a file are UTF-8, and not only ASCII.
+pub(crate) fn is_utf8(source: &mut Input) -> io::Result<bool> {
+    source.rewind()?;
+    let (mut text, mut has_others) = (Decoded::new(source, UTF_8, false), false);
+    loop {
+        let length = match text.fill_buf() {
+            Ok([]) => return Ok(has_others),
+            Ok(piece) => {
+                has_others |= !piece.is_ascii();
+                piece.len()
+            }
+            Err(_) => return Ok(false),
+        };
+        text.consume(length);
     }
 }
 
@@ -99,7 +120,13 @@ impl<R: Read> Decoded<R> {
                 self.output[..written].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
             }
             self.next += read;
-            if let DecoderResult::Malformed(length, after) = result {
+            if let Some(at) = self.output[..self.end].iter().position(|byte| *byte == 0) {
+                self.error = Some(FileError::Damaged(format!(
+                    "line {} has a NUL character: the file is damaged, or it is not CSV",
+                    self.line + line_ends(&self.output[..at])
+                )));
+                self.end = at;
+            } else if let DecoderResult::Malformed(length, after) = result {
                 let at = self.next.saturating_sub(usize::from(length) + usize::from(after));
                 let line = self.line + line_ends(&self.output[..self.end]);
                 self.error = Some(self.malformed(line, at));

@@ -31,6 +31,9 @@ pub enum FileError {
     /// Dates can be read in two ways.
     #[error("{}", short(.0))]
     Dates(String),
+    /// An option has no effect on this file.
+    #[error("the option {0} has no effect on {1}: leave it out")]
+    Unused(&'static str, &'static str),
     /// The file cannot be read at all.
     #[error("the file cannot be read: {0}")]
     Io(io::Error),
@@ -44,6 +47,7 @@ impl FileError {
             Self::Sheet(_) => Some("sheet"),
             Self::Columns(_) => Some("columns"),
             Self::Dates(_) => Some("dates"),
+            Self::Unused(option, _) => Some(option),
             Self::Kind(_) | Self::Damaged(_) | Self::Limit(_) | Self::Io(_) => None,
         }
     }

@@ -18,17 +18,26 @@ pub(crate) enum File {
 }
 
 impl File {
-    pub(crate) fn open(source: impl Source + 'static, options: &Options) -> Result<Self, FileError> {
+    /// Opens a file. `known` counts the headings in a row.
+    pub(crate) fn open(
+        source: impl Source + 'static,
+        options: &Options,
+        known: &dyn Fn(&[String]) -> usize,
+    ) -> Result<Self, FileError> {
         let mut source: Input = BufReader::new(Box::new(source));
         let mut head = Vec::new();
         source.by_ref().take(HEAD).read_to_end(&mut head)?;
         if head.starts_with(b"PK") {
+            if options.encoding.is_some() {
+                return Err(FileError::Unused("encoding", "workbooks"));
+            }
             source.seek(SeekFrom::Start(0))?;
             return Ok(Self::Workbook(Box::new(Workbook::open(source, options)?)));
         }
         match foreign(&head) {
             Some(kind) => Err(FileError::Kind(kind)),
-            None => CsvText::open(source, &head, options).map(Self::Csv),
+            None if options.sheet.is_some() => Err(FileError::Unused("sheet", "CSV")),
+            None => CsvText::open(source, &head, options, known).map(Self::Csv),
         }
     }
 
@@ -69,6 +78,10 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
         [0xd0, 0xcf, 0x11, 0xe0, ..] if has("EncryptedPackage") => "a workbook with a password",
         [0xd0, 0xcf, 0x11, 0xe0, ..] => "an Excel 97 workbook (.xls), or a workbook with a password",
         [b'%', b'P', b'D', b'F', ..] => "a PDF",
+        [0xff, 0xfe, 0, 0, ..]
+        | [0, 0, 0xfe, 0xff, ..]
+        | [1..=0xff, 0, 0, 0, 1..=0xff, 0, 0, 0, ..]
+        | [0, 0, 0, 1..=0xff, 0, 0, 0, 1..=0xff, ..] => "text in UTF-32",
         [0x1f, 0x8b, ..] => "compressed with gzip",
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, ..] => "compressed with bzip2",
         [0xfd, b'7', b'z', b'X', b'Z', ..] => "compressed with xz",

@@ -5,7 +5,7 @@ use compliance_api::description::{Field, Message};
 use crate::{
     error::FileError,
     record::{TableRecord, Target},
-    row::visible,
+    row::{identity, visible},
 };
 
 /// How pandas names a column without a heading.
@@ -26,7 +26,12 @@ pub fn field_of(message: &'static Message, heading: &str) -> Option<&'static Fie
 
 /// Returns the letters and digits of a heading, in lower case.
 pub(crate) fn letters(name: &str) -> String {
-    name.chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    identity(name).chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the text that equal headings share: their letters and digits, or else their other characters.
+pub(crate) fn key(name: &str) -> String {
+    Some(letters(name)).filter(|letters| !letters.is_empty()).unwrap_or_else(|| identity(name))
 }
 
 /// Whether a column has no heading, such as an index.
@@ -78,9 +83,8 @@ impl Headings {
     }
 
     fn given(&self, name: &str) -> Option<&(String, Target)> {
-        let key = letters(name);
         let exact = self.0.iter().find(|(heading, _)| heading == visible(name));
-        exact.or_else(|| self.0.iter().find(|(heading, _)| !key.is_empty() && letters(heading) == key))
+        exact.or_else(|| self.0.iter().find(|(heading, _)| key(heading) == key(name)))
     }
 
     /// Returns how many columns of a row have a known heading, and whether all required fields are among them.

@@ -8,7 +8,12 @@ pub(crate) enum NumberFormat {
     Date,
     Time,
     /// Digits among other characters, such as `00000`.
-    Digits(Vec<Token>),
+    Digits {
+        /// The format of positive numbers.
+        tokens: Vec<Token>,
+        /// The number of formats. The second is for negative numbers, and the third for zero.
+        sections: usize,
+    },
     /// Something else, such as a percentage.
     Other(String),
 }
@@ -34,6 +39,7 @@ impl NumberFormat {
             10 => Self::of("0.00%"),
             11 | 48 => Self::of("0.00E+00"),
             12 | 13 => Self::of("# ?/?"),
+            164.. => Self::Other(format!("{number}, which the workbook lacks")),
             1 | 3 | 37 | 38 | 41 | 42 => Self::of("0"),
             2 | 4 | 39 | 40 | 43 | 44 => Self::of("0.00"),
             _ => Self::General,
@@ -73,13 +79,21 @@ impl NumberFormat {
                 '#' | '?' => tokens.push(Token::Digit),
                 '.' => tokens.push(Token::Point),
                 ',' => is_other |= !has_digit_after(characters.as_str()),
-                '%' | 'E' | 'e' | '/' => is_other = true,
+                'E' | 'e' => {
+                    is_other = true;
+                    letters.push('e');
+                }
+                '%' | '/' => is_other = true,
                 next if next.is_ascii_alphabetic() => {
                     letters.push(next.to_ascii_lowercase());
                     tokens.push(Token::Literal(next));
                 }
                 next => tokens.push(Token::Literal(next)),
             }
+        }
+        // Without the spaces around it.
+        if letters == "general" && tokens.len() == "gnral".len() {
+            return Self::General;
         }
         let has_digits = tokens.iter().any(|token| matches!(token, Token::Zero | Token::Digit));
         // Seconds can have decimals, as digits.
@@ -89,18 +103,26 @@ impl NumberFormat {
         if letters.contains(['h', 's']) {
             return Self::Time;
         }
-        if is_other || !has_digits || !letters.is_empty() { Self::Other(code.to_owned()) } else { Self::Digits(tokens) }
+        let sections = code.split(';').count();
+        if is_other || !has_digits || !letters.is_empty() {
+            Self::Other(code.to_owned())
+        } else {
+            Self::Digits { tokens, sections }
+        }
     }
 
     /// Returns what the cell shows, without separators between digits; the reason if the number itself cannot be told from that.
     pub(crate) fn show(&self, number: f64) -> Result<String, String> {
-        // Programs compute with 15 digits, and write more.
-        let number = format!("{number:.14e}").parse().unwrap_or(number);
+        let number = with_15_digits(number);
         let plain = number.to_string();
         let tokens = match self {
             Self::General => return Ok(plain),
-            Self::Digits(tokens) => tokens,
-            Self::Date | Self::Time => return Err("shows a time without a date".to_owned()),
+            Self::Digits { sections, .. } if number < 0.0 && *sections > 1 || number == 0.0 && *sections > 2 => {
+                return Err(format!("has {plain}, which its format can show in another way"));
+            }
+            Self::Digits { tokens, .. } => tokens,
+            Self::Date => return Err(format!("has {plain}, which is not a date that a spreadsheet can show")),
+            Self::Time => return Err("shows a time without a date".to_owned()),
             Self::Other(code) => return Err(format!("shows {plain} in the format {code}")),
         };
         let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
@@ -132,6 +154,11 @@ impl NumberFormat {
         });
         Ok(format!("{sign}{whole}{decimals}{}", after.collect::<String>()))
     }
+}
+
+/// Rounds a number as programs show it. They compute with 15 digits, and write more.
+pub(crate) fn with_15_digits(number: f64) -> f64 {
+    format!("{number:.14e}").parse().unwrap_or(number)
 }
 
 /// Whether a digit follows in this part of a format. A comma after the last digit divides by a thousand.

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use compliance_api::csv_cell::Escape;
+use encoding_rs::{MACINTOSH, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// How a file is read. The default has the limits of a request.
 #[derive(Clone, Debug)]
@@ -88,7 +89,9 @@ impl FromStr for Order {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        named(name, [Self::Dmy, Self::Mdy, Self::Ymd], Self::NAMES)
+        let mut orders = [Self::Dmy, Self::Mdy, Self::Ymd].into_iter().zip(Self::NAMES);
+        let order = orders.find(|(_, known)| *known == name).map(|(order, _)| order);
+        order.ok_or_else(|| format!("expected {}", Self::NAMES.join(", ")))
     }
 }
 
@@ -97,7 +100,7 @@ impl FromStr for Order {
 pub enum Encoding {
     /// UTF-8 or UTF-16.
     Utf8,
-    /// Windows-1252, as Excel on western Windows saves CSV.
+    /// Windows-1252, as Excel on western Windows saves CSV. Also called ISO 8859-1, as on the web.
     Windows1252,
     /// Mac Roman, as Excel on a Mac saves CSV.
     Macintosh,
@@ -105,19 +108,20 @@ pub enum Encoding {
 
 impl Encoding {
     /// The names of the encodings.
-    pub const NAMES: [&str; 3] = ["utf-8", "windows-1252", "macintosh"];
+    pub const NAMES: [&str; 4] = ["utf-8", "windows-1252", "iso-8859-1", "macintosh"];
 }
 
 impl FromStr for Encoding {
     type Err = String;
 
+    /// Reads any name that the web knows, such as `latin1`.
     fn from_str(name: &str) -> Result<Self, String> {
-        named(name, [Self::Utf8, Self::Windows1252, Self::Macintosh], Self::NAMES)
+        let is_ascii = name.eq_ignore_ascii_case("us-ascii");
+        match encoding_rs::Encoding::for_label(name.as_bytes()) {
+            Some(known) if known == UTF_8 || known == UTF_16LE || known == UTF_16BE || is_ascii => Ok(Self::Utf8),
+            Some(known) if known == WINDOWS_1252 => Ok(Self::Windows1252),
+            Some(known) if known == MACINTOSH => Ok(Self::Macintosh),
+            _ => Err(format!("expected {}", Self::NAMES.join(", "))),
+        }
     }
-}
-
-/// Returns the value of a name.
-fn named<T: Copy>(name: &str, values: [T; 3], names: [&str; 3]) -> Result<T, String> {
-    let index = names.iter().position(|known| *known == name);
-    index.map(|index| values[index]).ok_or_else(|| format!("expected {}", names.join(", ")))
 }

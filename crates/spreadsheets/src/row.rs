@@ -1,6 +1,7 @@
 //! Rows: their cells as they are written, and what they become.
 
 use serde::Serialize;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// Maximum length of a value in an error, in characters.
 const LONGEST_VALUE: usize = 200;
@@ -95,10 +96,24 @@ pub(crate) enum CellKind {
 
 /// Removes spaces and invisible characters around a text.
 pub(crate) fn visible(text: &str) -> &str {
-    text.trim_matches(|next: char| {
-        next.is_whitespace()
-            || matches!(next, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    })
+    text.trim_matches(|next: char| next.is_whitespace() || is_invisible(next))
+}
+
+/// Returns an identifier or a heading in the only form of what it shows: composed, without invisible characters, with plain spaces.
+pub(crate) fn identity(text: &str) -> String {
+    // Variation selectors only choose between forms of the character before them.
+    let shown = text.chars().filter(|next| !is_invisible(*next) && !matches!(next, '\u{fe00}'..='\u{fe0f}'));
+    let spaced = shown.map(|next| if next.is_whitespace() && !next.is_control() { ' ' } else { next });
+    spaced.nfc().collect::<String>().trim().to_owned()
+}
+
+/// Whether a character shows nothing. Unicode calls most of them ignorable by default.
+pub(crate) fn is_invisible(next: char) -> bool {
+    matches!(
+        next,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+    )
 }
 
 /// Returns the name of a cell, such as `C7`.

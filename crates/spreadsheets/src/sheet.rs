@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use quick_xml::events::BytesStart;
 
 use crate::{
-    csv_text::WIDEST_ROW,
+    csv_text::{LONGEST_ROW, WIDEST_ROW},
     dates::Epoch,
     error::{FileError, damaged},
-    number_format::NumberFormat,
+    number_format::{NumberFormat, with_15_digits},
     row::{Cell, CellKind, RawRow, cell_name, column_name},
     source::Each,
     xml::{Node, attribute, flag},
@@ -16,6 +16,8 @@ use crate::{
 
 /// The smallest number whose digits a spreadsheet does not all keep.
 const FIRST_INEXACT: f64 = 1e15;
+/// The smallest number whose digits all count, decimals included. Smaller ones are read as spreadsheets show them, with 15 digits.
+const FIRST_LONG: f64 = 1e9;
 /// Maximum number of merged ranges. Every row is compared with the ranges that it is in.
 const MOST_RANGES: usize = 100_000;
 
@@ -30,10 +32,13 @@ pub(crate) struct Sheet<'s> {
     /// The column after the last cell.
     column: usize,
     cells: Vec<Cell>,
+    /// The size of the texts of the row, in bytes. Every cell can share a long text.
+    row_length: u64,
     cell: RawCell,
     /// Whether texts are the value of a cell.
     is_value: bool,
-    is_phonetic: bool,
+    /// Whether texts are shown beside or instead of the value.
+    is_beside: bool,
     ranges: Vec<Range>,
     hidden_rows: u64,
     is_read: bool,
@@ -43,9 +48,10 @@ pub(crate) struct Sheet<'s> {
 #[derive(Default)]
 struct RawCell {
     kind: String,
-    style: usize,
+    style: Option<usize>,
     value: String,
-    has_value: bool,
+    values: usize,
+    has_inline: bool,
     has_formula: bool,
 }
 
@@ -64,9 +70,10 @@ impl<'s> Sheet<'s> {
             row: 0,
             column: 0,
             cells: Vec::new(),
+            row_length: 0,
             cell: RawCell::default(),
             is_value: false,
-            is_phonetic: false,
+            is_beside: false,
             ranges: Vec::new(),
             hidden_rows: 0,
             is_read: false,
@@ -79,10 +86,11 @@ impl<'s> Sheet<'s> {
             Node::Start("row", element) => self.begin_row(element)?,
             Node::Start("c", element) => self.begin_cell(element)?,
             Node::Start("f", _) => self.cell.has_formula = true,
-            Node::Start("rPh", _) => self.is_phonetic = true,
-            Node::End("rPh") => self.is_phonetic = false,
-            Node::Start("v", _) => (self.is_value, self.cell.has_value) = (self.cell.kind != "inlineStr", true),
-            Node::Start("t", _) => self.is_value = self.cell.kind == "inlineStr" && !self.is_phonetic,
+            Node::Start("rPh" | "Fallback", _) => self.is_beside = true,
+            Node::End("rPh" | "Fallback") => self.is_beside = false,
+            Node::Start("v", _) => (self.is_value, self.cell.values) = (true, self.cell.values + 1),
+            Node::Start("is", _) => self.cell.has_inline = true,
+            Node::Start("t", _) => self.is_value = !self.is_beside,
             Node::Text(text) if self.is_value => self.cell.value.push_str(text),
             Node::End("v" | "t") => self.is_value = false,
             Node::End("c") => self.end_cell()?,
@@ -112,7 +120,7 @@ impl<'s> Sheet<'s> {
             return Err(damaged(format_args!("the row {number} follows the row {}", self.row)));
         }
         self.hidden_rows += u64::from(flag(element, "hidden"));
-        (self.row, self.column) = (number, 0);
+        (self.row, self.column, self.row_length) = (number, 0, 0);
         Ok(())
     }
 
@@ -128,9 +136,9 @@ impl<'s> Sheet<'s> {
             return Err(damaged(format_args!("the row {} has more than {WIDEST_ROW} cells", self.row)));
         }
         let cell = &mut self.cell;
-        (cell.has_value, cell.has_formula, self.is_value) = (false, false, false);
+        (cell.values, cell.has_inline, cell.has_formula, self.is_value) = (0, false, false, false);
         cell.value.clear();
-        cell.style = attribute(element, "s").and_then(|style| style.parse().ok()).unwrap_or(0);
+        cell.style = attribute(element, "s").map_or(Some(0), |style| style.parse().ok());
         cell.kind = attribute(element, "t").unwrap_or_default();
         Ok(())
     }
@@ -139,11 +147,18 @@ impl<'s> Sheet<'s> {
         let column = self.column;
         self.column += 1;
         let value = std::mem::take(&mut self.cell.value);
-        let is_text = self.cell.kind == "str" && self.cell.has_value;
+        let is_text = self.cell.kind == "str" && self.cell.values > 0;
+        let is_inline = self.cell.kind == "inlineStr";
+        let is_misplaced = if is_inline { self.cell.values > 0 } else { self.cell.has_inline || self.cell.values > 1 };
         let unreadable = |reason: String| (value.clone(), CellKind::Unreadable(reason));
         let (text, kind) = if self.cell.has_formula && (self.is_uncomputed || value.is_empty() && !is_text) {
             unreadable(
                 "has a formula without a result; open the workbook in a spreadsheet program and save it".to_owned(),
+            )
+        } else if is_misplaced {
+            unreadable(
+                "has its value where programs do not look; open the workbook in a spreadsheet program and save it"
+                    .to_owned(),
             )
         } else {
             match self.cell.kind.as_str() {
@@ -159,16 +174,26 @@ impl<'s> Sheet<'s> {
                     };
                     (unescaped(text), CellKind::Text)
                 }
-                "b" => (if flag_text(&value) { "TRUE" } else { "FALSE" }.to_owned(), CellKind::Text),
+                "b" => match value.trim() {
+                    "1" | "true" | "TRUE" => ("TRUE".to_owned(), CellKind::Text),
+                    "0" | "false" | "FALSE" => ("FALSE".to_owned(), CellKind::Text),
+                    _ => unreadable("is neither true nor false, though the workbook says so".to_owned()),
+                },
                 "e" => unreadable(format!("has the error {value} of a formula; correct it in the spreadsheet")),
                 "d" => (value, CellKind::Date),
                 "" | "n" => match value.trim().parse::<f64>() {
                     Ok(number) => self.number(number),
                     Err(_) => unreadable("is not a number, though the workbook says so".to_owned()),
                 },
-                _ => (unescaped(&value), CellKind::Text),
+                "str" | "inlineStr" => (unescaped(&value), CellKind::Text),
+                kind => unreadable(format!("has the unknown kind {kind:?}")),
             }
         };
+        self.row_length += text.len() as u64;
+        if self.row_length > LONGEST_ROW {
+            let limit = LONGEST_ROW >> 20;
+            return Err(FileError::Limit(format!("the texts of the row {} are longer than {limit} MiB", self.row)));
+        }
         if !text.is_empty() || matches!(kind, CellKind::Unreadable(_)) {
             self.cells.push(Cell { column, text, kind });
         }
@@ -177,13 +202,23 @@ impl<'s> Sheet<'s> {
 
     /// Returns what a cell shows for a number.
     fn number(&self, number: f64) -> (String, CellKind) {
-        let format = (self.formats)(self.cell.style).unwrap_or(&NumberFormat::General);
+        let format = match self.cell.style {
+            Some(0) => (self.formats)(0).unwrap_or(&NumberFormat::General),
+            style => match style.and_then(self.formats) {
+                Some(format) => format,
+                None => {
+                    return (number.to_string(), CellKind::Unreadable("has a style that does not exist".to_owned()));
+                }
+            },
+        };
         if *format == NumberFormat::Date
             && let Some(date) = self.epoch.date(number)
         {
             return (date, CellKind::Date);
         }
-        if !number.is_finite() || number.abs() >= FIRST_INEXACT {
+        // Results of formulas have further digits without a meaning.
+        let lost = (number - with_15_digits(number)).abs() > number.abs() * 2.0 * f64::EPSILON;
+        if !number.is_finite() || number.abs() >= FIRST_INEXACT || number.abs() >= FIRST_LONG && lost {
             let reason = "has a number of more than 15 digits; spreadsheets keep only 15, so enter it as text";
             return (number.to_string(), CellKind::Unreadable(reason.to_owned()));
         }
@@ -206,10 +241,6 @@ impl<'s> Sheet<'s> {
         }
         Ok(())
     }
-}
-
-fn flag_text(value: &str) -> bool {
-    matches!(value.trim(), "1" | "true" | "TRUE")
 }
 
 /// Returns the column and row of a cell's name, such as `C7`. Names beyond the last column do not exist.

@@ -1,23 +1,23 @@
 //! Tables: columns below a row of headings, in CSV or in a workbook.
 
-use std::{marker::PhantomData, mem::take, ops::ControlFlow};
+use std::{collections::HashSet, marker::PhantomData, mem::take, ops::ControlFlow};
 
 use compliance_api::{csv_cell::Escape, description::Field, v1::Format};
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
+    csv_text::FIRST_ROWS,
     dates::{Dates, Epoch, Orders},
     error::{FileError, short},
     file::File,
-    headings::{Headings, is_unnamed, letters},
+    headings::{Headings, is_unnamed, key, letters},
     options::{Empty, Options},
     record::{TableRecord, Target, Values},
-    row::{Cell, CellKind, RawRow, Row, RowError, cell_name, column_name, visible},
+    row::{Cell, CellKind, RawRow, Row, RowError, cell_name, column_name, identity, is_invisible, visible},
     sheet::Merges,
     source::Source,
 };
 
-/// Rows in which the headings are searched. Titles and blank rows can precede them.
-const FIRST_ROWS: usize = 20;
 /// What a spreadsheet shows instead of a value that it cannot compute.
 const ERRORS: [&str; 13] = [
     "#N/A",
@@ -52,17 +52,13 @@ pub struct Table<R> {
 
 /// How the rows of a table become records.
 struct Plan {
-    /// The headings. Empty ones at the end are removed.
-    header: Vec<String>,
-    /// The line of the headings.
-    header_line: u64,
-    /// The number of cells in the row of headings, in CSV.
-    width: Option<usize>,
-    columns: Vec<Target>,
+    header: Header,
     /// The line of totals below the records.
     totals_line: Option<u64>,
     last_line: u64,
     ends_in_line_end: bool,
+    /// Whether line breaks seem to divide rows.
+    is_broken: bool,
     dates: Dates,
     epoch: Option<Epoch>,
     escape: Escape,
@@ -75,14 +71,19 @@ struct Plan {
 impl<R: TableRecord> Table<R> {
     /// Reads a file once, and finds its headings and how its cells are read.
     pub fn open(source: impl Source + 'static, options: Options) -> Result<Self, FileError> {
-        let mut file = File::open(source, &options)?;
         let headings = Headings::new::<R>(&options.columns)?;
+        let mut file = File::open(source, &options, &|names| headings.known::<R>(names, &[]).0)?;
+        let fields = R::fields();
+        if options.dates.is_some() && !fields.iter().any(|name| R::target(name).flatten().is_some_and(is_date)) {
+            return Err(FileError::Unused("dates", "records without dates"));
+        }
         let mut scan = Scan::default();
         file.rows(&mut |row| scan.read::<R>(&row, &headings, &options))?;
-        let Some(Header { names, line, width, columns }) = scan.header else {
+        let Some(header) = scan.header else {
             return Err(scan.without_headings::<R>(&headings, &options));
         };
-        let Scan { orders, rows, last_line, is_total, mut notes, .. } = scan;
+        let Scan { orders, rows, last_line, is_total, is_broken, mut notes, .. } = scan;
+        let names = &header.names;
         let order = options.dates.map_or_else(|| orders.order(), Ok)?;
         let read_only: Vec<&str> =
             names.iter().filter(|name| headings.is_read_only::<R>(name)).map(String::as_str).collect();
@@ -104,16 +105,14 @@ impl<R: TableRecord> Table<R> {
                 }
             }
         }
-        let is_exact = epoch.is_none() && R::is_export(&names);
+        let is_exact = epoch.is_none() && R::is_export(names);
         let plan = Plan {
             is_exact,
-            header: names,
-            header_line: line,
-            width,
-            columns,
+            header,
             totals_line: Some(last_line).filter(|_| is_total && !is_exact),
             last_line,
             ends_in_line_end,
+            is_broken,
             dates: Dates(order),
             epoch,
             escape: options.escape,
@@ -140,7 +139,7 @@ impl<R: TableRecord> Table<R> {
         merges.restart();
         let mut number = 0;
         file.rows(&mut |raw| {
-            if raw.line <= plan.header_line || raw.is_blank() || plan.is_left_out(&raw) {
+            if raw.line <= plan.header.line || raw.is_blank() || plan.header.is_repeated(&raw) {
                 return Ok(ControlFlow::Continue(()));
             }
             number += 1;
@@ -156,10 +155,42 @@ impl<R: TableRecord> Table<R> {
 
 /// The row of headings.
 struct Header {
+    /// The headings. Empty ones at the end are removed.
     names: Vec<String>,
+    keys: Vec<String>,
     line: u64,
+    /// The number of cells in the row, in CSV.
     width: Option<usize>,
     columns: Vec<Target>,
+    /// The number of known headings.
+    known: usize,
+    /// The keys of all headings that a table can have.
+    possible: HashSet<String>,
+}
+
+impl Header {
+    /// Whether a row repeats the headings, as in files that were joined.
+    fn is_repeated(&self, row: &RawRow) -> bool {
+        self.keys.iter().enumerate().all(|(column, heading)| key(row.text(column)) == *heading)
+    }
+
+    /// Whether a row has only headings, but not those of the table, as in files that were joined.
+    fn has_others(&self, row: &RawRow) -> bool {
+        let mut cells =
+            row.cells.iter().filter(|cell| !cell.is_blank()).map(|cell| self.possible.contains(&key(&cell.text)));
+        cells.next() == Some(true) && cells.next() == Some(true) && cells.all(|is_heading| is_heading)
+    }
+
+    /// Whether the cells of a row above the headings can be a record.
+    fn is_record(&self, cells: &[String], required: &[&str]) -> bool {
+        let filled = cells.iter().filter(|cell| !cell.is_empty()).count();
+        let has = |name: &&str| {
+            let column = self.columns.iter().position(|field| field.is_some_and(|field| field.name == *name));
+            // `Exported on:` and a date behind it are not a record.
+            column.and_then(|column| cells.get(column)).is_some_and(|cell| !cell.is_empty() && !cell.ends_with(':'))
+        };
+        filled >= self.names.iter().filter(|name| !name.is_empty()).count() || filled > 1 && required.iter().all(has)
+    }
 }
 
 /// What the first reading of a file finds.
@@ -170,6 +201,9 @@ struct Scan {
     above: Vec<(Vec<String>, u64)>,
     orders: Orders,
     rows: u64,
+    /// The number of cells in the last row, if it has fewer than the headings.
+    narrow: Option<usize>,
+    is_broken: bool,
     last_line: u64,
     /// Whether the last row has totals.
     is_total: bool,
@@ -187,18 +221,17 @@ impl Scan {
         if row.is_blank() {
             return Ok(ControlFlow::Continue(()));
         }
-        let Some(header) = &self.header else {
-            self.read_first::<R>(row, headings, options)?;
-            let is_end = self.header.is_none() && self.above.len() == FIRST_ROWS;
-            return Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
-        };
-        if is_repeated(&header.names, row) {
+        if self.rows == 0 && self.read_first::<R>(row, headings, options)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let Some(header) = &self.header else { return Ok(ControlFlow::Break(())) };
+        if header.is_repeated(row) {
             self.note(format!("ignored, because it repeats the headings: row {}", row.line));
             return Ok(ControlFlow::Continue(()));
         }
-        if has_other_headings(&header.names, row) {
+        if header.has_others(row) {
             return Err(FileError::Columns(format!(
-                "row {} has headings in another order than row {}: put the tables into files of their own",
+                "row {} has other headings than row {}, or in another order: put the tables into files of their own",
                 row.line, header.line
             )));
         }
@@ -210,6 +243,12 @@ impl Scan {
                 options.limits.rows
             )));
         }
+        let narrow = row.width.filter(|width| *width < header.names.len());
+        if let (Some(width), Some(other), Some(widest)) = (narrow, self.narrow, header.width) {
+            // The line break is in the last cell of the one row, which the other row continues.
+            self.is_broken |= (header.names.len()..=widest).contains(&(width + other - 1));
+        }
+        self.narrow = narrow;
         for cell in row.cells.iter().filter(|cell| !cell.is_blank()) {
             let target = header.columns.get(cell.column).copied().flatten();
             if options.dates.is_none() && target.is_some_and(is_date) && matches!(cell.kind, CellKind::Text) {
@@ -225,35 +264,51 @@ impl Scan {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads a row that may have the headings.
+    /// Reads a row that may have the headings. Returns whether it is above the records.
     fn read_first<R: TableRecord>(
         &mut self,
         row: &RawRow,
         headings: &Headings,
         options: &Options,
-    ) -> Result<(), FileError> {
+    ) -> Result<bool, FileError> {
         let last = row.cells.iter().rfind(|cell| !cell.is_blank()).map_or(0, |cell| cell.column + 1);
         let names: Vec<String> = (0..last).map(|column| row.text(column).to_owned()).collect();
         let limit = options.limits.columns;
         if names.iter().filter(|name| !is_unnamed(name)).count() > limit {
             return Err(FileError::Limit(format!("the file has more than {limit} columns with a heading")));
         }
-        if !headings.known::<R>(&names, options.required).1 {
-            self.above.push((names, row.line));
-            return Ok(());
+        let (known, is_whole) = headings.known::<R>(&names, options.required);
+        // A title can be the name of a heading.
+        if !is_whole || self.header.as_ref().is_some_and(|header| header.known >= known) {
+            let is_above = self.header.is_none() && self.above.len() < FIRST_ROWS;
+            self.above.extend(is_above.then_some((names, row.line)));
+            return Ok(is_above);
         }
+        self.above.extend(self.header.take().map(|title| (title.names, title.line)));
         for cell in &row.cells {
             if let CellKind::Unreadable(reason) = &cell.kind {
                 let name = cell_name(cell.column, row.line);
                 return Err(FileError::Columns(format!("the heading in the cell {name} {reason}")));
             }
         }
+        let columns = headings.columns::<R>(&names, options.required)?;
+        let keys: Vec<String> = names.iter().map(|name| key(name)).collect();
+        let names_of = |field: &Field| [field.name].into_iter().chain(field.headings.iter().copied()).map(key);
+        let possible = R::fields().into_iter().filter_map(R::target).flatten().flat_map(names_of);
+        let possible = possible.chain(keys.iter().cloned()).collect();
+        let header = Header { names, keys, line: row.line, width: row.width, columns, known, possible };
+        if let Some((_, line)) = self.above.iter().find(|(cells, _)| header.is_record(cells, options.required)) {
+            return Err(FileError::Columns(format!(
+                "row {line} is above the headings in row {}, and can be a record: move it below them, or remove it",
+                header.line
+            )));
+        }
+        self.notes.clear();
         if let (Some((_, first)), Some((_, last))) = (self.above.first(), self.above.last()) {
             self.notes.push(format!("ignored, because they are above the headings: rows {first} to {last}"));
         }
-        let columns = headings.columns::<R>(&names, options.required)?;
-        self.header = Some(Header { names, line: row.line, width: row.width, columns });
-        Ok(())
+        self.header = Some(header);
+        Ok(true)
     }
 
     /// Adds a note, unless there are many.
@@ -272,18 +327,6 @@ impl Scan {
         let error = headings.columns::<R>(best, options.required).err();
         error.unwrap_or_else(|| FileError::Columns("no row names the columns".to_owned()))
     }
-}
-
-/// Whether a row repeats the headings, as in files that were joined.
-fn is_repeated(header: &[String], row: &RawRow) -> bool {
-    header.iter().enumerate().all(|(column, name)| letters(row.text(column)) == letters(name))
-}
-
-/// Whether a row has only headings, but not in the order of the table, as in files that were joined.
-fn has_other_headings(header: &[String], row: &RawRow) -> bool {
-    let mut cells = row.cells.iter().filter(|cell| !cell.is_blank()).map(|cell| letters(&cell.text));
-    let is_heading = |text: String| !text.is_empty() && header.iter().any(|name| letters(name) == text);
-    cells.next().is_some_and(is_heading) && cells.next().is_some_and(is_heading) && cells.all(is_heading)
 }
 
 /// Whether a row has totals of the rows above: a word, and numbers behind it.
@@ -307,22 +350,18 @@ fn is_date(field: &Field) -> bool {
     is_day(field) || field.form == "datetime"
 }
 
-/// Whether a text is a number that lost digits, such as 4.91512E+11.
+/// Whether a text is a number with an exponent, such as 4.91512E+11 or 12e5.
 fn is_scientific(text: &str) -> bool {
     let Some((number, exponent)) = text.split_once(['E', 'e']) else { return false };
-    let number = number.trim_start_matches(['+', '-']);
+    let unsigned = |text| <str>::strip_prefix(text, ['+', '-']).unwrap_or(text);
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = unsigned(number);
     let (whole, decimals) = number.split_once(['.', ',']).unwrap_or((number, ""));
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let exponent = exponent.strip_prefix(['+', '-']).filter(|digits| digits.len() > 1 && is_number(digits));
-    whole.len() == 1 && is_number(whole) && is_number(decimals) && exponent.is_some()
+    let exponent = unsigned(exponent);
+    !exponent.is_empty() && digits(exponent) && digits(whole) && digits(decimals) && whole.len() + decimals.len() > 0
 }
 
 impl Plan {
-    /// Whether a row is not a record.
-    fn is_left_out(&self, row: &RawRow) -> bool {
-        is_repeated(&self.header, row)
-    }
-
     /// Returns the fields of a row.
     fn values(&self, row: &RawRow, merges: &Merges) -> Result<Values, Vec<RowError>> {
         // It may also be a record, so it is not left out without a word.
@@ -333,7 +372,7 @@ impl Plan {
             self.check_width(row, width)?;
         }
         let (mut values, mut errors) = (Values::new(), Vec::new());
-        for (column, field) in self.columns.iter().enumerate() {
+        for (column, field) in self.header.columns.iter().enumerate() {
             let Some(field) = *field else { continue };
             let cell = row.cell(column);
             let text = match merges.hides(column, row.line) {
@@ -357,12 +396,14 @@ impl Plan {
 
     /// Fails for a line of text that is damaged.
     fn check_width(&self, row: &RawRow, width: usize) -> Result<(), Vec<RowError>> {
-        // Every row has the cells up to the last required field. Spreadsheets leave out empty cells at the end of a row.
+        // Every row has the cells up to the last required field. Spreadsheets leave out empty cells at the end of a row. If an empty cell
+        // clears its field, every cell counts: a line break without quotes would clear the fields behind it.
+        let columns = &self.header.columns;
         let is_required = |field: &Target| field.is_some_and(|field| field.required || field.entry);
-        let required = self.columns.iter().rposition(is_required).map_or(0, |last| last + 1);
-        let expected = self.width.unwrap_or(self.columns.len());
-        let is_short = width < self.columns.len();
-        let question = if is_short && width < required
+        let required = columns.iter().rposition(is_required).map_or(0, |last| last + 1);
+        let expected = self.header.width.unwrap_or(columns.len());
+        let is_short = width < columns.len();
+        let question = if is_short && (width < required || self.is_broken || self.empty == Empty::Clears)
             || row.cells.iter().any(|cell| cell.column >= expected && !cell.is_blank())
         {
             "is a separator or a quote missing?"
@@ -401,11 +442,20 @@ impl Plan {
             }
             if is_scientific(text) {
                 return Err(format!(
-                    "The number {text} has lost digits; format the column as text, and enter all digits."
+                    "The number {text} has lost digits; format the column as text, and enter all digits. Send a code of this form in JSON."
                 ));
             }
-            if text.contains(|next| matches!(next, '\u{80}'..='\u{9f}' | '\u{fffd}')) {
+            if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
                 return Err("The text has lost a character in another encoding; enter it again.".to_owned());
+            }
+            if field.name == "url" && text.contains(is_invisible) {
+                return Err("The URL has an invisible character, such as a soft hyphen; enter it again.".to_owned());
+            }
+            if field.name.ends_with("_id") {
+                return Ok(identity(text));
+            }
+            if field.name == "affiliate_name" {
+                return Ok(text.nfc().collect());
             }
         }
         match field {
@@ -420,10 +470,10 @@ impl Plan {
     fn placed(&self, mut error: RowError, line: u64) -> RowError {
         let is_named =
             |field: &Target| field.is_some_and(|field| error.field.split('.').any(|part| part == field.name));
-        if let Some(column) = self.columns.iter().position(is_named) {
+        if let Some(column) = self.header.columns.iter().position(is_named) {
             error.cell = match self.epoch {
                 Some(_) => cell_name(column, line),
-                None => self.header[column].clone(),
+                None => self.header.names[column].clone(),
             };
         }
         error

@@ -190,12 +190,12 @@ struct Texts {
 
 impl Texts {
     fn read(&mut self, parts: &mut Parts, path: &str) -> Result<(), FileError> {
-        let (mut is_text, mut is_phonetic) = (false, false);
+        let (mut is_text, mut is_beside) = (false, false);
         parts.read(path, &mut |node| {
             match node {
-                Node::Start("rPh", _) => is_phonetic = true,
-                Node::End("rPh") => is_phonetic = false,
-                Node::Start("t", _) => is_text = !is_phonetic,
+                Node::Start("rPh" | "Fallback", _) => is_beside = true,
+                Node::End("rPh" | "Fallback") => is_beside = false,
+                Node::Start("t", _) => is_text = !is_beside,
                 Node::End("t") => is_text = false,
                 Node::Text(text) if is_text => self.text.push_str(text),
                 Node::End("si") => self.ends.push(u32::try_from(self.text.len()).map_err(damaged)?),

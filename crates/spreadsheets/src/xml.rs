@@ -20,6 +20,10 @@ use crate::{
 
 /// Maximum number of parts. Workbooks have some hundreds at most.
 const MOST_PARTS: u64 = 10_000;
+/// Elements of a part, beside one for each [`ELEMENT`] bytes. Sheets have fewer.
+const FREE_ELEMENTS: u64 = 1 << 16;
+/// Bytes of an element in a dense part. Reading takes time for each element.
+const ELEMENT: u64 = 8;
 /// Maximum number of open elements.
 const DEEPEST: usize = 100;
 /// Maximum distance of the archive's directory from the end of the file, in bytes.
@@ -77,7 +81,7 @@ impl Parts {
         // One byte more shows that the limit is exceeded.
         let mut xml = Reader::from_reader(BufReader::new(file.take(self.left + 1)));
         xml.config_mut().expand_empty_elements = true;
-        let (mut buffer, mut depth) = (Vec::new(), 0);
+        let (mut buffer, mut depth, mut elements) = (Vec::new(), 0, 0);
         let read = loop {
             buffer.clear();
             let event = xml.read_event_into(&mut buffer);
@@ -86,7 +90,12 @@ impl Parts {
                 Ok(Event::Eof) if depth > 0 => break Err(damaged(format_args!("the part {name} is cut off"))),
                 Ok(Event::Eof) => break Ok(()),
                 Ok(Event::Start(start)) => {
-                    depth += 1;
+                    (depth, elements) = (depth + 1, elements + 1);
+                    if elements > FREE_ELEMENTS + xml.buffer_position() / ELEMENT {
+                        break Err(FileError::Limit(format!(
+                            "the part {name} of the workbook has too many elements without a content: remove unused rows and cells"
+                        )));
+                    }
                     if depth > DEEPEST {
                         break Err(damaged(format_args!("the part {name} has more than {DEEPEST} open elements")));
                     }

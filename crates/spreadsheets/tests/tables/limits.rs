@@ -27,6 +27,25 @@ fn rows_and_columns_are_limited() {
 }
 
 #[test]
+fn dense_parts_and_long_shared_texts_are_limited() {
+    let header = texts(1, &["client_affiliate_id", "affiliate_name"]);
+    let many = Book { texts: "<si/>".repeat(200_000), ..Book::of(header.as_str()) };
+    limited(fails(many.bytes(), options(), "sharedStrings.xml of the workbook has too many elements"));
+    let rows = format!("<row>{}</row>", "<c/>".repeat(16_000)).repeat(20);
+    limited(fails(
+        Book::of(header.clone() + &rows).bytes(),
+        options(),
+        "sheet1.xml of the workbook has too many elements",
+    ));
+    let cells = r#"<c t="s"><v>0</v></c>"#.repeat(600);
+    let long = Book {
+        texts: format!("<si><t>{}</t></si>", "x".repeat(32_000)),
+        ..Book::of(format!("{header}<row>{cells}</row>"))
+    };
+    limited(fails(long.bytes(), options(), "the texts of the row 2 are longer than 16 MiB"));
+}
+
+#[test]
 fn rows_have_a_longest_length() {
     let long = format!("client_affiliate_id,affiliate_name\nA-1,\"{}\"\n", "x".repeat(17 << 20));
     limited(fails(long, options(), "is longer than 16 MiB"));
@@ -35,7 +54,7 @@ fn rows_have_a_longest_length() {
 #[test]
 fn urls_have_one_column() {
     let mut table = Table::<UrlInput>::open(
-        std::io::Cursor::new("URL,Comment\nhttps://a.example/,x\nnot a URL,\n,y\n"),
+        std::io::Cursor::new("URL,Comment\nhttps://a.example/,x\nhttps://a\u{ad}.example/,\n,y\n"),
         Options { required: &["url"], columns: vec![("comment".to_owned(), String::new())], ..Options::default() },
     )
     .unwrap();
@@ -46,6 +65,9 @@ fn urls_have_one_column() {
         ControlFlow::Continue(())
     };
     table.read(read).unwrap();
+    let options = Options { dates: Some(spreadsheets::Order::Dmy), ..Options::default() };
+    let error = Table::<UrlInput>::open(std::io::Cursor::new("url\nhttps://a.example/\n"), options).err().unwrap();
+    assert_eq!(error.option(), Some("dates"));
     let error = || Err("URL".to_owned());
     assert_eq!(lines, [(2, Ok(Some("https://a.example/".to_owned()))), (3, error()), (4, error())]);
 }

@@ -66,6 +66,8 @@ pub(crate) struct Book {
     pub(crate) texts: String,
     /// Codes of number formats. The first one has the style 1.
     pub(crate) formats: Vec<&'static str>,
+    /// Conditional formats.
+    pub(crate) dxfs: &'static str,
     /// Elements of the workbook beside the sheets.
     pub(crate) properties: &'static str,
     /// Where the names of the formats are defined, without their last part.
@@ -79,6 +81,7 @@ impl Default for Book {
             sheets: Vec::new(),
             texts: String::new(),
             formats: Vec::new(),
+            dxfs: "",
             properties: "",
             namespace: (MAIN, RELATIONS),
             main: "xl/workbook.xml",
@@ -162,9 +165,10 @@ impl Book {
             (
                 format!("{folder}/styles.xml"),
                 format!(
-                    r#"<styleSheet xmlns="{main}"><numFmts>{}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>{}</cellXfs></styleSheet>"#,
+                    r#"<styleSheet xmlns="{main}"><numFmts>{}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>{}</cellXfs><dxfs>{}</dxfs></styleSheet>"#,
                     codes.collect::<String>(),
-                    styles.collect::<String>()
+                    styles.collect::<String>(),
+                    self.dxfs
                 ),
             ),
             (format!("{folder}/sharedStrings.xml"), format!(r#"<sst xmlns="{main}">{}</sst>"#, self.texts)),

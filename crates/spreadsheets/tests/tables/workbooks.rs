@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use spreadsheets::{FileError, Options};
+use spreadsheets::{Encoding, FileError, Options};
 use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 use crate::support::{Book, fails, options, reads, rows, texts, zip};
@@ -63,6 +63,11 @@ fn numbers_are_read_as_they_are_shown() {
     for (format, number, shown) in [
         ("General", "1001", "1001"),
         ("General", "4.91512345678E+11", "491512345678"),
+        ("General_)", "1001", "1001"),
+        ("[Red]General;-General", "1001", "1001"),
+        ("[red]0000", "501", "0501"),
+        ("General", "1.3333333333333333", "1.33333333333333"),
+        ("0;-0;;@", "12", "12"),
         ("General", "0.30000000000000004", "0.3"),
         ("00000", "501", "00501"),
         ("00000\\-0000", "80000012", "08000-0012"),
@@ -75,6 +80,14 @@ fn numbers_are_read_as_they_are_shown() {
     for (format, number, reason) in [
         ("General", "1234567890123456", "The cell has a number of more than 15 digits"),
         ("0", "1E+20", "The cell has a number of more than 15 digits"),
+        ("General", "123456789012345.6", "The cell has a number of more than 15 digits"),
+        ("General", "1234567890123.456", "The cell has a number of more than 15 digits"),
+        ("0;;;", "0", "The cell has 0, which its format can show in another way"),
+        ("0;(0)", "-5", "The cell has -5, which its format can show in another way"),
+        ("\"#\"General", "5", "The cell shows 5 in the format"),
+        ("yyyy", "3000000", "The cell has 3000000, which is not a date"),
+        ("yyyy", "60", "The cell has 60, which is not a date"),
+        ("yyyy", "-1", "The cell has -1, which is not a date"),
         ("General", "inf", "The cell has a number of more than 15 digits"),
         ("General", "x", "The cell is not a number"),
         ("0%", "0.5", "The cell shows 0.5 in the format 0%"),
@@ -91,6 +104,39 @@ fn numbers_are_read_as_they_are_shown() {
         "The number 4.91512E+11 has lost",
     );
     rejects(&Book::of(third(r#"<c r="C2" t="d"><v>2026-05-01</v></c>"#)), "The cell is a date");
+}
+
+/// Other programs read nothing, or something else.
+#[test]
+fn values_in_wrong_places_are_rejected() {
+    for (cell, reason) in [
+        (r#"<c r="C2" t="str"><is><t>8000</t></is></c>"#, "The cell has its value where programs do not look"),
+        (r#"<c r="C2"><is><t>8000</t></is></c>"#, "The cell has its value where programs do not look"),
+        (r#"<c r="C2" t="inlineStr"><v>8000</v></c>"#, "The cell has its value where programs do not look"),
+        (r#"<c r="C2"><v>80</v><v>00</v></c>"#, "The cell has its value where programs do not look"),
+        (r#"<c r="C2" t="b"><v>2</v></c>"#, "The cell is neither true nor false"),
+        (r#"<c r="C2" t="text"><v>8000</v></c>"#, "The cell has the unknown kind \"text\""),
+        (r#"<c r="C2" s="9"><v>8000</v></c>"#, "The cell has a style that does not exist"),
+        (r#"<c r="C2" t="inlineStr"><is><t>a_x0000_</t></is></c>"#, "The text has lost a character"),
+    ] {
+        rejects(&Book::of(third(cell)), reason);
+    }
+    let fallback = r#"<c r="C2" t="inlineStr"><is><Choice><t>8000</t></Choice><Fallback><t>9</t></Fallback></is></c>"#;
+    shows(&Book::of(third(fallback)), "8000");
+    shows(&Book::of(third(r#"<c r="C2" t="b"><v>0</v></c>"#)), "FALSE");
+}
+
+#[test]
+fn conditional_formats_do_not_replace_formats_of_cells() {
+    let cell = third(r#"<c r="C2" s="1"><v>501</v></c>"#);
+    let dxfs = r#"<dxf><numFmt numFmtId="200" formatCode="0.0"/></dxf>"#;
+    shows(&Book { formats: vec!["00000"], dxfs, ..Book::of(cell) }, "00501");
+}
+
+#[test]
+fn workbooks_have_no_encoding() {
+    let named = Options { encoding: Some(Encoding::Utf8), ..options() };
+    fails(Book::of(third("")).bytes(), named, "the option encoding has no effect on workbooks");
 }
 
 #[test]
