@@ -1,17 +1,17 @@
 //! The start of a service: it waits for its dependencies, and its ports respond that it is not ready.
 
-use std::{convert::Infallible, pin::Pin, time::Duration};
+use std::{io, pin::Pin, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
 use compliance_api::token::KeyError;
 use core_server::{CoreSettings, database::DatabaseError};
 use flags::duration;
-use http_server::{Listener, serve_unready};
+use http_server::{App, ConnectionLimits, Listener};
 use rest_gateway::Settings;
 use tls::ServerTls;
 use tokio::time::{Instant, sleep};
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::program::{Port, describe};
 
@@ -30,30 +30,49 @@ pub(crate) struct StartArgs {
     start_timeout: Duration,
 }
 
+/// The limits of ports while the service waits: a few connections for health checks, which end soon.
+fn unready_limits() -> ConnectionLimits {
+    let short = Duration::from_secs(5);
+    ConnectionLimits {
+        max_connections: 256,
+        header_timeout: short,
+        idle_timeout: short,
+        write_timeout: short,
+        ..ConnectionLimits::default()
+    }
+}
+
 /// Serves a port until the service is ready.
-type Unready = fn(Listener) -> Pin<Box<dyn Future<Output = Infallible> + Send>>;
+type Unready = fn(Listener) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// A port of the service: closed at first, and open when the service waits.
 pub(crate) struct ServicePort {
     port: Port,
     tls: Option<ServerTls>,
     unready: Unready,
-    unready_server: Option<AbortOnDropHandle<Infallible>>,
+    unready_server: Option<AbortOnDropHandle<io::Result<()>>>,
 }
 
 impl ServicePort {
     /// Binds the gRPC port.
     pub(crate) fn grpc(settings: &CoreSettings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
         let port = Port::bind(settings.address, settings.connections.reuse_port, "grpc-addr")?;
-        let unready: Unready =
-            |listener| Box::pin(async { serve_unready(listener, core_server::unready().await).await });
+        let unready: Unready = |listener| {
+            Box::pin(async {
+                let app = App { name: "gRPC", http1: false, service: core_server::unready().await };
+                http_server::serve(listener, app, unready_limits(), CancellationToken::new()).await
+            })
+        };
         Ok(Self { port, tls, unready, unready_server: None })
     }
 
     /// Binds the REST port.
     pub(crate) fn rest(settings: &Settings, tls: Option<ServerTls>) -> anyhow::Result<Self> {
         let port = Port::bind(settings.address, settings.connections.reuse_port, "rest-addr")?;
-        let unready: Unready = |listener| Box::pin(serve_unready(listener, rest_gateway::unready()));
+        let unready: Unready = |listener| {
+            let app = App { name: "REST", http1: true, service: rest_gateway::unready() };
+            Box::pin(http_server::serve(listener, app, unready_limits(), CancellationToken::new()))
+        };
         Ok(Self { port, tls, unready, unready_server: None })
     }
 

@@ -42,7 +42,7 @@ pub mod limits {
         changes::{CHANGED_ENTRIES, CHANGED_ROWS},
         erasure::{ERASED_RECORDS, ERASED_ROWS},
         lists::{PART, SHALLOW_OFFSET},
-        quotas::{CALL_SHARE, HEAVY_ITEMS, OPEN_STREAMS_OF_A_PEER, WATCHERS_OF_A_COMPANY},
+        quotas::{CALL_SHARE, HEAVY_ITEMS, OPEN_STREAMS, WATCHERS_OF_A_COMPANY},
         record_pages::{MESSAGE_RECORDS, PAGE_RECORDS},
         streams::MESSAGE_BYTES,
         urls::FEW_URLS,

@@ -11,6 +11,7 @@ use metrics::{Counter, Histogram, counter, histogram};
 use parking_lot::RwLock;
 use storage::writes::OnWait;
 use telemetry::metrics::is_installed;
+use tokio::sync::Semaphore;
 use tonic::{Code, Response};
 
 use crate::{CompanyLimit, CoreSettings, Limit};
@@ -43,9 +44,7 @@ const PERMIT_SHARE: usize = 2;
 /// so half of the processors remain free.
 const CPUS_PER_PERMIT_WITH_OTHERS: usize = 2;
 /// Maximum number of health and reflection streams, which need no token.
-pub(crate) const OPEN_STREAMS: usize = 1024;
-/// Maximum number of such streams of one peer.
-pub const OPEN_STREAMS_OF_A_PEER: usize = 128;
+pub const OPEN_STREAMS: usize = 1024;
 /// Maximum number of watchers. Each holds little memory, and a connection or one stream of a connection.
 const WATCHERS: usize = 10_000;
 /// Maximum number of watchers of one company.
@@ -63,8 +62,8 @@ pub(crate) struct Quotas {
     pub(crate) usage: Arc<Usage>,
     /// Calls that open a watch. A company may open all its watches at the same time, so these calls have their own limit.
     openings: Counts,
-    /// Streams without a token, by the network of the peer.
-    pub(crate) open_to_all: Counts,
+    /// Streams without a token.
+    pub(crate) open_to_all: Arc<Semaphore>,
     /// Pages and short batches.
     pub(crate) statements: WorkQueue,
     /// Long batches, and records of the past, which read all later batches.
@@ -126,7 +125,7 @@ impl Quotas {
             watchers: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches.clone()),
             openings: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches),
             usage: Usage::new(settings),
-            open_to_all: Counts::new(OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER),
+            open_to_all: Arc::new(Semaphore::new(OPEN_STREAMS)),
             statements: queue(limits((cpus * STATEMENTS_PER_CPU).min(connections), MAX_QUEUED_STATEMENTS)),
             heavy: queue(limits(cpus.max(LONG_BATCHES_AT_LEAST).min(connections), MAX_QUEUED_LONG_BATCHES)),
             large_pages: queue(large_pages),

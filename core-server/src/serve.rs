@@ -13,15 +13,13 @@ use std::{io, sync::Arc, time::Duration};
 
 use admission::Memory;
 use batch_read::BatchReads;
-use call::HEALTH_CHECK;
 use compliance_api::{
     FILE_DESCRIPTOR_SET,
     client::{Clients, WithMiddleware},
-    error::Error,
     token::Verifier,
     v1,
 };
-use http_server::{App, Listener};
+use http_server::{App, ConnectionLimits, Listener};
 use network::NetworkService;
 use pipeline::Pipeline;
 use storage::{
@@ -31,7 +29,7 @@ use storage::{
 use telemetry::background::{Task, supervise};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tonic::{Status, service::Routes};
+use tonic::service::Routes;
 use tonic_health::{
     ServingStatus,
     pb::health_server::HealthServer,
@@ -56,7 +54,7 @@ use crate::{
 
 pub use health::unready;
 
-/// How long clients can still read that the service does not serve, after the beginning of a shutdown.
+/// How long clients can still read that the service does not serve, after its port has closed.
 const WATCHERS_TIME: Duration = Duration::from_millis(250);
 /// How often months of changes are made and dropped. They are made a month before.
 const UPKEEP_INTERVAL: Duration = Duration::from_mins(10);
@@ -222,17 +220,9 @@ impl Core {
 
     /// Serves the network until `shutdown`. Accepted calls finish.
     pub async fn serve(&self, listener: impl Into<Listener>, shutdown: CancellationToken) -> io::Result<()> {
-        let app = App {
-            name: "gRPC",
-            http1: false,
-            service: self.service.clone(),
-            is_health_check: |path| path == HEALTH_CHECK,
-            full: || Status::from(Error::overloaded()).into_http(),
-            refuse: None,
-            // Streams have their own timeouts.
-            request_time: None,
-        };
-        let connections = (&self.backend.settings.connections).into();
+        let app = App { name: "gRPC", http1: false, service: self.service.clone() };
+        let connections = ConnectionLimits::from(&self.backend.settings.connections);
+        let report_time = connections.shutdown_delay + WATCHERS_TIME;
         let served = http_server::serve(listener, app, connections, shutdown.clone());
         let report = async {
             shutdown.cancelled().await;
@@ -240,7 +230,7 @@ impl Core {
             for service in health::services() {
                 self.reporter.set_service_status(service, ServingStatus::NotServing).await;
             }
-            tokio::time::sleep(WATCHERS_TIME).await;
+            tokio::time::sleep(report_time).await;
             for service in health::services() {
                 self.reporter.clone().clear_service_status(service).await;
             }

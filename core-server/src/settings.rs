@@ -116,11 +116,11 @@ pub struct WebhookSettings {
 /// Limits of the connections to the gRPC port.
 #[derive(Args, Clone, Debug)]
 pub struct GrpcConnections {
-    /// Longest time to receive the head of a gRPC request. It also limits the wait for the first request of a connection.
+    /// Longest time until a gRPC connection has sent the head of its first request.
     #[arg(id = "grpc-header-timeout", long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
-    /// Longest time that a gRPC connection may be idle.
+    /// Longest time between two calls of a gRPC connection.
     #[arg(id = "grpc-idle-timeout", long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
@@ -133,7 +133,11 @@ pub struct GrpcConnections {
     #[arg(id = "grpc-write-timeout", long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub write_timeout: Duration,
-    /// Longest time to finish accepted gRPC calls at shutdown.
+    /// How long the gRPC port stays open after the service has begun to shut down, so that load balancers notice it.
+    #[arg(id = "grpc-shutdown-delay", long, env = "COMPLIANCE_GRPC_SHUTDOWN_DELAY", default_value = "5s", value_name = "TIME",
+          value_parser = duration(Duration::ZERO..=Duration::from_mins(10)))]
+    pub shutdown_delay: Duration,
+    /// Longest time to finish accepted gRPC calls after the port has closed.
     #[arg(id = "grpc-shutdown-grace", long, env = "COMPLIANCE_GRPC_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub shutdown_grace: Duration,
@@ -141,10 +145,6 @@ pub struct GrpcConnections {
     #[arg(id = "grpc-max-connections", long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS", default_value_t = 10_000,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub max_connections: usize,
-    /// Maximum number of open gRPC connections from one address [default: half of all].
-    #[arg(id = "grpc-max-connections-per-peer", long, env = "COMPLIANCE_GRPC_MAX_CONNECTIONS_PER_PEER", value_name = "N",
-          value_parser = count(1..=MAX_COUNT))]
-    pub max_connections_per_peer: Option<usize>,
     /// Allow several processes to serve the same gRPC address; the operating system distributes connections among them.
     #[arg(id = "grpc-reuse-port", long, env = "COMPLIANCE_GRPC_REUSE_PORT")]
     pub reuse_port: bool,
@@ -160,12 +160,12 @@ impl From<&GrpcConnections> for ConnectionLimits {
     fn from(settings: &GrpcConnections) -> Self {
         Self {
             max_connections: settings.max_connections,
-            max_connections_per_peer: settings.max_connections_per_peer,
             max_streams: STREAMS_PER_CONNECTION,
             header_timeout: settings.header_timeout,
             idle_timeout: settings.idle_timeout,
             write_timeout: settings.write_timeout,
             max_age: Some(settings.max_connection_age).filter(|age| !age.is_zero()),
+            shutdown_delay: settings.shutdown_delay,
             shutdown_grace: settings.shutdown_grace,
         }
     }

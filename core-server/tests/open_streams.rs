@@ -1,5 +1,7 @@
 //! Streams that need no token are limited, and health checks still work.
 
+use std::time::Duration;
+
 use core_server::CoreSettings;
 use futures::{StreamExt as _, future::join_all, stream};
 use test_support::{TestCore, fresh_database, reason_of};
@@ -34,12 +36,13 @@ async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_without_a_token_are_limited() {
-    let TestCore { core, .. } =
-        TestCore::with_settings(fresh_database().await.options, 4, CoreSettings::default()).await;
+    let mut settings = CoreSettings::default();
+    settings.connections.shutdown_delay = Duration::ZERO;
+    let TestCore { core, .. } = TestCore::with_settings(fresh_database().await.options, 4, settings).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr().unwrap())).unwrap();
     let shutdown = CancellationToken::new();
-    let most = core_server::limits::OPEN_STREAMS_OF_A_PEER;
+    let most = core_server::limits::OPEN_STREAMS;
     let clients = async {
         // The limit is for all connections and services together.
         let (first, second) = (endpoint.connect().await.unwrap(), endpoint.connect().await.unwrap());
@@ -48,7 +51,9 @@ async fn streams_without_a_token_are_limited() {
         assert!(reflections.iter().all(Result::is_ok) && watches.iter().all(Result::is_ok));
         let refused = watch(&first).await.expect_err("a stream too many is refused");
         assert_eq!((refused.code(), &*reason_of(&refused)), (Code::ResourceExhausted, "RATE_LIMITED"), "{refused:?}");
-        let expected = format!("This address has reached its limit for open health and reflection streams: {most}.");
+        let expected = format!(
+            "This instance of the service has reached its limit for open health and reflection streams: {most}."
+        );
         assert_eq!(refused.message(), expected);
         assert_eq!(reflect(&second).await.err().map(|status| status.code()), Some(Code::ResourceExhausted));
 

@@ -67,16 +67,20 @@ pub struct Settings {
 /// Limits of connections to the REST port.
 #[derive(Args, Clone, Debug)]
 pub struct RestConnections {
-    /// Longest time to receive the head of a request.
+    /// Longest time until a connection has sent the head of its first request.
     #[arg(id = "rest-header-timeout", long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
-    /// Longest time that a connection may be idle. A load balancer in front must close idle connections earlier. AWS ALB closes
+    /// Longest time between two requests of a connection. A load balancer in front must close idle connections earlier. AWS ALB closes
     /// them after 60s, so the default suits it. Google Cloud closes them after 600s, so it needs 620s here.
     #[arg(id = "rest-idle-timeout", long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "75s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
-    /// Longest time to finish accepted requests at shutdown.
+    /// How long the REST port stays open after the service has begun to shut down, so that load balancers notice it.
+    #[arg(id = "rest-shutdown-delay", long, env = "COMPLIANCE_REST_SHUTDOWN_DELAY", default_value = "5s", value_name = "TIME",
+          value_parser = duration(Duration::ZERO..=Duration::from_mins(10)))]
+    pub shutdown_delay: Duration,
+    /// Longest time to finish accepted requests after the port has closed.
     #[arg(id = "rest-shutdown-grace", long, env = "COMPLIANCE_REST_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub shutdown_grace: Duration,
@@ -88,11 +92,6 @@ pub struct RestConnections {
     #[arg(id = "rest-max-connections", long, env = "COMPLIANCE_REST_MAX_CONNECTIONS", default_value_t = 10_000,
           value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub max_connections: usize,
-    /// Maximum number of open connections from one address [default: half of all]. Behind a proxy, set it to the same
-    /// number as --rest-max-connections.
-    #[arg(id = "rest-max-connections-per-peer", long, env = "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER", value_name = "N",
-          value_parser = count(1..=MAX_COUNT))]
-    pub max_connections_per_peer: Option<usize>,
     /// Allow several processes to serve the same REST address; the operating system distributes connections among them.
     #[arg(id = "rest-reuse-port", long, env = "COMPLIANCE_REST_REUSE_PORT")]
     pub reuse_port: bool,
@@ -114,10 +113,10 @@ impl From<&RestConnections> for ConnectionLimits {
     fn from(settings: &RestConnections) -> Self {
         Self {
             max_connections: settings.max_connections,
-            max_connections_per_peer: settings.max_connections_per_peer,
             header_timeout: settings.header_timeout,
             idle_timeout: settings.idle_timeout,
             write_timeout: settings.write_timeout,
+            shutdown_delay: settings.shutdown_delay,
             shutdown_grace: settings.shutdown_grace,
             ..Self::default()
         }

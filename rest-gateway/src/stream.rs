@@ -20,7 +20,6 @@ use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use http_server::FinishBy;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
-use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::list_format::ListFormat;
 use crate::{
@@ -116,7 +115,7 @@ async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option
 
 /// The response with the changes of an opened watch. A client learns why the watch ended when it connects again.
 pub(crate) fn respond_events(Opened { first, rest, .. }: Opened<WatchChangesResponse>, deadline: Instant) -> Response {
-    let end = CancellationToken::clone(&http_server::shutdown()).cancelled_owned();
+    let end = http_server::closing().cancelled_owned();
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest);
     let messages = messages.take_while(|message| ready(message.is_ok())).take_until(end);
     let pages = messages.filter_map(|message| ready(message.ok().and_then(|message| message.page)));

@@ -156,9 +156,9 @@ async fn api_responses_are_neither_stored_nor_sniffed() {
     }
 }
 
-/// Requests without a handler have the same body and headers as others.
+/// Requests that are not HTTP get a status without a body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_http_itself_refuses() {
+async fn malformed_heads_are_rejected() {
     let service = TestService::start().await;
     let long = "x".repeat(40_000);
     for (request, status) in [
@@ -174,13 +174,8 @@ async fn what_http_itself_refuses() {
         // The service may reject the request before it has received the rest.
         let _ = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await.unwrap();
         let answer = String::from_utf8(answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{request:.40}: {head}");
-        assert!(head.contains("\r\nx-request-id: ") && head.contains("\r\ncontent-type: application/json"), "{head}");
-        assert!(head.contains(&format!("\r\ncontent-length: {}", body.len())), "{head}");
-        let body: Value = serde_json::from_str(body).unwrap();
-        assert_eq!((&body["code"], &body["status"]), (&json!(status.to_string()), &json!("error")));
-        assert!(body["detail"]["msg"].as_str().is_some_and(|msg| msg.ends_with('.')), "{body}");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:.40}: {answer}");
+        assert!(answer.ends_with("\r\n\r\n"), "{answer}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! File descriptors: the limit of the process, and how many connections fit in it.
 
-use http_server::HEALTH_CONNECTIONS;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Maximum of descriptors. Some systems have a hard limit of a billion.
@@ -45,7 +44,7 @@ impl Descriptors {
     /// connections that the process itself makes.
     pub(crate) fn bound(self, port: &str, max_connections: &mut usize, ports: usize, others: usize) {
         let available = self.0.saturating_sub(OTHERS + others) / ports;
-        let connections = available.saturating_sub(HEALTH_CONNECTIONS).max(FEWEST_CONNECTIONS);
+        let connections = available.max(FEWEST_CONNECTIONS);
         if connections < *max_connections {
             tracing::warn!(
                 port,
@@ -70,6 +69,6 @@ mod tests {
             connections
         };
         assert_eq!(connections(1 << 20, 2), 10_000);
-        assert_eq!((connections(256, 2), connections(256, 1), connections(10, 2)), (72, 160, 8));
+        assert_eq!((connections(256, 2), connections(256, 1), connections(10, 2)), (88, 176, 8));
     }
 }

@@ -132,10 +132,6 @@ fn serve_admin(port: Port, instance: &str) -> anyhow::Result<[AbortOnDropHandle<
         name: "admin",
         http1: true,
         service: Router::new().route("/metrics", get(answer)).route("/log", get(log_filter).put(set_log_filter)),
-        is_health_check: |_| false,
-        full: || Response::builder().status(StatusCode::SERVICE_UNAVAILABLE).body(Body::empty()).unwrap_or_default(),
-        refuse: None,
-        request_time: None,
     };
     let limits = ConnectionLimits { max_connections: MAX_CONNECTIONS, ..ConnectionLimits::default() };
     // Metrics are served until the end of the shutdown.

@@ -35,10 +35,11 @@ struct Load {
 }
 
 impl Load {
-    fn client(&self, client: usize, address: SocketAddr, token: &str) {
+    fn client(&self, client: usize, addresses: &[SocketAddr], token: &str) {
         let mut number = 0;
         while !self.over.load(Ordering::Relaxed) {
-            let mut connection = match Connection::new(address) {
+            let Some(address) = addresses.iter().find(|address| is_ready(**address)) else { continue };
+            let mut connection = match Connection::new(*address) {
                 Ok(connection) => connection,
                 Err(error) => return self.fail(format!("no connection: {error}")),
             };
@@ -75,16 +76,16 @@ impl Load {
         self.failed.lock().unwrap().push(what);
     }
 
-    /// Runs clients during `during`, which affects the processes.
-    fn around(&self, address: SocketAddr, during: impl FnOnce()) {
+    /// Runs clients of the gateways at `addresses` during `during`, which affects the processes.
+    fn around(&self, addresses: &[SocketAddr], during: impl FnOnce()) {
         let token = token();
-        let mut first = Connection::new(address).unwrap();
+        let mut first = Connection::new(addresses[0]).unwrap();
         let made = first.post("/api/affiliates", &token, r#"{"client_affiliate_id":"c","affiliate_name":"first"}"#);
         assert_eq!(made.unwrap().status, 201);
         thread::scope(|scope| {
             for client in 0..CLIENTS {
                 let token = &token;
-                scope.spawn(move || self.client(client, address, token));
+                scope.spawn(move || self.client(client, addresses, token));
             }
             // If `during` panics, the clients also end.
             let result = panic::catch_unwind(AssertUnwindSafe(during));
@@ -108,9 +109,10 @@ impl Load {
     }
 }
 
-fn stop(service: Service) {
-    service.signal(Signal::SIGTERM);
-    assert_eq!(service.end().code(), Some(0));
+/// Whether a load balancer would send requests to a gateway.
+fn is_ready(address: SocketAddr) -> bool {
+    let answer = Connection::new(address).and_then(|mut connection| connection.request("GET", "/readyz", "", ""));
+    answer.is_ok_and(|answer| answer.status == 200)
 }
 
 fn core_at(programs: &Programs, address: SocketAddr) -> Command {
@@ -125,7 +127,7 @@ fn a_rolling_restart_of_cores_fails_no_request() {
     let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
     let addresses = [cores[0].grpc, cores[1].grpc];
     let gateway = Service::start_as(&mut programs.gateway_of(&addresses, &[]));
-    load.around(gateway.rest, || {
+    load.around(&[gateway.rest], || {
         for core in &mut cores {
             load.wait_for_more();
             let address = core.grpc;
@@ -140,25 +142,24 @@ fn a_rolling_restart_of_cores_fails_no_request() {
     assert_eq!(load.failures(), [""; 0]);
 }
 
+/// Clients connect to gateways that are ready, as a load balancer does.
 #[test]
-fn a_rolling_restart_of_gateways_that_share_a_port_fails_no_request() {
+fn a_rolling_restart_of_gateways_fails_no_request() {
     let (programs, load) = (Programs::new(), Load::default());
     let core = Service::start_as(&mut programs.core(&[]));
-    let first = Service::start_as(&mut programs.gateway_of(&[core.grpc], &["--rest-reuse-port"]));
-    let address = first.rest;
-    let start = || {
-        let mut command = programs.gateway_of(&[core.grpc], &["--rest-reuse-port"]);
-        Service::start_as(command.env("COMPLIANCE_REST_ADDR", address.to_string()))
+    let gateway = |address: Option<SocketAddr>| {
+        let mut command = programs.gateway_of(&[core.grpc], &["--rest-shutdown-delay", "5s"]);
+        Service::start_as(command.envs(address.map(|address| ("COMPLIANCE_REST_ADDR", address.to_string()))))
     };
-    let second = start();
-    assert_eq!(second.rest, address);
-    let mut gateways = vec![first, second];
-    load.around(address, || {
-        for _ in 0..2 {
+    let mut gateways = [gateway(None), gateway(None)];
+    let addresses = [gateways[0].rest, gateways[1].rest];
+    load.around(&addresses, || {
+        for (running, address) in gateways.iter_mut().zip(addresses) {
             load.wait_for_more();
-            stop(gateways.remove(0));
+            running.signal(Signal::SIGTERM);
+            assert_eq!(running.wait_for_end().code(), Some(0));
             load.wait_for_more();
-            gateways.push(start());
+            *running = gateway(Some(address));
         }
         load.wait_for_more();
     });
@@ -171,7 +172,7 @@ fn a_killed_core_fails_only_its_own_writes() {
     let (programs, load) = (Programs::new(), Load::default());
     let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
     let gateway = Service::start_as(&mut programs.gateway_of(&[cores[0].grpc, cores[1].grpc], &[]));
-    load.around(gateway.rest, || {
+    load.around(&[gateway.rest], || {
         for core in &mut cores {
             load.wait_for_more();
             let address = core.grpc;
@@ -260,7 +261,7 @@ fn an_old_program_works_on_a_newer_schema() {
     let (programs, load) = (Programs::new(), Load::default());
     let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
     let gateway = Service::start_as(&mut programs.gateway_of(&[cores[0].grpc, cores[1].grpc], &[]));
-    load.around(gateway.rest, || {
+    load.around(&[gateway.rest], || {
         load.wait_for_more();
         programs.run(NEWER_COLUMNS);
         programs.run(NEWER_TABLE);

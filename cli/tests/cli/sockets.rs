@@ -64,7 +64,7 @@ fn silent_connections_do_not_block_others() {
     let grpc = open(service.grpc);
     assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
     let rest = open(service.rest);
-    // For a short time, the silent connections of this address hold all its permits, including the reserved ones.
+    // For a short time, the silent connections hold all permits.
     for path in ["/livez", "/readyz"] {
         wait_until("health is reported", || response(service.rest, path).starts_with("HTTP/1.0 200 OK"));
     }

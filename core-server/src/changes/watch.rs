@@ -47,7 +47,7 @@ pub(super) async fn watch(
     let positions = company.position.subscribe();
     let first = hub.first(&company, after, &types).await?;
     let seen = ListChangesResponse { position: first.after, ..ListChangesResponse::default() };
-    let (hub, shutdown) = (Arc::clone(hub), http_server::shutdown());
+    let (hub, shutdown) = (Arc::clone(hub), http_server::closing());
     Ok(streams::respond(open, deadline.min(expiry), async move |messages| {
         let mut watcher =
             Watcher { hub, company, positions, known: None, types, sees_writers, seen, sent: None, messages };

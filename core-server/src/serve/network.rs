@@ -2,17 +2,18 @@
 
 use std::{
     convert::Infallible,
-    net::IpAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use admission::{Count, GuardedBody, LimitReached, Reservation, ResponseMemory, is_long};
+use admission::{GuardedBody, LimitReached, Reservation, ResponseMemory, is_long};
 use bytes::Bytes;
 use compliance_api::error::{Error, Reason};
 use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderMap, Request, Response};
 use http_body::Frame;
+use tokio::sync::OwnedSemaphorePermit;
 use tonic::{Code, Status, body::Body, codegen::StdError};
 use tower::Service;
 
@@ -22,7 +23,7 @@ use super::{
     protocol::{code, complete_rejection, describe},
     receive::receive,
 };
-use crate::quotas::{OPEN_STREAMS, OPEN_STREAMS_OF_A_PEER, QueueClass, Quotas};
+use crate::quotas::{OPEN_STREAMS, QueueClass, Quotas};
 
 /// A request with one item is a long batch if it takes more bytes than this, encoded and decoded.
 const HEAVY_BYTES: usize = 1 << 20;
@@ -117,7 +118,7 @@ fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) 
 struct Resources {
     memory: Reservation,
     /// Counts a stream that needs no token.
-    stream: Option<Count>,
+    stream: Option<OwnedSemaphorePermit>,
 }
 
 async fn message<B>(
@@ -151,19 +152,12 @@ where
     Ok(MeasuredMessage { content: (body, resources, is_long), written: called.written(measure.items), work, is_long })
 }
 
-/// Counts a stream that needs no token as open until the count is dropped.
-fn open_to_all(quotas: &Quotas) -> Result<Count, Error> {
-    let network = match http_server::peer().map(|peer| http_server::network(peer.ip())) {
-        Some(IpAddr::V4(address)) => i64::from(address.to_bits()),
-        Some(IpAddr::V6(address)) => (address.to_bits() >> 64) as i64,
-        None => 0,
-    };
-    quotas.open_to_all.add(network).map_err(|limit| {
-        let (whose, most) = match limit {
-            LimitReached::Company => ("This address", OPEN_STREAMS_OF_A_PEER),
-            LimitReached::Process => ("This instance of the service", OPEN_STREAMS),
-        };
-        let message = format!("{whose} has reached its limit for open health and reflection streams: {most}.");
+/// Counts a stream that needs no token as open until the permit is dropped.
+fn open_to_all(quotas: &Quotas) -> Result<OwnedSemaphorePermit, Error> {
+    Arc::clone(&quotas.open_to_all).try_acquire_owned().map_err(|_| {
+        let message = format!(
+            "This instance of the service has reached its limit for open health and reflection streams: {OPEN_STREAMS}."
+        );
         Error { message, ..LimitReached::Company.into() }
     })
 }

@@ -1,61 +1,65 @@
 //! Serves one connection.
 
-use std::{convert::Infallible, error::Error, fmt::Display, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    error::Error,
+    fmt::Display,
+    net::SocketAddr,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
 use http_body::Body;
+use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto::Builder,
 };
-use tls::{Failure, ServerTls};
+use tls::{Failure, ServerTls, begins_with_tls};
 use tokio::{
     net::TcpStream,
-    time::{Instant, sleep_until, timeout},
+    sync::OwnedSemaphorePermit,
+    time::{Instant, sleep, sleep_until, timeout},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_io_timeout::TimeoutWriter;
+use tokio_util::{
+    either::Either,
+    io::{InspectReader, InspectWriter},
+    sync::CancellationToken,
+    task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken},
+};
 use tower::{Service, ServiceExt as _};
 
-use crate::{
-    activity::{Activity, InFlight, State, Tracked},
-    connection_limits::{ConnectionLimits, HEALTH_CONNECTION_TIME},
-    permits::ConnectionPermit,
-    stream::{MaybeTls, Outgoing, Refuse, Watched},
-    traffic::Traffic,
-};
+use crate::{limits::ConnectionLimits, server::App, stream::Coalesced, traffic::Traffic};
 
-/// The application of a port.
-#[derive(Clone)]
-pub struct App<S, B> {
-    /// The port's name, for log and metrics.
-    pub name: &'static str,
-    /// Whether clients may use HTTP/1.1, besides HTTP/2.
-    pub http1: bool,
-    /// Responds to requests.
-    pub service: S,
-    /// Whether a path is for health checks.
-    ///
-    /// A full server still serves health checks.
-    pub is_health_check: fn(&str) -> bool,
-    /// The response to other requests of a full server.
-    pub full: fn() -> Response<B>,
-    /// The response to an HTTP/1 request that hyper refuses. `None`: a response without a body.
-    pub refuse: Option<Refuse>,
-    /// Longest duration of a request, until its response is sent. `None`: no limit.
-    pub request_time: Option<Duration>,
-}
+/// How long a closing connection may still begin a request. A request may be on its way.
+const LINGER: Duration = Duration::from_millis(500);
 
 /// The deadline of a response, as an extension. The connection of a client that has not read it closes.
 ///
-/// On HTTP/2, the client's other requests finish first.
+/// On HTTP/2, the client's other requests have the grace period of a shutdown.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishBy(pub Instant);
 
+/// The shutdown of a port.
+#[derive(Debug, Default)]
+pub(crate) struct Stopping {
+    /// Cancelled when the shutdown begins.
+    pub(crate) draining: CancellationToken,
+    /// Cancelled when the port has closed.
+    pub(crate) closing: CancellationToken,
+}
+
 tokio::task_local! {
     /// The peer of a request, and the shutdown of its port.
-    static ORIGIN: (SocketAddr, Arc<CancellationToken>);
+    static ORIGIN: (SocketAddr, Arc<Stopping>);
 }
 
 /// Returns the peer of the current request's TCP connection. Behind a proxy, this is the proxy.
@@ -63,147 +67,124 @@ pub fn peer() -> Option<SocketAddr> {
     ORIGIN.try_with(|(peer, _)| *peer).ok()
 }
 
-/// Returns a token that is cancelled when the port's shutdown begins.
-///
-/// Responses without an end stop when it is cancelled.
-pub fn shutdown() -> Arc<CancellationToken> {
-    ORIGIN.try_with(|(_, shutdown)| Arc::clone(shutdown)).unwrap_or_default()
+/// Whether the port of the current request is about to close. Then the service is not ready.
+pub fn is_draining() -> bool {
+    ORIGIN.try_with(|(_, stopping)| stopping.draining.is_cancelled()).unwrap_or_default()
 }
 
-/// Runs work for a peer.
-pub(crate) fn serving<F: Future>(
-    peer: SocketAddr,
-    shutdown: Arc<CancellationToken>,
-    work: F,
-) -> impl Future<Output = F::Output> {
-    ORIGIN.scope((peer, shutdown), work)
+/// Returns a token that is cancelled when the port of the current request closes. Responses without an end then end.
+pub fn closing() -> CancellationToken {
+    ORIGIN.try_with(|(_, stopping)| stopping.closing.clone()).unwrap_or_default()
 }
 
 /// The state that all connections share.
-pub(crate) struct Server<S, B> {
+pub(crate) struct Server<S> {
     pub(crate) http: Builder<TokioExecutor>,
-    pub(crate) app: App<S, B>,
+    pub(crate) app: App<S>,
     pub(crate) limits: ConnectionLimits,
     pub(crate) tls: Option<ServerTls>,
     pub(crate) traffic: Traffic,
-    /// Cancelled when the shutdown begins. Responses then announce that their connection closes.
-    pub(crate) draining: Arc<CancellationToken>,
-    /// Cancelled when connections without a request close.
-    pub(crate) closing: CancellationToken,
-    /// Cancelled when all connections close.
-    pub(crate) aborting: CancellationToken,
+    pub(crate) stopping: Arc<Stopping>,
 }
 
-impl<S, B> Server<S, B>
+/// The requests of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    /// Has a token for each request whose response has not been sent.
+    pub(crate) in_flight: TaskTracker,
+    begun: AtomicU64,
+    /// Cancelled when a response exceeds its deadline.
+    overdue: CancellationToken,
+}
+
+impl Requests {
+    /// Waits until the connection has no request for `first`, or later for `between`.
+    async fn end(&self, first: Duration, between: Duration) {
+        let mut before = 0;
+        sleep(first).await;
+        loop {
+            let begun = self.begun.load(Relaxed);
+            if begun == before && self.in_flight.is_empty() {
+                return;
+            }
+            before = begun;
+            sleep(between).await;
+        }
+    }
+}
+
+impl<S, B> Server<S>
 where
     S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible, Future: Send>
         + Clone
         + Send
         + Sync
         + 'static,
-    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin + Send + 'static,
+    B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
 {
     /// Serves a connection until it ends, exceeds a limit, or its peer does not read.
-    pub(crate) async fn run(self: Arc<Self>, stream: TcpStream, peer: SocketAddr, granted: ConnectionPermit) {
+    pub(crate) async fn run(self: Arc<Self>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
         // Responses are written whole, so Nagle's algorithm would delay them.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection closed before it was served");
-            return;
-        }
+        let (Ok(()), Ok(peer)) = (stream.set_nodelay(true), stream.peer_addr()) else { return };
         let _open = self.traffic.open();
-        let activity = Activity::new(&self.limits, self.app.request_time);
-        let granted = Arc::new(granted);
-        let service = service_fn(|request: Request<Incoming>| {
-            // The request counts before its own task runs.
-            let in_flight = activity.start(request.version() == Version::HTTP_2);
-            // HTTP/2 requests have their own tasks.
-            serving(
-                peer,
-                Arc::clone(&self.draining),
-                Arc::clone(&self).respond(Arc::clone(&granted), in_flight, request),
-            )
+        let (received, sent) = (self.traffic.received.clone(), self.traffic.sent.clone());
+        let (server, mut is_plain_start) = (Arc::clone(&self), self.tls.is_none());
+        let stream = InspectReader::new(stream, move |bytes: &[u8]| {
+            received.increment(bytes.len() as u64);
+            if std::mem::take(&mut is_plain_start) && begins_with_tls(bytes) {
+                server.report_insecure(Failure::PeerSpeaksTls, peer, &"the port has no certificate");
+            }
         });
-        let on_tls = self.tls.is_none().then(|| {
-            let server = Arc::clone(&self);
-            let report = move || server.report_insecure(Failure::PeerSpeaksTls, peer, &"the port has no certificate");
-            Box::new(report) as Box<dyn FnOnce() + Send>
+        let stream = InspectWriter::new(stream, move |bytes: &[u8]| sent.increment(bytes.len() as u64));
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(self.limits.write_timeout));
+        let stream = Box::pin(stream);
+        let stream = match &self.tls {
+            None => Either::Left(stream),
+            Some(tls) => {
+                let accepted = timeout(self.limits.header_timeout, tls.accept(stream));
+                match self.stopping.closing.run_until_cancelled(accepted).await {
+                    Some(Ok(Ok(stream))) => Either::Right(Box::new(stream)),
+                    Some(Ok(Err(error))) => return self.report_insecure(Failure::of_handshake(&error), peer, &error),
+                    Some(Err(_)) => return self.traffic.count_insecure(Failure::Timeout),
+                    None => return,
+                }
+            }
+        };
+        let requests = Arc::new(Requests::default());
+        let service = service_fn(|request| {
+            // The request counts before its own task runs: HTTP/2 requests have their own tasks.
+            requests.begun.fetch_add(1, Relaxed);
+            let in_flight = requests.in_flight.token();
+            let origin = (peer, Arc::clone(&self.stopping));
+            ORIGIN.scope(origin, Arc::clone(&self).respond(Arc::clone(&requests), in_flight, request))
         });
-        let stream = Watched { stream, activity: Arc::clone(&activity), traffic: self.traffic.clone(), on_tls };
-        let Some(stream) = self.secure(stream, peer).await else { return };
+        // Many small gRPC messages arrive together. HTTP/1 has one response at a time.
         let stream = if self.app.http1 {
-            Outgoing::with_rejections(stream, self.app.refuse)
+            Either::Left(stream)
         } else {
-            Outgoing::coalesced(stream, Arc::clone(&activity))
+            Either::Right(Coalesced::new(stream, Arc::clone(&requests)))
         };
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
-        let first_check = self.limits.header_timeout.min(self.limits.write_timeout);
-        let mut check = pin!(sleep_until(Instant::now() + first_check));
-        let mut reserved_end = pin!(sleep_until(Instant::now() + HEALTH_CONNECTION_TIME));
-        let mut end = pin!(async {
-            match self.limits.age() {
-                // The peer's next requests come over another connection.
-                Some(age) => {
-                    let _ = timeout(age, self.closing.cancelled()).await;
-                }
-                None => self.closing.cancelled().await,
-            }
-        });
-        let mut closing = false;
-        loop {
-            tokio::select! {
-                biased;
-                ended = connection.as_mut() => {
-                    if let Err(error) = ended {
-                        tracing::debug!(error, "a connection ended with an error");
-                    }
-                    return;
-                }
-                () = end.as_mut(), if !closing => {
-                    connection.as_mut().graceful_shutdown();
-                    closing = true;
-                    continue;
-                }
-                () = self.aborting.cancelled() => return,
-                () = reserved_end.as_mut(), if granted.is_reserved() => {
-                    // The connection may have become ordinary.
-                    if granted.is_reserved() {
-                        return;
-                    }
-                    continue;
-                }
-                () = activity.changed.notified() => {}
-                () = check.as_mut() => {}
-            }
-            let next_check = match activity.check() {
-                State::Active(next_check) => next_check,
-                State::Closable(next_check) if !closing => {
-                    connection.as_mut().graceful_shutdown();
-                    closing = true;
-                    next_check
-                }
-                State::Closable(_) | State::Stalled => {
-                    tracing::debug!("a connection was aborted");
-                    return;
-                }
-            };
-            check.as_mut().reset(next_check);
-        }
-    }
-
-    /// Makes a connection secure if the port has a certificate. `None` if that fails, takes too long, or the server ends.
-    async fn secure(&self, stream: Watched, peer: SocketAddr) -> Option<MaybeTls> {
-        let Some(tls) = &self.tls else { return Some(MaybeTls::Left(stream)) };
-        let accepted = timeout(self.limits.header_timeout, tls.accept(stream));
-        match self.closing.run_until_cancelled(accepted).await? {
-            Ok(Ok(stream)) => Some(MaybeTls::Right(Box::new(stream))),
-            Ok(Err(error)) => {
-                self.report_insecure(Failure::of_handshake(&error), peer, &error);
-                None
-            }
-            Err(_) => {
-                self.traffic.count_insecure(Failure::Timeout);
-                None
-            }
+        let ConnectionLimits { header_timeout, idle_timeout, shutdown_grace, .. } = self.limits;
+        let remaining = tokio::select! {
+            _ = connection.as_mut() => return,
+            () = requests.end(header_timeout, idle_timeout) => LINGER,
+            () = requests.overdue.cancelled() => shutdown_grace,
+            () = sleep(self.limits.age()) => Duration::MAX,
+            () = async {
+                self.stopping.closing.cancelled().await;
+                sleep(LINGER).await;
+            } => Duration::MAX,
+        };
+        connection.as_mut().graceful_shutdown();
+        tokio::select! {
+            _ = connection => {}
+            () = sleep(remaining) => {}
+            () = async {
+                requests.overdue.cancelled().await;
+                sleep(shutdown_grace).await;
+            } => {}
         }
     }
 
@@ -220,22 +201,31 @@ where
 
     async fn respond(
         self: Arc<Self>,
-        granted: Arc<ConnectionPermit>,
-        in_flight: InFlight,
+        requests: Arc<Requests>,
+        in_flight: TaskTrackerToken,
         request: Request<Incoming>,
-    ) -> Result<Response<Tracked<B>>, Infallible> {
+    ) -> Result<Response<impl Body<Data = Bytes, Error = B::Error>>, Infallible> {
         let is_http2 = request.version() == Version::HTTP_2;
-        let app = &self.app;
-        let is_refused =
-            granted.is_reserved() && !(app.is_health_check)(request.uri().path()) && !granted.become_ordinary().await;
-        let mut response = if is_refused { (app.full)() } else { app.service.clone().oneshot(request).await? };
+        let mut response = self.app.service.clone().oneshot(request).await?;
         // HTTP/2 sends a GOAWAY frame.
-        if !is_http2 && (self.draining.is_cancelled() || granted.is_reserved()) {
+        if !is_http2 && self.stopping.draining.is_cancelled() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Some(FinishBy(deadline)) = response.extensions().get() {
-            in_flight.finish_by(*deadline);
-        }
-        Ok(response.map(|body| Tracked::new(body, in_flight)))
+        let deadline = response.extensions().get().map(|FinishBy(deadline)| *deadline);
+        #[allow(clippy::disallowed_methods, reason = "it ends with the response")]
+        let clock = deadline.map(|deadline| {
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                sleep_until(deadline).await;
+                requests.overdue.cancel();
+            }))
+        });
+        // The body holds the clock and the token until it is sent.
+        let held = (clock, in_flight);
+        Ok(response.map(|body| {
+            body.map_frame(move |frame| {
+                let _ = &held;
+                frame
+            })
+        }))
     }
 }

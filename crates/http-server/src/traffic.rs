@@ -9,8 +9,6 @@ const INSECURE: &str = "compliance_tls_failures_total";
 #[derive(Clone)]
 pub(crate) struct Traffic {
     open: Gauge,
-    /// Connections that were closed because their peer had too many.
-    pub(crate) refused: Counter,
     pub(crate) received: Counter,
     pub(crate) sent: Counter,
     port: &'static str,
@@ -22,15 +20,10 @@ pub(crate) struct Open(Gauge);
 impl Traffic {
     pub(crate) fn of(port: &'static str) -> Self {
         describe_gauge!("compliance_connections_open", "Open client connections, by port.");
-        describe_counter!(
-            "compliance_connections_refused_total",
-            "Connections closed immediately because their peer had too many open, by port."
-        );
         describe_counter!("compliance_received_bytes_total", "Bytes received from clients, by port.");
         describe_counter!("compliance_sent_bytes_total", "Bytes sent to clients, by port.");
         Self {
             open: gauge!("compliance_connections_open", "port" => port),
-            refused: counter!("compliance_connections_refused_total", "port" => port),
             received: counter!("compliance_received_bytes_total", "port" => port),
             sent: counter!("compliance_sent_bytes_total", "port" => port),
             port,

@@ -80,13 +80,13 @@ pub(crate) async fn live() -> Response {
 
 /// Whether the service can serve
 ///
-/// For load balancers: whether the database responds, and is neither a standby nor read-only.
+/// For load balancers: whether the database responds, and is neither a standby nor read-only, and the service does not shut down.
 ///
 /// - Operation: `getReadiness`
 /// - 200: `Healthy`. It can.
-/// - 503: `Unhealthy`. The service cannot serve now, or has too many connections.
+/// - 503: `Unhealthy`. The service cannot serve now, or shuts down.
 pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
-    if core_serves(&gateway).await {
+    if !http_server::is_draining() && core_serves(&gateway).await {
         return live().await;
     }
     unavailable().await

@@ -20,6 +20,7 @@ pub(crate) fn patient() -> Settings {
     let connections = RestConnections {
         header_timeout: long,
         idle_timeout: long,
+        shutdown_delay: Duration::ZERO,
         shutdown_grace: long,
         ..RestConnections::default()
     };

@@ -175,7 +175,6 @@ def main():
         services = [Service(machine, program, f"core-{number}", core) for number in (1, 2)]
         gateway = common | {
             "COMPLIANCE_CORE_URL": ",".join(f"http://{service.address}:50051" for service in services),
-            "COMPLIANCE_REST_MAX_CONNECTIONS_PER_PEER": "10000",
         }
         services += [Service(machine, program, f"gateway-{number}", gateway) for number in (1, 2)]
         for service in services[2:]:

@@ -36,6 +36,9 @@ pub fn service_command(program: &str, data: &DataDir) -> Command {
         .env("COMPLIANCE_DATA_DIR", data.path())
         .env("COMPLIANCE_REST_ADDR", "127.0.0.1:0")
         .env("COMPLIANCE_GRPC_ADDR", "127.0.0.1:0")
+        // No load balancer has to notice that a program stops.
+        .env("COMPLIANCE_REST_SHUTDOWN_DELAY", "0")
+        .env("COMPLIANCE_GRPC_SHUTDOWN_DELAY", "0")
         // A dependency that is missing at the start of a test stays missing.
         .env("COMPLIANCE_START_TIMEOUT", "0");
     command

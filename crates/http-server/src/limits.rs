@@ -10,21 +10,6 @@ use hyper_util::{
     server::conn::auto::Builder,
 };
 
-/// Connections beyond the limit, for health checks only.
-pub const HEALTH_CONNECTIONS: usize = 16;
-/// Health connections of one peer.
-pub(crate) const HEALTH_CONNECTIONS_PER_PEER: usize = 4;
-/// How long a health connection stays open.
-pub(crate) const HEALTH_CONNECTION_TIME: Duration = Duration::from_secs(3);
-/// How long a request on a health connection waits for an ordinary permit.
-pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(1);
-/// Bytes that an HTTP/2 connection may send without a request: pings, settings, and the rest of refused bodies, up to the window.
-pub(crate) const MAX_BYTES_WITHOUT_REQUEST: u64 = 2 * CONNECTION_WINDOW as u64;
-/// Minimum number of cancelled requests for which a connection that cancels most of its requests is closed.
-pub(crate) const MAX_CANCELLED: u64 = 500;
-/// A request that is cancelled after this time was useful to its client.
-pub(crate) const EARLY: Duration = Duration::from_secs(1);
-
 /// Maximum head of an HTTP/1 request, and response buffer of its connection, in bytes.
 const HTTP1_BUFFER: usize = 16 << 10;
 /// Maximum header list of an HTTP/2 request, in bytes.
@@ -41,25 +26,23 @@ const ERROR_RESETS: usize = 1024;
 /// The limits of a server. Other limits are constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Maximum number of open connections. Further connections wait, except a few for health checks.
+    /// Maximum number of open connections. Further connections wait.
     pub max_connections: usize,
-    /// Maximum number of connections of one peer; `None`: half of all.
-    ///
-    /// A peer is an IPv4 address, or an IPv6 network of 64 bits.
-    pub max_connections_per_peer: Option<usize>,
     /// Maximum number of concurrent requests of one HTTP/2 connection.
     pub max_streams: u32,
-    /// Longest time to receive the head of a request. On HTTP/1, the time begins when the connection is free for it.
+    /// Longest time until a connection's first request, and of a TLS handshake.
     pub header_timeout: Duration,
-    /// Longest time of a connection without a request.
+    /// Longest time between two requests. Over HTTP/2, a connection without requests may stay open for twice as long.
     pub idle_timeout: Duration,
-    /// Longest time that a peer may read nothing of a response. It is checked at half of this interval.
+    /// Longest time that a peer may read nothing of a response.
     pub write_timeout: Duration,
     /// How long a connection takes new requests, plus or minus a tenth. `None`: no limit.
     ///
     /// Requests in flight finish. Clients connect again, so connection balancers choose again.
     pub max_age: Option<Duration>,
-    /// Longest time of accepted requests after the shutdown has begun.
+    /// How long the port takes new connections after the shutdown has begun. Load balancers notice the shutdown during this time.
+    pub shutdown_delay: Duration,
+    /// Longest time of accepted requests after the port has closed.
     pub shutdown_grace: Duration,
 }
 
@@ -67,12 +50,12 @@ impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             max_connections: 10_000,
-            max_connections_per_peer: None,
             max_streams: 256,
             header_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(75),
             write_timeout: Duration::from_secs(30),
             max_age: None,
+            shutdown_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(30),
         }
     }
@@ -80,15 +63,17 @@ impl Default for ConnectionLimits {
 
 impl ConnectionLimits {
     /// Returns how long the next connection takes new requests. Connections that begin together end at different times.
-    pub(crate) fn age(&self) -> Option<Duration> {
+    pub(crate) fn age(&self) -> Duration {
         // Nothing depends on the quality of this random number.
         let permille = 900 + RandomState::new().hash_one(()) % 201;
-        self.max_age.map(|age| age.mul_f64(permille as f64 / 1000.0))
+        self.max_age.map_or(Duration::MAX, |age| age.mul_f64(permille as f64 / 1000.0))
     }
 
     pub(crate) fn builder(&self, http1: bool) -> Builder<TokioExecutor> {
         let mut http = Builder::new(TokioExecutor::new());
-        http.http1().timer(TokioTimer::new()).header_read_timeout(self.header_timeout).max_buf_size(HTTP1_BUFFER);
+        // The time of a head begins when its connection is free for it.
+        let head_time = self.idle_timeout;
+        http.http1().timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HTTP1_BUFFER);
         http.http2()
             .timer(TokioTimer::new())
             // Without these limits, a peer may open and reset any number of streams.
