@@ -17,7 +17,7 @@ mod signals;
 mod tls_args;
 
 pub(crate) use configuration::{parse, unknown_variables};
-pub(crate) use database_args::{DatabaseUrlArgs, ReplicaArgs};
+pub(crate) use database_args::{DatabaseUrlArgs, RemovedArgs};
 pub(crate) use descriptors::Descriptors;
 pub(crate) use failure::{InvalidSetting, describe, named, report as report_failure};
 pub(crate) use hidden::{Hidden, from_value_or_file};

@@ -16,10 +16,7 @@ use crate::{
 };
 
 pub(crate) struct Backend {
-    /// For writes, and for reads that belong to one.
     pub(crate) pool: Connections,
-    /// For reads. Includes replicas, if there are some.
-    pub(crate) reads: Connections,
     pub(crate) quotas: Quotas,
     /// The write queues of each company.
     pub(crate) queues: Queues,
@@ -36,16 +33,15 @@ impl fmt::Debug for Backend {
 }
 
 impl Backend {
-    pub(crate) fn new(pool: Connections, reads: Connections, settings: &CoreSettings) -> Arc<Self> {
+    pub(crate) fn new(pool: Connections, settings: &CoreSettings) -> Arc<Self> {
         let quotas = Quotas::new(settings, pool.most());
         Arc::new(Self {
-            affiliates: affiliates::single(&reads, &quotas.memory),
-            urls: urls::single(&reads, &quotas.memory),
-            cases: cases::single(&reads, &quotas.memory),
+            affiliates: affiliates::single(&pool, &quotas.memory),
+            urls: urls::single(&pool, &quotas.memory),
+            cases: cases::single(&pool, &quotas.memory),
             queues: Queues::new(pool.most(), quotas.on_wait()),
             settings: settings.clone(),
             pool,
-            reads,
             quotas,
         })
     }
@@ -65,6 +61,6 @@ impl Backend {
     pub(crate) fn source(&self, company_id: i64) -> Source {
         let memory = self.quotas.memory.reservation(Some(company_id));
         // The other half of the message is for the encoding of its fields.
-        Source { pool: self.reads.of_company(company_id), company_id, memory, most: self.settings.message_limit / 2 }
+        Source { pool: self.pool.of_company(company_id), company_id, memory, most: self.settings.message_limit / 2 }
     }
 }

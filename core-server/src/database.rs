@@ -1,7 +1,7 @@
 //! The database of the service: its schema and its roles. One role owns and migrates the schema, and another one serves and owns nothing.
 
 use sqlx::{AssertSqlSafe, PgPool};
-pub use storage::database::{Database, DatabaseError, Jump, ReadTarget, Target, connect, jump_ahead, open, target};
+pub use storage::database::{Database, DatabaseError, Jump, Target, connect, jump_ahead, open, target};
 
 use crate::schema::SCHEMA;
 

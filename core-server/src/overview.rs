@@ -33,7 +33,7 @@ pub(crate) struct Overviews(pub(crate) Arc<Backend>);
 impl OverviewService for Overviews {
     async fn get_overview(&self, request: Request<GetOverviewRequest>) -> Served<Overview> {
         let (company_id, _) = accept(request)?;
-        let figures = Figures::read(&self.0.reads, company_id, SystemTime::now().into()).await?;
+        let figures = Figures::read(&self.0.pool, company_id, SystemTime::now().into()).await?;
         Ok(Response::new(figures.into_overview()))
     }
 }

@@ -107,7 +107,7 @@ impl<T: RecordPage> Producer<T> {
             }
         };
         let read = async |pool: Connections| pool.fetch_at_most(query(), PART, memory).await;
-        let rows = database::read(&self.backend.reads, read).await;
+        let rows = database::read(&self.backend.pool, read).await;
         Ok((rows.map_err(from_database)?, permit))
     }
 

@@ -122,7 +122,6 @@ impl Core {
         restores::start(&database.pool).await.map_err(StartError::Restored)?;
         let connections = Connections::open(&database, schema::expected(), &schema::SCHEMA).await?;
         check_retention(&connections, settings).await?;
-        let reads = connections.with_replicas(&database);
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());
         let rate = |limit| if let Limit::Rate(rate) = limit { Some(rate) } else { None };
@@ -131,12 +130,12 @@ impl Core {
         let mut tasks = JoinSet::new();
         let watched = (connections.clone(), reporter.clone());
         tasks.spawn(supervise("health", move |task| health::watch(watched.0.clone(), watched.1.clone(), task)));
-        reads.watch_servers(&mut tasks, !settings.coordinator_only);
+        connections.watch_servers(&mut tasks, !settings.coordinator_only);
         let swept = Arc::clone(&limiters);
         tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&swept), task)));
         let access = AccessPolicy::new(verifier, limiters);
-        let backend = Backend::new(connections, reads, settings);
-        gauges::report(&backend.reads, &backend.quotas);
+        let backend = Backend::new(connections, settings);
+        gauges::report(&backend.pool, &backend.quotas);
         let pipeline = Pipeline::new(access, backend.quotas.clone(), settings);
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
         let (limit, mut routes) = (settings.message_limit, Routes::builder());

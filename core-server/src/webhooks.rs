@@ -107,7 +107,7 @@ impl Webhooks {
     /// Returns the webhooks, or the one with this ID.
     async fn read(&self, company_id: i64, id: Option<i64>) -> Result<Vec<Endpoint>, Error> {
         let read = async |pool| query_as(*READ).bind(company_id).bind(id).fetch_all(&pool).await;
-        database::read(&self.backend.reads, read).await.map_err(from_database)
+        database::read(&self.backend.pool, read).await.map_err(from_database)
     }
 
     async fn get(&self, company_id: i64, id: i64) -> Result<Endpoint, Error> {
@@ -240,7 +240,7 @@ impl WebhookService for Webhooks {
         let (company_id, request) = accept(request)?;
         let (id, limit) = (request.id, request.limit.unwrap_or(DEFAULT_CHANGES));
         let read = async |pool| sqlx::query(DELIVERIES).bind(company_id).bind(id).bind(limit).fetch_all(&pool).await;
-        let rows = database::read(&self.backend.reads, read).await.map_err(from_database)?;
+        let rows = database::read(&self.backend.pool, read).await.map_err(from_database)?;
         if rows.is_empty() {
             return Err(Error::webhook_not_found(id).into());
         }

@@ -6,7 +6,6 @@ mod changes;
 mod citus;
 mod doctor;
 mod exhausted;
-mod hosts;
 mod monitoring;
 mod open_streams;
 mod schema;

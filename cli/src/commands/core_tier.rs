@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     program::{
-        DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, ReplicaArgs, TelemetryArgs, TlsRefreshArgs,
+        DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, RemovedArgs, TelemetryArgs, TlsRefreshArgs,
         close_pool, named,
     },
     start::{ServicePort, StartArgs, wait_for},
@@ -38,7 +38,7 @@ pub(crate) struct CoreArgs {
     #[command(flatten)]
     pub(super) database: DatabaseUrlArgs,
     #[command(flatten)]
-    pub(super) replicas: ReplicaArgs,
+    pub(super) removed: RemovedArgs,
     #[command(flatten)]
     pub(super) start: StartArgs,
     #[command(flatten, next_help_heading = "Core")]
@@ -54,8 +54,9 @@ pub(crate) struct CoreArgs {
 }
 
 impl CoreArgs {
-    /// Fails if a company has two limits of one kind, or if the file of --webhook-ca cannot be used.
+    /// Fails if a company has two limits of one kind, a setting was removed, or the file of --webhook-ca cannot be used.
     pub(super) fn check(&self) -> Result<(), InvalidSetting> {
+        self.removed.check()?;
         CompanyLimit::check(&self.core.company_limits).map_err(InvalidSetting::of(named("company-limit")))?;
         self.check_webhooks()
     }
@@ -85,7 +86,7 @@ pub(super) fn run(args: &CoreTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (migrate, args) = (args.migrate, &args.core);
-    let (target, replicas) = (args.database.required()?, args.replicas.replicas()?);
+    let target = args.database.required()?;
     let tls = args.grpc_tls.load()?;
     args.check()?;
     let mut ports = [ServicePort::grpc(&args.core, tls.clone())?];
@@ -97,7 +98,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
             database::migrate(&database).await?;
         }
         database::check_migrated(&database.pool).await?;
-        anyhow::Ok((verifier, database.with_replicas(replicas.clone())?))
+        anyhow::Ok((verifier, database))
     };
     let prepared = shutdown.run_until_cancelled(wait_for(&args.start, &mut ports, prepare));
     let Some((verifier, database)) = prepared.await.transpose()? else { return Ok(()) };

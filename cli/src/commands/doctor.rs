@@ -207,8 +207,8 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     findings.add("REST", port(args.gateway.address, "rest-addr"), next_step);
     if !is_gateway {
         findings.add("gRPC", port(args.core.core.address, "grpc-addr"), next_step);
-        let settings = args.core.check().and_then(|()| args.core.replicas.replicas()).map_err(Into::into);
-        let settings = settings.and_then(|_| ok("limits of companies, webhooks and replicas can be used"));
+        let settings = args.core.check().map_err(Into::into);
+        let settings = settings.and_then(|()| ok("limits of companies and webhooks can be used"));
         findings.add("settings", settings, "correct the setting");
         let loaded = args.core.grpc_tls.load().map(|tls| tls.and_then(|tls| tls.expires()));
         findings.add_certificate("gRPC certificate", loaded, now);

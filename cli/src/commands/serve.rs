@@ -25,7 +25,7 @@ use super::core_tier::CoreArgs;
 use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
-    program::{Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, close_pool, named, unix_now},
+    program::{Descriptors, KeyArgs, RestTlsArgs, close_pool, unix_now},
     secret,
     start::{ServicePort, wait_for},
     version::COMMIT,
@@ -61,10 +61,6 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     // Report wrong settings before a database is created.
     let given_database = args.core.database.target()?;
-    if args.core.replicas.replicas()?.is_some() && given_database.is_none() {
-        let allowed = "the URL of the primary, whose replicas --read-database-url names";
-        return Err(InvalidSetting::missing(named("database-url"), allowed).into());
-    }
     let certificates = [args.rest_tls.load()?, args.core.grpc_tls.load()?];
     args.core.check()?;
     let [rest_tls, grpc_tls] = certificates.clone();
@@ -102,7 +98,6 @@ async fn serve_over(
         let keys = KeySource { secret: Some(secret.clone()), ..KeySource::default() };
         (Some(secret), Arc::new(Verifier::with_rules(keys, args.core.keys.rules()).await?))
     };
-    let connected = connected.with_replicas(args.core.replicas.replicas()?)?;
     core_server::database::warn_if_owner(&connected.pool).await;
     if args.demo && fixtures::fill_demo(&connected.pool, OffsetDateTime::now_utc()).await? {
         tracing::info!(company = DEMO_COMPANY, "created the demo records");

@@ -1,10 +1,9 @@
-//! The database of a program, and its replicas.
+//! The database of a program.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::Args;
-use core_server::database::{self, ReadTarget, Target};
-use flags::duration;
+use core_server::database::{self, Target};
 
 use super::{
     failure::{InvalidSetting, named},
@@ -14,8 +13,8 @@ use super::{
 /// The database that a program works on.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseUrlArgs {
-    /// Database: `postgres://user:password@host/database`; several hosts are separated by commas. Without it, `serve` and the
-    /// commands that work on a data folder use their own PostgreSQL.
+    /// Database: `postgres://user:password@host/database`. Without it, `serve` and the commands that work on a data folder use their own
+    /// PostgreSQL.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: Option<Hidden>,
     /// File with the database URL, instead of --database-url. When a connection fails, the service reads the file again, so you can change
@@ -42,28 +41,25 @@ impl DatabaseUrlArgs {
     }
 }
 
-/// The replicas that reads may run on.
+/// Settings of earlier versions. A start rejects them, because without them the service would put the load of all reads on one server.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct ReplicaArgs {
-    /// Streaming replicas of the database, which serve reads: a URL like --database-url. The service uses all of its hosts. A read sees all
-    /// acknowledged writes: if no replica has replayed them in time, the primary serves the read.
-    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+pub(crate) struct RemovedArgs {
+    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL", hide = true, hide_env_values = true, value_name = "URL")]
     read_database_url: Option<Hidden>,
-    /// File with the replica URL, instead of --read-database-url. When a connection fails, the service reads the file again.
-    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "read_database_url")]
+    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL_FILE", hide = true, value_name = "FILE")]
     read_database_url_file: Option<PathBuf>,
-    /// How long a read waits for a replica that has not replayed recent writes. A slower replica is not used until it has caught up.
-    #[arg(long, env = "COMPLIANCE_REPLICA_MAX_LAG", default_value = "100ms", value_name = "TIME",
-          value_parser = duration(Duration::from_millis(1)..=Duration::from_secs(2)))]
-    replica_max_lag: Duration,
 }
 
-impl ReplicaArgs {
-    /// Returns the replicas; `None` if none are given. Fails if the URL is malformed, or if its file cannot be read.
-    pub(crate) fn replicas(&self) -> Result<Option<ReadTarget>, InvalidSetting> {
-        let (url, file) = (self.read_database_url.as_ref(), self.read_database_url_file.as_ref());
-        let target = target(url, file, "read-database-url")?;
-        Ok(target.map(|target| ReadTarget { target, max_lag: self.replica_max_lag }))
+impl RemovedArgs {
+    /// Fails if one of them is given.
+    pub(crate) fn check(&self) -> Result<(), InvalidSetting> {
+        let setting = match (&self.read_database_url_file, self.read_database_url.as_ref().and_then(Hidden::filled)) {
+            (Some(_), _) => "read-database-url-file",
+            (None, Some(_)) => "read-database-url",
+            (None, None) => return Ok(()),
+        };
+        let reason = "the service no longer reads from replicas: use one endpoint, --database-url (docs/operations/fail-over.md)";
+        Err(InvalidSetting::of(named(setting))(reason))
     }
 }
 

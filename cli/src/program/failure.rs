@@ -98,7 +98,6 @@ mod tests {
             DatabaseError::StatementPooler { host: host() },
             DatabaseError::NotPrepared { host: host() },
             DatabaseError::SharedSettings { host: host(), statements: "alter role".to_owned() },
-            DatabaseError::SharedReplica { host: host() },
             DatabaseError::SharedSession { command: "this command" },
             DatabaseError::Modified { step: "1 (first)".to_owned() },
         ] {
@@ -107,7 +106,6 @@ mod tests {
         assert!(is_wrong_setting(&InvalidSetting::of("--a")("b").into()));
         for other in [
             DatabaseError::Connect { host: host(), database: host(), source: source() },
-            DatabaseError::NoHost { database: host(), reasons: host() },
             DatabaseError::NotMigrated { missing: 1, total: 2 },
             DatabaseError::History(source()),
         ] {

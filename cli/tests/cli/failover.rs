@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use test_support::NetworkServer;
+use test_support::{NetworkServer, Proxy};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Creates the database `given` and the role `service`, which has a password and owns nothing.
-pub(crate) fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
+fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
     let server = runtime.block_on(NetworkServer::start());
     let role = format!("create database given; create role service login password '{password}'");
     runtime.block_on(server.execute("postgres", &role));
@@ -32,7 +32,7 @@ pub(crate) fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
 }
 
 /// Ends the load, even if the test fails.
-pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
+struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
@@ -40,7 +40,7 @@ impl Drop for Over<'_> {
     }
 }
 
-pub(crate) fn ready(service: &Service) -> bool {
+fn ready(service: &Service) -> bool {
     service.request("GET", "/readyz", "", "").0 == 200
 }
 
@@ -103,8 +103,8 @@ fn a_password_in_a_file_is_replaced_without_a_restart() {
 
 /// The standby follows synchronously, so it has all acknowledged writes before and after it takes over.
 #[test]
-fn a_standby_that_is_promoted_is_found_without_a_restart() {
-    const ENOUGH: usize = 40;
+fn promotion_behind_an_endpoint_needs_no_restart() {
+    const ENOUGH: usize = 10;
     let runtime = Runtime::new().unwrap();
     let mut primary = set_up(&runtime, "password");
     let standby = runtime.block_on(async {
@@ -114,7 +114,7 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
         standby
     });
 
-    // The service cannot use only a standby.
+    // The service cannot use a standby.
     let alone = standby.url("service:password", "given");
     let url = format!("{alone}?target_session_attrs=primary");
     let arguments = ["core", "--jwt-secret", "0123456789abcdef0123456789abcdef", "--database-url", &url];
@@ -124,10 +124,8 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
     assert!(status.code() == Some(3) && findings.contains("is a standby"), "{findings}");
 
     let data = DataDir::new();
-    let url = format!(
-        "postgres://service:password@{},{}/given?target_session_attrs=read-write&connect_timeout=5",
-        standby.address, primary.address
-    );
+    let endpoint = runtime.block_on(Proxy::tcp(primary.address));
+    let url = format!("postgres://service:password@{}/given?target_session_attrs=read-write", endpoint.address());
     let service = Service::start_as(compliance(&data).args(["serve", "--rate-limit", "off"]).env("DATABASE_URL", url));
     let (token, address) = (token(&data, 7), service.rest);
     let (over, acknowledged, other) = (AtomicBool::new(false), Mutex::new(HashSet::new()), Mutex::new(Vec::new()));
@@ -154,7 +152,7 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
     };
     thread::scope(|scope| {
         let _over = Over(&over);
-        for worker in 0..3 {
+        for worker in 0..2 {
             let work = &work;
             scope.spawn(move || work(worker));
         }
@@ -162,12 +160,15 @@ fn a_standby_that_is_promoted_is_found_without_a_restart() {
         primary.kill();
         wait_until("the service does not serve", || !ready(&service));
         let before = count();
+        // While the endpoint leads to a standby, nothing is served.
+        endpoint.lead_to(standby.address);
+        service.wait_for_log("takes no writes");
+        assert!(!ready(&service));
         runtime.block_on(standby.execute("postgres", "select pg_promote()"));
         wait_until("the service serves again", || ready(&service));
         wait_until("enough is acknowledged", || count() >= before + ENOUGH);
     });
     assert_eq!(*other.lock().unwrap(), [0; 0]);
-    service.wait_for_log("another host of the database takes the writes");
     let affiliates = service.get("/api/affiliates", &token);
     let there = affiliates["data"].as_array().unwrap().iter();
     let there: HashSet<_> = there.map(|record| record["distributor_name"].as_str().unwrap().to_owned()).collect();
@@ -183,7 +184,8 @@ fn writes_lost_by_an_asynchronous_standby_are_reported_as_lost() {
     let mut primary = set_up(&runtime, "password");
     let standby = runtime.block_on(primary.standby());
     let data = DataDir::new();
-    let url = format!("postgres://service:password@{},{}/given?connect_timeout=5", primary.address, standby.address);
+    let endpoint = runtime.block_on(Proxy::tcp(primary.address));
+    let url = format!("postgres://service:password@{}/given", endpoint.address());
     let service = Service::start_as(compliance(&data).args(["serve", "--rate-limit", "off"]).env("DATABASE_URL", url));
     let token = token(&data, 7);
     for number in 1..=5 {
@@ -203,6 +205,7 @@ fn writes_lost_by_an_asynchronous_standby_are_reported_as_lost() {
     assert_eq!(changes(10).0, 200);
     primary.kill();
     runtime.block_on(standby.execute("postgres", "select pg_promote()"));
+    endpoint.lead_to(standby.address);
     service.wait_for_log("positions and IDs have jumped ahead");
     for number in 1..=8 {
         create_until_there(&service, &token, &format!("new {number}"));

@@ -32,7 +32,6 @@ mod personal_data;
 mod privileged;
 mod programs;
 mod rate_limit;
-mod replicas;
 mod restarts;
 mod retention;
 mod round_trips;

@@ -208,8 +208,8 @@ fn both_tiers_count_what_they_serve() {
     let tiers = [metrics(gateway.admin), metrics(core.admin)];
     for (file, most) in [(ALERTS, 10), (DASHBOARD, 20)] {
         let mut names = metric_names(file);
-        // Exists only with such files or replicas: `certificates`, `keys` and `replicas` check these.
-        let conditional = ["_certificate_", "_token_key", "_tls_", "_replicas_", "_reads_"];
+        // Exists only with such files: `certificates` and `keys` check these.
+        let conditional = ["_certificate_", "_token_key", "_tls_"];
         names.retain(|name| !conditional.iter().any(|part| name.contains(part)));
         assert!(names.len() >= most, "{names:?}");
         for name in names {

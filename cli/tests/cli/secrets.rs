@@ -46,7 +46,6 @@ fn help_shows_no_secret_of_the_environment() {
         "COMPLIANCE_JWT_SECOND_SECRET",
         "COMPLIANCE_JWT_SECRET",
         "COMPLIANCE_OTLP_ENDPOINT",
-        "COMPLIANCE_READ_DATABASE_URL",
         "COMPLIANCE_TOKEN",
         "DATABASE_URL",
     ];

@@ -112,7 +112,6 @@ pub(super) async fn each_case(
                 let query = sqlx::query(ExportCasesResponse::statement(&(), true)).bind(company.id).bind(last_id);
                 query.bind(PAGE_RECORDS).bind(ids)
             };
-            // A replica may not have a case that was just opened.
             let read = async |pool: Connections| pool.fetch_at_most(query(), PART, &memory).await;
             let page = database::read(&backend.pool, read).await;
             // The memory remains reserved until the records were taken.

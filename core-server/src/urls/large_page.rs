@@ -95,7 +95,7 @@ impl LargePage {
                 read => Ok(sent.and_then(|()| read.map_err(from_database))),
             }
         };
-        database::retried(&self.backend.reads, read).await.map_err(from_database)?
+        database::retried(&self.backend.pool, read).await.map_err(from_database)?
     }
 
     /// Sends each row, once there is memory for it.

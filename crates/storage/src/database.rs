@@ -1,4 +1,4 @@
-//! Connections to PostgreSQL, migrations, and what differs on replicas and Citus.
+//! Connections to PostgreSQL, migrations, and what differs on Citus.
 
 mod borrowed;
 mod citus;
@@ -10,8 +10,6 @@ mod migrate;
 mod open;
 mod pool;
 mod probe;
-mod replay;
-mod replicas;
 mod reserve;
 pub mod restores;
 mod rows;
@@ -29,5 +27,5 @@ pub use migrate::{check_migrated, migrate};
 pub use open::{Database, connect, open};
 pub use restores::{Jump, jump_ahead};
 pub use rows::{End, Fetched, size};
-pub use target::{ReadTarget, Target};
+pub use target::Target;
 pub use url::target;

@@ -29,12 +29,6 @@ pub(crate) enum Unavailable {
     ReadOnly,
     #[error("the database was restored and is not ready")]
     Restored,
-    #[error("the server is not a standby")]
-    NoStandby,
-    #[error("the replica belongs to another cluster, or is on a different timeline than the primary")]
-    OtherHistory,
-    #[error("the replica has not replayed recent writes in time")]
-    Behind,
 }
 
 impl Unavailable {

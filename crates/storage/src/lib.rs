@@ -1,6 +1,6 @@
 //! Storage: runs the statements of all operations on PostgreSQL.
 //!
-//! It manages connections, replicas and Citus, reads and writes columns by name, and combines concurrent requests into one statement. It
+//! It manages connections and Citus, reads and writes columns by name, and combines concurrent requests into one statement. It
 //! knows no operation: a [`Schema`] describes what is stored.
 
 pub mod database;

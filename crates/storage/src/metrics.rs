@@ -12,8 +12,8 @@ pub const RETRY_CONFLICT: &str = "conflict";
 pub const RETRY_CONNECTION: &str = "connection";
 /// Reason of a retry: the connection did not respond in time.
 pub const RETRY_SILENCE: &str = "silence";
-/// Reason of a retry: a read failed on a replica or node.
-pub const RETRY_REPLICA: &str = "replica";
+/// Reason of a retry: a read failed on a Citus node.
+pub(crate) const RETRY_NODE: &str = "node";
 
 /// Statements that failed for lack of a resource.
 const EXHAUSTED: &str = "compliance_database_exhausted_total";
@@ -28,9 +28,8 @@ pub(crate) const EXHAUSTED_OTHER: &str = "limit";
 /// The server takes no writes. Some do so when their disk is nearly full.
 pub(crate) const EXHAUSTED_READ_ONLY: &str = "read_only";
 
-/// Reads with replicas or on Citus, by the server.
+/// Reads on Citus, by the server.
 const READS: &str = "compliance_reads_total";
-const BY_REPLICA: &str = "replica";
 /// A Citus node. The coordinator counts as `primary`.
 const BY_NODE: &str = "node";
 const BY_PRIMARY: &str = "primary";
@@ -45,19 +44,9 @@ pub(crate) fn count_exhausted(reason: &'static str) {
     count(EXHAUSTED, "reason", reason);
 }
 
-/// Counts a read with replicas or on Citus, by the server.
-pub(crate) fn count_read(on_citus: bool, by_other: bool) {
-    count(
-        READS,
-        "server",
-        if !by_other {
-            BY_PRIMARY
-        } else if on_citus {
-            BY_NODE
-        } else {
-            BY_REPLICA
-        },
-    );
+/// Counts a read on Citus, by the server.
+pub(crate) fn count_read(by_node: bool) {
+    count(READS, "server", if by_node { BY_NODE } else { BY_PRIMARY });
 }
 
 /// Measures the length of a queue, until `length` returns `None`.
@@ -66,8 +55,8 @@ pub fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Sen
 }
 
 /// Describes the counters.
-pub(crate) fn describe_counts(on_citus: bool, has_replicas: bool) {
-    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_REPLICA];
+pub(crate) fn describe_counts(on_citus: bool) {
+    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_NODE];
     describe(RETRIES, "Retried statements, by reason.", "reason", &reasons);
     let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
     let description = "Statements that the database could not run for lack of disk space, memory or connections, or for a similar reason.";
@@ -79,7 +68,5 @@ pub(crate) fn describe_counts(on_citus: bool, has_replicas: bool) {
             "server",
             &[BY_NODE, BY_PRIMARY],
         );
-    } else if has_replicas {
-        describe(READS, "Reads, by whether a replica or the primary served them.", "server", &[BY_REPLICA, BY_PRIMARY]);
     }
 }

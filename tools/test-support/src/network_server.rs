@@ -1,4 +1,4 @@
-//! Database servers on the network, with passwords, replicas and fail-over.
+//! Database servers on the network, with passwords, standbys and fail-over.
 
 use std::{
     fs,
@@ -137,15 +137,6 @@ impl NetworkServer {
         let children = children.split_whitespace().map(|child| child.parse().unwrap());
         for process in [server].into_iter().chain(children) {
             kill_process(process, if is_frozen { Signal::SIGSTOP } else { Signal::SIGCONT });
-        }
-    }
-
-    /// Makes it a standby without a primary after its next start.
-    pub fn make_standby(&self) {
-        let signal = self.data().join("standby.signal");
-        fs::write(&signal, "").unwrap();
-        if let Some(user) = unprivileged() {
-            chown(signal, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
         }
     }
 

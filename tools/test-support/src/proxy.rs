@@ -29,6 +29,8 @@ const STATE: [&str; 2] = ["pg_is_in_recovery()", "is_database_known()"];
 pub struct Proxy {
     shared: Arc<Shared>,
     address: SocketAddr,
+    /// The server of new connections, for a TCP proxy.
+    server: Arc<Mutex<SocketAddr>>,
     /// The folder of its socket, for a database proxy.
     folder: Option<PathBuf>,
     accepting: AbortHandle,
@@ -72,8 +74,11 @@ impl Proxy {
         let address = listener.local_addr().unwrap();
         let shared = Shared::new();
         let state = Arc::clone(&shared);
+        let server = Arc::new(Mutex::new(server));
+        let current = Arc::clone(&server);
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                let server = *current.lock().unwrap();
                 // For the client, a missing server is a connection that ends immediately.
                 let Ok(server) = TcpStream::connect(server).await else { continue };
                 let (from_client, to_client) = client.into_split();
@@ -82,7 +87,7 @@ impl Proxy {
                 state.connect(client, (Box::new(from_server), Box::new(to_server)), Protocol::Bytes);
             }
         });
-        Self { shared, address, folder: None, accepting: accepting.abort_handle() }
+        Self { shared, address, server, folder: None, accepting: accepting.abort_handle() }
     }
 
     /// A proxy of the PostgreSQL server whose socket is `server`. It listens at a socket of the same name in a folder of
@@ -103,13 +108,20 @@ impl Proxy {
             }
         });
         let address = SocketAddr::from(([0, 0, 0, 0], 0));
-        Self { shared, address, folder: Some(folder), accepting: accepting.abort_handle() }
+        let server = Arc::new(Mutex::new(address));
+        Self { shared, address, server, folder: Some(folder), accepting: accepting.abort_handle() }
     }
 
     /// The address of a TCP proxy.
     pub fn address(&self) -> SocketAddr {
         assert!(self.folder.is_none(), "a proxy of a database listens at a socket in a folder");
         self.address
+    }
+
+    /// Leads new connections of a TCP proxy to another server, and closes the open ones.
+    pub fn lead_to(&self, server: SocketAddr) {
+        *self.server.lock().unwrap() = server;
+        self.cut();
     }
 
     /// The folder of the socket at which the proxy of a database listens.

@@ -10,10 +10,7 @@ use sqlx::{
 use telemetry::trace::Span;
 use tokio::{runtime::Handle, sync::OwnedSemaphorePermit};
 
-use super::{
-    pool::{Connection, Epoch, Pool},
-    replay::{Position, wait_for_replay},
-};
+use super::pool::{Connection, Epoch, Pool};
 use crate::{
     error::{Unavailable, is_disconnected, is_of_other_node, is_stale},
     limits::LOCK_TIMEOUT,
@@ -35,14 +32,10 @@ pub struct BorrowedConnection {
 }
 
 impl BorrowedConnection {
-    /// Borrows a connection with this lock timeout, to a server that has replayed the `required` position.
+    /// Borrows a connection with this lock timeout.
     ///
     /// Waits a bounded time for a free connection, and not at all while the server does not respond.
-    pub(super) async fn of(
-        pool: &Arc<Pool>,
-        lock_timeout: &'static str,
-        required: Option<Position>,
-    ) -> Result<Self, sqlx::Error> {
+    pub(super) async fn of(pool: &Arc<Pool>, lock_timeout: &'static str) -> Result<Self, sqlx::Error> {
         let wait = ConnectionWait::start();
         if !pool.responds() {
             return Err(Unavailable::Down.into());
@@ -61,41 +54,27 @@ impl BorrowedConnection {
             // Boxed, because it is rare and would enlarge the future of every statement.
             None => Box::pin(pool.wait(pool.open())).await?,
         };
-        let is_ready = required.is_none() && pool.waits_as_long(&connection, lock_timeout);
+        let is_ready = pool.waits_as_long(&connection, lock_timeout);
         let borrowed = Some((connection, permit));
         let borrowed = Self { pool: Arc::clone(pool), borrowed, in_transaction: false, span: wait.end() };
-        if is_ready { Ok(borrowed) } else { Box::pin(borrowed.prepare(lock_timeout, required)).await }
+        if is_ready { Ok(borrowed) } else { Box::pin(borrowed.prepare(lock_timeout)).await }
     }
 
-    async fn prepare(mut self, lock_timeout: &'static str, required: Option<Position>) -> Result<Self, sqlx::Error> {
-        let Err(error) = self.try_prepare(lock_timeout, required).await else { return Ok(self) };
-        match Unavailable::of(&error) {
-            Some(Unavailable::Hung) => Err(error),
-            // The replica cannot serve the read.
-            Some(_) => {
-                self.unused();
-                Err(error)
-            }
-            None => self.done(Err(error)),
-        }
-    }
-
-    /// Sets the lock timeout, and waits until the replica has replayed the required position.
-    ///
-    /// Each connection remembers the position of its server. A server that restarts can fall behind, but has closed its connections.
-    async fn try_prepare(&mut self, lock_timeout: &'static str, required: Option<Position>) -> Result<(), sqlx::Error> {
-        let Some((connection, _)) = &mut self.borrowed else { return Ok(()) };
-        if !self.pool.waits_as_long(connection, lock_timeout) {
+    /// Sets the lock timeout.
+    async fn prepare(mut self, lock_timeout: &'static str) -> Result<Self, sqlx::Error> {
+        let set = async {
+            let Some((connection, _)) = &mut self.borrowed else { return Ok(()) };
             connection.lock_timeout = None;
             let set = sqlx::query("select set_config('lock_timeout', $1, false)").bind(lock_timeout);
             connection.epoch.unless_hung(set.execute(&mut connection.raw)).await??;
             connection.lock_timeout = Some(lock_timeout);
+            Ok(())
+        };
+        match set.await {
+            Ok(()) => Ok(self),
+            Err(error) if Unavailable::of(&error) == Some(Unavailable::Hung) => Err(error),
+            Err(error) => self.done(Err(error)),
         }
-        if let (Some(required), Some(max_lag)) = (required, self.pool.current.max_lag) {
-            let waiting = wait_for_replay(&mut connection.raw, &mut connection.replayed, required, max_lag);
-            connection.epoch.unless_hung(waiting).await??;
-        }
-        Ok(())
     }
 
     /// Returns the connection and its epoch.
@@ -170,7 +149,7 @@ pub(super) async fn fetch_all<T: for<'r> FromRow<'r, PgRow> + Send + Unpin>(
     pool: &Arc<Pool>,
     query: QueryAs<'_, Postgres, T, PgArguments>,
 ) -> Result<Vec<T>, sqlx::Error> {
-    let mut borrowed = BorrowedConnection::of(pool, LOCK_TIMEOUT, None).await?;
+    let mut borrowed = BorrowedConnection::of(pool, LOCK_TIMEOUT).await?;
     let (connection, epoch) = borrowed.connection()?;
     let result = epoch.unless_hung(query.fetch_all(connection)).await?;
     borrowed.done(result)

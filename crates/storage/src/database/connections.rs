@@ -1,4 +1,4 @@
-//! The connections of a service to its database: what statements run on, and where reads run.
+//! The connections of a service to its database.
 
 use std::{
     sync::Arc,
@@ -14,16 +14,14 @@ use super::{
     citus::{Citus, Scope, Session},
     open::Database,
     pool::Pool,
-    probe::{probe, probe_other, report_failure},
-    replay::Position,
-    replicas::Replicas,
+    probe::{probe, report_failure},
 };
 use crate::{
     Schema,
     deadline::check_caller,
     error::{is_disconnected, is_lock_timeout, is_moved, is_stale},
     limits::{FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, LOCK_WAIT},
-    metrics::{RETRY_CONNECTION, RETRY_LOCK, RETRY_REPLICA, RETRY_SILENCE, count_read, count_retry},
+    metrics::{RETRY_CONNECTION, RETRY_LOCK, RETRY_NODE, RETRY_SILENCE, count_read, count_retry},
     statement::Watch,
     table::{Expected, Inputs, Layouts, SchemaError},
 };
@@ -35,7 +33,7 @@ const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug)]
 pub struct Connections {
     pub(super) pool: Arc<Pool>,
-    pub(super) servers: Option<Servers>,
+    citus: Option<Arc<Citus>>,
     /// Lock timeout of statements.
     lock_timeout: &'static str,
     /// Whether statements are writes of a call, which must not begin after its caller has left.
@@ -44,18 +42,8 @@ pub struct Connections {
     company_id: i64,
     /// Number of records of a kind that a statement may create.
     new_records: usize,
-    /// Position that a replica must have replayed before a statement.
-    required: Option<Position>,
     /// For a Citus node: the coordinator, which draws new IDs.
     coordinator: Option<Arc<Pool>>,
-}
-
-/// Servers other than the primary. Citus has no replicas.
-#[derive(Clone, Debug)]
-pub(super) enum Servers {
-    Citus(Arc<Citus>),
-    /// They may serve reads.
-    Replicas(Arc<Replicas>),
 }
 
 impl Connections {
@@ -65,43 +53,25 @@ impl Connections {
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(&database.pool, expected).await?;
         Ok(Self {
-            pool: Pool::new(database, Arc::new(inputs), None, true),
-            servers: database.on_citus.then(|| Servers::Citus(Arc::new(Citus::new(schema)))),
+            pool: Pool::new(database, Arc::new(inputs), true),
+            citus: database.on_citus.then(|| Arc::new(Citus::new(schema))),
             lock_timeout: LOCK_TIMEOUT,
             of_call: false,
             company_id: 0,
             new_records: 0,
-            required: None,
             coordinator: None,
         })
     }
 
-    /// Adds the replicas of the database for reads.
-    #[must_use]
-    pub fn with_replicas(&self, database: &Database) -> Self {
-        let replicas = database.replicas.as_ref().map(|target| Arc::new(Replicas::new(&self.pool, target)));
-        Self { servers: replicas.map(Servers::Replicas).or(self.servers.clone()), ..self.clone() }
-    }
-
-    /// Adds the tasks that check which servers respond. They check the primary, the replicas, and if `with_nodes` the Citus nodes.
+    /// Adds the tasks that check which servers respond: the database, and if `with_nodes` the Citus nodes.
     pub fn watch_servers(&self, tasks: &mut JoinSet<()>, with_nodes: bool) {
-        let primary = Arc::clone(&self.pool);
-        match self.servers.clone() {
-            Some(Servers::Replicas(replicas)) => {
-                for replica in replicas.all.clone() {
-                    let written = replicas.written.clone();
-                    let probe = move |task| probe_other(Arc::clone(&replica), Some(written.clone()), task);
-                    tasks.spawn(supervise("replica probe", probe));
-                }
-            }
-            Some(Servers::Citus(citus)) if with_nodes => {
-                let coordinator = Arc::clone(&primary);
-                let watch = move |task| Arc::clone(&citus).watch(Arc::clone(&coordinator), task);
-                tasks.spawn(supervise("node watch", watch));
-            }
-            _ => {}
+        let pool = Arc::clone(&self.pool);
+        if let Some(citus) = self.citus.clone().filter(|_| with_nodes) {
+            let coordinator = Arc::clone(&pool);
+            let watch = move |task| Arc::clone(&citus).watch(Arc::clone(&coordinator), task);
+            tasks.spawn(supervise("node watch", watch));
         }
-        tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&primary), task)));
+        tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&pool), task)));
     }
 
     /// For writes of a call. None begins after its caller has left, and each waits for locks only briefly.
@@ -128,19 +98,16 @@ impl Connections {
         Self { new_records, ..self.clone() }
     }
 
-    fn citus(&self) -> Option<&Citus> {
-        if let Some(Servers::Citus(citus)) = &self.servers { Some(citus) } else { None }
-    }
-
     /// Returns whether each statement runs on its company's node, as on Citus.
     pub fn is_divided(&self) -> bool {
-        self.citus().is_some()
+        self.citus.is_some()
     }
 
     /// Prepares a borrowed connection for a statement.
     pub fn session<'c>(&'c self, connection: &'c mut PgConnection) -> Session<'c> {
         let Self { company_id, new_records, lock_timeout, .. } = *self;
-        let (calls, scope) = (self.citus().map(|citus| &citus.calls), Scope { company_id, new_records, lock_timeout });
+        let (calls, scope) =
+            (self.citus.as_ref().map(|citus| &citus.calls), Scope { company_id, new_records, lock_timeout });
         Session::new(connection, calls, scope, self.coordinator.as_ref())
     }
 
@@ -166,7 +133,7 @@ impl Connections {
 
     /// Borrows a connection. Waits a bounded time for one, and not at all while the database does not respond.
     pub async fn borrow_connection(&self) -> Result<BorrowedConnection, sqlx::Error> {
-        let borrowed = BorrowedConnection::of(&self.pool, self.lock_timeout, self.required).await?;
+        let borrowed = BorrowedConnection::of(&self.pool, self.lock_timeout).await?;
         if self.of_call {
             check_caller().await;
         }
@@ -175,7 +142,7 @@ impl Connections {
 
     /// Divides items into groups that can share a statement. On Citus, each node has a group; otherwise there is one.
     pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
-        match self.citus() {
+        match &self.citus {
             Some(citus) => citus.divide(&self.pool, items, company_of).await,
             None => vec![items],
         }
@@ -183,7 +150,7 @@ impl Connections {
 
     /// Forgets the nodes of companies, because one of them has moved.
     pub fn forget_locations(&self, companies: impl IntoIterator<Item = i64>) {
-        if let Some(citus) = self.citus() {
+        if let Some(citus) = &self.citus {
             citus.forget(companies);
         }
     }
@@ -192,7 +159,7 @@ impl Connections {
     ///
     /// `None` also if the node is unknown.
     pub fn node(&self) -> Option<Self> {
-        let (pool, coordinator) = (self.citus()?.node(self.company_id)?, Some(Arc::clone(&self.pool)));
+        let (pool, coordinator) = (self.citus.as_ref()?.node(self.company_id)?, Some(Arc::clone(&self.pool)));
         Some(Self { pool, coordinator, ..self.clone() })
     }
 
@@ -211,30 +178,21 @@ impl Connections {
         report_failure(&server.pool, error);
     }
 
-    /// Chooses another server for a read that begins now: a replica, or the Citus node of the [company](Self::of_company).
-    async fn server_for_read(&self, servers: &Servers) -> Option<Self> {
-        match servers {
-            Servers::Replicas(replicas) => {
-                let (pool, required) = replicas.for_read().await?;
-                let (lock_timeout, of_call) = (LOCK_TIMEOUT, false);
-                Some(Self { pool, required: Some(required), lock_timeout, of_call, ..self.clone() })
-            }
-            Servers::Citus(citus) => {
-                if self.company_id > 0 {
-                    citus.locate(&self.pool, &[self.company_id]).await;
-                }
-                self.node()
-            }
+    /// Chooses the Citus node of the [company](Self::of_company) for a read that begins now.
+    async fn node_for_read(&self, citus: &Citus) -> Option<Self> {
+        if self.company_id > 0 {
+            citus.locate(&self.pool, &[self.company_id]).await;
         }
+        self.node()
     }
 
     /// Returns the rows of a statement.
     pub(crate) async fn rows<'q, E: 'q + Execute<'q, Postgres>>(&self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
         let (connection, epoch) = borrowed.connection()?;
-        let result = match self.servers {
-            Some(Servers::Citus(_)) => epoch.unless_hung(self.session(connection).rows(query)).await?,
-            _ => epoch.unless_hung(connection.fetch_all(query)).await?,
+        let result = match self.citus {
+            Some(_) => epoch.unless_hung(self.session(connection).rows(query)).await?,
+            None => epoch.unless_hung(connection.fetch_all(query)).await?,
         };
         borrowed.done(result)
     }
@@ -249,32 +207,30 @@ pub async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     retried(from, run).await
 }
 
-/// Runs a read on a replica or Citus node, or the primary.
+/// Runs a read, on Citus on the company's node if it responds.
 ///
-/// The primary serves it if no replica or node can.
-///
-/// A read that fails on another server runs again on the primary. There it is retried once if its connection is dead. If it waits too long
+/// A read that fails on a node runs again through the coordinator. It is retried once if its connection is dead. If it waits too long
 /// for a lock, such as that of a schema change, it returns its connection and is retried.
 pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
-    let mut other = match &from.servers {
-        Some(servers) => Box::pin(from.server_for_read(servers)).await,
+    let mut node = match &from.citus {
+        Some(citus) => Box::pin(from.node_for_read(citus)).await,
         None => None,
     };
     let (mut disconnected, mut stale, start) = (false, false, Instant::now());
     loop {
-        let result = run(other.as_ref().unwrap_or(from).clone()).await;
+        let result = run(node.as_ref().unwrap_or(from).clone()).await;
         let Err(error) = result else {
-            if from.servers.is_some() {
-                count_read(from.is_divided(), other.is_some());
+            if from.citus.is_some() {
+                count_read(node.is_some());
             }
             return result;
         };
-        if let Some(failed) = other.take() {
+        if let Some(failed) = node.take() {
             from.report_failure(&failed, &error);
-            count_retry(RETRY_REPLICA);
+            count_retry(RETRY_NODE);
         } else if is_disconnected(&error) && !disconnected {
             count_retry(RETRY_CONNECTION);
             disconnected = true;

@@ -10,8 +10,6 @@ pub enum DatabaseError {
     Url(String),
     #[error("cannot connect to the database {database} at {host}: {source}")]
     Connect { host: String, database: String, source: sqlx::Error },
-    #[error("no host of the database {database} takes writes: {reasons}")]
-    NoHost { database: String, reasons: String },
     #[error(
         "{host} refuses a parameter of the database URL ({source}), as a pooler such as PgBouncer does. Remove `options` from \
          the URL, and set its settings for the role (`alter role … set …`)"
@@ -35,11 +33,6 @@ pub enum DatabaseError {
          connections to the server (`reconnect` in its console): {statements}"
     )]
     SharedSettings { host: String, statements: String },
-    #[error(
-        "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
-         so the service cannot know what the replica has replayed: use `pool_mode = session`, or connect to PostgreSQL directly"
-    )]
-    SharedReplica { host: String },
     #[error(
         "{command} needs its own session, but a pooler such as PgBouncer changes sessions between transactions \
          (`pool_mode = transaction`): run it with a URL that connects to PostgreSQL directly"
@@ -66,8 +59,6 @@ pub enum DatabaseError {
     NotMigrated { missing: usize, total: usize },
     #[error("the database has Citus {version}, and the service needs 12.1 or newer")]
     OldCitus { version: String },
-    #[error("the database has Citus, whose reads cannot run on replicas: remove --read-database-url")]
-    CitusReplica,
     #[error(
         "this is not the coordinator of Citus: give its URL, once it has its nodes \
          (`citus_set_coordinator_host`, `citus_add_node`)"
@@ -94,11 +85,9 @@ impl DatabaseError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
-            Self::NoHost { .. }
-            | Self::History(_)
-            | Self::NotMigrated { .. }
-            | Self::NotDistributed { .. }
-            | Self::SharedSession { .. } => true,
+            Self::History(_) | Self::NotMigrated { .. } | Self::NotDistributed { .. } | Self::SharedSession { .. } => {
+                true
+            }
             _ => false,
         }
     }
@@ -112,11 +101,9 @@ impl DatabaseError {
                 | Self::StatementPooler { .. }
                 | Self::NotPrepared { .. }
                 | Self::SharedSettings { .. }
-                | Self::SharedReplica { .. }
                 | Self::SharedSession { .. }
                 | Self::Modified { .. }
                 | Self::OldCitus { .. }
-                | Self::CitusReplica
                 | Self::NotCoordinator
                 | Self::LateCitus
         )

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use metrics::{describe_gauge, gauge};
 use telemetry::metrics::on_render;
 
-use super::{
-    connections::{Connections, Servers},
-    pool::Pool,
-};
+use super::{connections::Connections, pool::Pool};
 use crate::metrics::describe_counts;
 
 /// Measures the connections of a service, until they are dropped.
@@ -17,8 +14,7 @@ pub fn measure(connections: &Connections) {
         let pool = Arc::downgrade(&connections.pool);
         move || Some(measure(&*pool.upgrade()?) as f64)
     };
-    let replicas = if let Some(Servers::Replicas(replicas)) = &connections.servers { Some(replicas) } else { None };
-    describe_counts(connections.is_divided(), replicas.is_some());
+    describe_counts(connections.is_divided());
     describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
     describe_gauge!("compliance_core_queue_length", "Calls that wait for a statement, by queue.");
     let name = "compliance_database_connections_max";
@@ -30,10 +26,4 @@ pub fn measure(connections: &Connections) {
     let name = "compliance_database_connections";
     on_render(gauge!(name, "state" => "in_use"), measure(Pool::in_use));
     on_render(gauge!(name, "state" => "idle"), measure(Pool::idle_count));
-    if let Some(replicas) = replicas {
-        let name = "compliance_replicas_in_use";
-        describe_gauge!(name, "Replicas that serve reads now.");
-        let replicas = Arc::downgrade(replicas);
-        on_render(gauge!(name), move || Some(replicas.upgrade()?.in_use() as f64));
-    }
 }

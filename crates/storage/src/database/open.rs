@@ -1,4 +1,4 @@
-//! Opening a database: which host serves, and what a pooler and Citus change.
+//! Opening a database, and what a pooler and Citus change.
 
 use sqlx::{
     Connection as _, PgPool,
@@ -10,42 +10,30 @@ use super::{
     citus,
     error::{DatabaseError, name},
     session::{self, Sessions},
-    target::{ReadTarget, Target},
+    target::Target,
 };
 use crate::limits::{ACQUIRE_TIMEOUT, POOLER_CHECK_TIMEOUT, START_TIMEOUT};
 
 /// Lock timeout of connections that no caller borrows.
 const NO_LOCK_TIMEOUT: &str = "0";
 
-/// A database, with a pool of connections to the host that serves.
+/// A database, with a pool of connections.
 #[derive(Clone, Debug)]
 pub struct Database {
-    /// Pool of the host that serves.
+    /// Pool for what happens once, such as a migration.
     pub pool: PgPool,
-    /// Hosts of the database URL.
+    /// The database URL.
     pub target: Target,
     /// Whether connections have their own sessions.
     pub sessions: Sessions,
     /// Whether the tables are distributed over Citus nodes.
     pub on_citus: bool,
-    /// Replicas that may serve reads.
-    pub replicas: Option<ReadTarget>,
 }
 
 impl Database {
-    /// Adds replicas for reads. Fails on Citus, where a replica has only one node.
-    pub fn with_replicas(self, replicas: Option<ReadTarget>) -> Result<Self, DatabaseError> {
-        if self.on_citus && replicas.is_some() {
-            Err(DatabaseError::CitusReplica)
-        } else {
-            Ok(Self { replicas, ..self })
-        }
-    }
-
-    /// Maximum number of connections to the database and its replicas together.
+    /// Maximum number of connections to the database.
     pub fn max_connections(&self) -> usize {
-        let servers = 1 + self.replicas.as_ref().map_or(0, |replicas| replicas.target.hosts().count());
-        servers * self.pool.options().get_max_connections() as usize
+        self.pool.options().get_max_connections() as usize
     }
 
     /// Fails if a pooler shares sessions.
@@ -65,11 +53,11 @@ impl From<&Database> for Database {
     }
 }
 
-/// A database of one host, without a pooler, Citus or password changes.
+/// A database without a pooler, Citus or password changes.
 impl From<&PgPool> for Database {
     fn from(pool: &PgPool) -> Self {
         let target = Target::from((*pool.connect_options()).clone());
-        Self { pool: pool.clone(), target, sessions: Sessions::Own, on_citus: false, replicas: None }
+        Self { pool: pool.clone(), target, sessions: Sessions::Own, on_citus: false }
     }
 }
 
@@ -78,13 +66,14 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
     Ok(open(options.into(), connections).await?.pool)
 }
 
-/// Opens and checks connections to the first host that serves.
+/// Opens and checks connections to a database.
 ///
 /// Reads a URL that is in a file again first.
 pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
     let target = target.latest();
     // The pool would retry until its timeout and then not report the cause.
-    let (host, mut first) = target.first().await?;
+    let mut first = target.first().await?;
+    let host = target.options();
     let on_citus = citus::is_installed(&mut first).await?;
     let sessions = session::check(&mut first, host, on_citus).await?;
     // The service uses its own `Connections`. The pool serves what happens once, such as a migration.
@@ -101,5 +90,5 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     };
     let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
     let pool = pool.connect_lazy_with(host.clone());
-    Ok(Database { pool, target, sessions, on_citus, replicas: None })
+    Ok(Database { pool, target, sessions, on_citus })
 }

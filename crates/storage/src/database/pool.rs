@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{current::Current, open::Database, replay::Position, reserve::Reserve, session::Sessions};
+use super::{current::Current, open::Database, reserve::Reserve, session::Sessions};
 use crate::{
     error::Unavailable,
     limits::{ACQUIRE_TIMEOUT, LOCK_TIMEOUT},
@@ -65,14 +65,12 @@ pub(super) struct Connection {
     pub(super) worked: Instant,
     /// Lock timeout of its session, if known.
     pub(super) lock_timeout: Option<&'static str>,
-    /// Position of the replica when this connection last asked.
-    pub(super) replayed: Option<Position>,
 }
 
 impl Pool {
-    /// Creates the pool of a server, with the limit of its sqlx pool. A replica has a `max_lag`.
-    pub(super) fn new(server: &Database, inputs: Arc<Inputs>, max_lag: Option<Duration>, responds: bool) -> Arc<Self> {
-        let current = Arc::new(Current::new(server, max_lag));
+    /// Creates the pool of a server, with the limit of its sqlx pool.
+    pub(super) fn new(server: &Database, inputs: Arc<Inputs>, responds: bool) -> Arc<Self> {
+        let current = Arc::new(Current::new(server));
         let limit = (server.pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
         Arc::new(Self {
             options: server.pool.clone(),
@@ -150,15 +148,7 @@ impl Pool {
         let epoch = self.epoch();
         let opened = self.current.open().await.inspect_err(|_| self.check_soon.notify_one());
         let ((raw, backend), now) = (opened?, Instant::now());
-        Ok(Connection {
-            raw,
-            backend,
-            epoch,
-            opened: now,
-            worked: now,
-            lock_timeout: Some(LOCK_TIMEOUT),
-            replayed: None,
-        })
+        Ok(Connection { raw, backend, epoch, opened: now, worked: now, lock_timeout: Some(LOCK_TIMEOUT) })
     }
 
     pub(super) fn epoch(&self) -> Arc<Epoch> {

@@ -6,11 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use batcher::Batcher;
 use telemetry::background::Task;
 use tokio::time::{sleep, timeout};
 
-use super::{pool::Pool, replicas::AskPrimary, reserve::settle};
+use super::{pool::Pool, reserve::settle};
 use crate::{
     error::{Unavailable, is_disconnected},
     limits::{CHECK_INTERVAL, CHECK_TIMEOUT, SHORTEST_CHECK_INTERVAL},
@@ -27,7 +26,6 @@ const SUSPECTED_SILENCE: Duration = Duration::from_secs(1);
 pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     let mut lost = Instant::now();
     let mut logged = (String::new(), lost);
-    let mut knows_timeline = false;
     loop {
         let epoch = pool.epoch();
         let responses = epoch.responses();
@@ -37,13 +35,11 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
         // These may be reads, which a server without writes serves for a while.
         let is_read_only = matches!(&result, Err(Some(error)) if Unavailable::of(error) == Some(Unavailable::ReadOnly));
         let mut serves = result.is_ok() || others_have_responses && pool.responds() && !is_read_only;
-        // Looks for another host once callers are rejected, or if the URL no longer names this host.
-        if (!serves && !pool.responds() || !pool.current.is_named())
-            && let Some(found) = pool.current.find_another().await
-        {
+        // The URL may have another host or password by now.
+        if !serves && pool.current.reread() {
             suspect(&pool, false);
-            pool.reserve.keep(found).await;
-            (result, serves, knows_timeline) = (Ok(false), true, false);
+            result = pool.reserve.check_changed().await;
+            serves = result.is_ok();
         }
         if matches!(result, Ok(true) | Err(None)) {
             suspect(&pool, others_have_responses);
@@ -53,11 +49,6 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
             pool.responds.send_replace(false);
             suspect(&pool, false);
             serves = pool.reserve.notice_restore().await && pool.inputs.reread().await;
-        }
-        // The timeline changes only while the server does not serve.
-        knows_timeline &= serves;
-        if serves && !knows_timeline && pool.current.needs_timeline() {
-            knows_timeline = pool.reserve.remember_timeline().await;
         }
         let has_changed = pool.responds.send_if_modified(|before| mem::replace(before, serves) != serves);
         if serves && has_changed {
@@ -126,9 +117,9 @@ async fn check_idle(pool: &Pool) {
     }
 }
 
-/// Reports a failed statement of a replica or node, which is then not used until it serves again.
+/// Reports a failed statement of a Citus node, which is then not used until it serves again.
 ///
-/// An error of that statement alone, such as a conflict with replay, changes nothing.
+/// An error of that statement alone changes nothing.
 pub(super) fn report_failure(server: &Pool, error: &sqlx::Error) {
     let is_lost = is_disconnected(error) && Unavailable::of(error) != Some(Unavailable::Down);
     if is_lost && server.responds.send_replace(false) {
@@ -138,15 +129,11 @@ pub(super) fn report_failure(server: &Pool, error: &sqlx::Error) {
 }
 
 fn log_unused(server: &Pool, reason: &str) {
-    tracing::warn!(server = server.current.host(), reason, "{} is not used until it serves again", kind(server));
+    tracing::warn!(server = server.current.host(), reason, "a Citus node is not used until it serves again");
 }
 
-fn kind(server: &Pool) -> &'static str {
-    if server.current.is_replica() { "a replica" } else { "a Citus node" }
-}
-
-/// Keeps `responds` of a replica or Citus node up to date, until the task is dropped.
-pub(super) async fn probe_other(server: Arc<Pool>, primary: Option<Batcher<AskPrimary>>, task: Arc<Task>) {
+/// Keeps `responds` of a Citus node up to date, until the task is dropped.
+pub(super) async fn probe_node(server: Arc<Pool>, task: Arc<Task>) {
     let mut logged = None;
     loop {
         let epoch = server.epoch();
@@ -155,19 +142,14 @@ pub(super) async fn probe_other(server: Arc<Pool>, primary: Option<Batcher<AskPr
         if matches!(checked, Ok(true) | Err(None)) {
             suspect(&server, epoch.responses() != responses);
         }
-        // Only a replica that is not in use must catch up first. Each read checks the others.
-        let result = match checked {
-            Ok(_) if !was_used => has_caught_up(&server, primary.as_ref()).await,
-            checked => checked.map(drop),
-        };
-        let reason = result.err().map(|error| error.map_or_else(|| "silence".to_owned(), |error| error.to_string()));
+        let reason = checked.err().map(|error| error.map_or_else(|| "silence".to_owned(), |error| error.to_string()));
         let has_changed = server.responds.send_if_modified(|is_used| {
             // A read may have failed during the check.
             let usable = reason.is_none() && (!was_used || *is_used);
             mem::replace(is_used, usable) != usable
         });
         match &reason {
-            None if has_changed => tracing::info!(server = server.current.host(), "{} is used", kind(&server)),
+            None if has_changed => tracing::info!(server = server.current.host(), "a Citus node is used"),
             Some(reason) if has_changed || logged.as_ref() != Some(reason) => log_unused(&server, reason),
             _ => {}
         }
@@ -176,26 +158,11 @@ pub(super) async fn probe_other(server: Arc<Pool>, primary: Option<Batcher<AskPr
             check_idle(&server).await;
         } else {
             server.drop_idle();
-            // The URL may have another host or password by now.
             server.current.reread();
-        }
-        if !server.current.is_named()
-            && let Some(found) = server.current.find_another().await
-        {
-            suspect(&server, false);
-            server.reserve.keep(found).await;
         }
         // The task succeeds in any case. Another metric shows whether the server is used.
         task.succeeded();
         sleep(SHORTEST_CHECK_INTERVAL).await;
         let _ = timeout(CHECK_INTERVAL, server.check_soon.notified()).await;
     }
-}
-
-/// Fails if a replica has not replayed in time what the primary has written. `None`: no response.
-async fn has_caught_up(server: &Pool, primary: Option<&Batcher<AskPrimary>>) -> Result<(), Option<sqlx::Error>> {
-    let (Some(primary), Some(max_lag)) = (primary, server.current.max_lag) else { return Ok(()) };
-    let written = primary.call(()).await.map_err(|_| sqlx::Error::PoolClosed)?;
-    let required = written.map_err(|reason| sqlx::Error::Protocol(reason.to_string()))?;
-    Ok(server.reserve.wait_for_replay(required, max_lag).await?)
 }

@@ -10,11 +10,10 @@ use tokio::{
 
 use super::{
     current::Current,
-    replay::{Position, wait_for_replay},
     restores::{is_restored, notice_if_ready},
 };
 use crate::{
-    error::{Unavailable, is_disconnected, is_missing_object},
+    error::{is_disconnected, is_missing_object},
     limits::CHECK_TIMEOUT,
 };
 
@@ -79,11 +78,6 @@ impl Reserve {
         timeout(CANCEL_TIMEOUT, cancel).await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
-    /// Replaces the connection by another that responds, for example to another host.
-    pub(super) async fn keep(&self, connection: PgConnection) {
-        *self.connection.lock().await = Some(connection);
-    }
-
     /// Checks the database. Returns whether it responded on a new connection but not on the open one.
     pub(super) async fn check(&self) -> Result<bool, Failure> {
         let mut reserve = self.connection.lock().await;
@@ -93,6 +87,12 @@ impl Reserve {
         };
         *reserve = Some(connection);
         Ok(is_new)
+    }
+
+    /// Checks a new connection, because the URL has changed.
+    pub(super) async fn check_changed(&self) -> Result<bool, Failure> {
+        self.connection.lock().await.take();
+        self.check().await
     }
 
     /// Checks the open connection. If it takes long, also checks a new one.
@@ -145,35 +145,12 @@ impl Reserve {
         }
     }
 
-    /// Remembers the timeline of the server that passed the last check. Returns whether the server responded.
-    pub(super) async fn remember_timeline(&self) -> bool {
-        let mut reserve = self.connection.lock().await;
-        let Some(mut connection) = reserve.take() else { return false };
-        let Ok(position) = Position::written(&mut connection).await else { return false };
-        if let Some(position) = position {
-            self.current.serves(position);
-        }
-        *reserve = Some(connection);
-        true
-    }
-
     /// Advances positions and IDs after a restore, which may take long. Returns whether the database can be served now.
     pub(super) async fn notice_restore(&self) -> bool {
         let mut reserve = self.connection.lock().await;
         reserve.take();
         let noticed = async { notice_if_ready(&mut self.current.connect().await?).await };
         noticed.await.is_ok()
-    }
-
-    /// Waits until the replica has replayed the required position.
-    pub(super) async fn wait_for_replay(&self, required: Position, max_lag: Duration) -> Result<(), sqlx::Error> {
-        let mut reserve = self.connection.lock().await;
-        let mut connection = reserve.take().ok_or(Unavailable::Hung)?;
-        let waited = wait_for_replay(&mut connection, &mut None, required, max_lag).await;
-        if !matches!(&waited, Err(error) if Unavailable::of(error) == Some(Unavailable::Hung)) {
-            *reserve = Some(connection);
-        }
-        waited
     }
 }
 

@@ -1,8 +1,7 @@
-//! A database as its URL names it: hosts, and how to read the URL again. One host takes writes.
+//! A database as its URL names it: a host, and how to read the URL again.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection, Row as _, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
@@ -15,8 +14,6 @@ use crate::{error::Unavailable, limits::START_TIMEOUT};
 /// Whether a server takes writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
 
-const TIMELINE: &str = "select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer";
-
 /// Reads the URL again from its origin.
 type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
 
@@ -25,32 +22,23 @@ type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
 pub struct Target {
     /// The URL, to detect changes.
     url: String,
-    hosts: Vec<PgConnectOptions>,
+    options: PgConnectOptions,
     connect_timeout: Duration,
-    /// Whether a single host must take writes. One of several hosts always must.
+    /// Whether a start fails unless the server takes writes.
     must_write: bool,
     source: Option<Source>,
-}
-
-/// The replicas of a database.
-#[derive(Clone, Debug)]
-pub struct ReadTarget {
-    /// Hosts of the replicas.
-    pub target: Target,
-    /// How long a read waits for a replica.
-    pub max_lag: Duration,
 }
 
 impl Target {
     pub(super) fn new(
         url: &str,
-        hosts: Vec<PgConnectOptions>,
+        options: PgConnectOptions,
         connect_timeout: Duration,
         must_write: bool,
         is_named: bool,
     ) -> Self {
-        let hosts = hosts.into_iter().map(|host| session::with_settings(host, is_named)).collect();
-        Self { url: url.to_owned(), hosts, connect_timeout, must_write, source: None }
+        let options = session::with_settings(options, is_named);
+        Self { url: url.to_owned(), options, connect_timeout, must_write, source: None }
     }
 
     /// Sets how the URL is read again when connections fail.
@@ -59,20 +47,16 @@ impl Target {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
-    /// Returns the hosts in order.
-    pub fn hosts(&self) -> impl Iterator<Item = &PgConnectOptions> {
-        self.hosts.iter()
+    /// Returns the options of connections to the host.
+    pub fn options(&self) -> &PgConnectOptions {
+        &self.options
     }
 
-    /// Returns the database and its hosts, for messages.
+    /// Returns the database and its host, for messages.
     pub fn description(&self) -> String {
-        let database = self.hosts.first().map_or("", |host| host.get_database().unwrap_or_else(|| host.get_username()));
-        let hosts: Vec<String> = if let [host] = &self.hosts[..] {
-            vec![host.get_socket().map_or_else(|| host.get_host().to_owned(), |socket| socket.display().to_string())]
-        } else {
-            self.hosts.iter().map(name).collect()
-        };
-        format!("the database {database} at {}", hosts.join(", "))
+        let database = self.options.get_database().unwrap_or_else(|| self.options.get_username());
+        let socket = self.options.get_socket().map(|socket| socket.display().to_string());
+        format!("the database {database} at {}", socket.unwrap_or_else(|| self.options.get_host().to_owned()))
     }
 
     /// Reads the URL again. Returns the same target if it cannot be read or used.
@@ -97,48 +81,29 @@ impl Target {
         }
     }
 
-    /// Connects to a host within the connect timeout.
-    pub(super) async fn connect(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
-        let connecting = PgConnection::connect_with(host);
+    /// Connects within the connect timeout.
+    pub(super) async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        let options = session::without_log(self.options.clone());
+        let connecting = PgConnection::connect_with(&options);
         timeout(self.connect_timeout, connecting).await.unwrap_or_else(|_| Err(silence()))
     }
 
-    /// Connects to the first host that serves.
-    ///
-    /// Several hosts can take writes after a fail-over that the former primary survived. Then the latest timeline decides.
-    pub(super) async fn first(&self) -> Result<(&PgConnectOptions, PgConnection), DatabaseError> {
-        let mut failures = Vec::new();
-        for (index, host) in self.hosts.iter().enumerate() {
-            match self.connect_to_writer(host).await {
-                Ok(connection) => {
-                    // Other hosts have the same time: a busy new primary must not lose to its former primary.
-                    let others = self.hosts[index + 1..]
-                        .iter()
-                        .map(|host| async move { Some((self.connect_to_writer(host).await.ok()?, host)) });
-                    let others = join_all(others).await.into_iter().flatten();
-                    let (connection, host) = latest_of((connection, host), others, self.connect_timeout).await;
-                    return Ok((host, connection));
-                }
-                Err(source) if session::refuses_parameter(&source) => return Err(unreachable(host, source)),
-                Err(source) => failures.push((host, source)),
+    /// Opens the first connection of a program.
+    pub(super) async fn first(&self) -> Result<PgConnection, DatabaseError> {
+        let connecting = async {
+            let mut connection = self.connect().await?;
+            if self.must_write && !self.takes_writes(&mut connection).await? {
+                return Err(Unavailable::ReadOnly.into());
             }
-        }
-        if failures.len() == 1
-            && let Some((host, source)) = failures.pop()
-        {
-            return Err(unreachable(host, source));
-        }
-        let database = self.hosts.first().and_then(PgConnectOptions::get_database).unwrap_or("").to_owned();
-        let reasons: Vec<String> = failures.iter().map(|(host, source)| format!("{}: {source}", name(host))).collect();
-        Err(DatabaseError::NoHost { database, reasons: reasons.join("; ") })
-    }
-
-    async fn connect_to_writer(&self, host: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
-        let mut connection = self.connect(host).await?;
-        if (self.must_write || self.hosts.len() > 1) && !self.takes_writes(&mut connection).await? {
-            return Err(Unavailable::ReadOnly.into());
-        }
-        Ok(connection)
+            Ok(connection)
+        };
+        connecting.await.map_err(|source| {
+            if session::refuses_parameter(&source) {
+                return DatabaseError::Parameter { host: name(&self.options), source };
+            }
+            let database = self.options.get_database().unwrap_or("").to_owned();
+            DatabaseError::Connect { host: self.options.get_host().to_owned(), database, source }
+        })
     }
 
     async fn takes_writes(&self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
@@ -149,7 +114,7 @@ impl Target {
 
 impl From<PgConnectOptions> for Target {
     fn from(options: PgConnectOptions) -> Self {
-        Self::new("", vec![options], START_TIMEOUT, false, false)
+        Self::new("", options, START_TIMEOUT, false, false)
     }
 }
 
@@ -158,43 +123,6 @@ impl fmt::Debug for Target {
         // The options contain a password.
         f.debug_tuple("Target").field(&self.description()).finish()
     }
-}
-
-/// Returns the server with the latest timeline among servers that take writes.
-///
-/// A standby begins a new timeline when it is promoted. Each server has the time `limit` to respond.
-pub(super) async fn latest_of<T>(
-    first: (PgConnection, T),
-    others: impl Iterator<Item = (PgConnection, T)>,
-    limit: Duration,
-) -> (PgConnection, T) {
-    let mut latest = first;
-    let mut of_latest = None;
-    for mut other in others {
-        let of_other = timeline(&mut other.0, limit).await;
-        if of_other > *of_latest.get_or_insert(timeline(&mut latest.0, limit).await) {
-            (latest, of_latest) = (other, Some(of_other));
-        }
-    }
-    if of_latest.is_some() {
-        tracing::warn!("several hosts of the database take writes: the host with the latest timeline is used");
-    }
-    latest
-}
-
-/// Returns 0 if the server does not respond in time.
-async fn timeline(connection: &mut PgConnection, limit: Duration) -> i32 {
-    let asked = sqlx::raw_sql(TIMELINE).fetch_one(connection);
-    timeout(limit, asked).await.ok().and_then(|asked| asked.ok()?.try_get(0).ok()).unwrap_or_default()
-}
-
-/// Returns the error of a host that cannot be used.
-fn unreachable(host: &PgConnectOptions, source: sqlx::Error) -> DatabaseError {
-    if session::refuses_parameter(&source) {
-        return DatabaseError::Parameter { host: name(host), source };
-    }
-    let database = host.get_database().unwrap_or("").to_owned();
-    DatabaseError::Connect { host: host.get_host().to_owned(), database, source }
 }
 
 fn silence() -> sqlx::Error {

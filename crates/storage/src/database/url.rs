@@ -1,4 +1,4 @@
-//! Database URLs: hosts and parameters. A parameter without effect is an error.
+//! Database URLs: a host and parameters. A parameter without effect is an error.
 
 use std::{borrow::Cow, str::FromStr as _, time::Duration};
 
@@ -9,18 +9,17 @@ use url::form_urlencoded::{self, Serializer};
 use super::{error::DatabaseError, target::Target};
 use crate::limits::START_TIMEOUT;
 
-/// Hosts of a URL, at most.
-const MAX_HOSTS: usize = 16;
 /// Longest `connect_timeout`, in seconds.
 const MAX_CONNECT_SECONDS: u64 = 300;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
-/// Parameters that are passed on for each host.
-const PASSED: [&str; 14] = [
+/// Parameters that are passed on.
+const PASSED: [&str; 15] = [
     "application_name",
     "dbname",
     "options",
     "password",
+    "port",
     "ssl-ca",
     "ssl-cert",
     "ssl-key",
@@ -42,6 +41,10 @@ const DECIDED: [&str; 6] = [
     "tcp_user_timeout",
 ];
 
+/// Why a URL has one host.
+const SEVERAL_HOSTS: &str =
+    "it names several hosts: use one endpoint, which always leads to the primary (docs/operations/fail-over.md)";
+
 /// Parses a `postgres://` URL. Errors do not contain values: a misspelt `password` would have one.
 pub fn target(url: &str) -> Result<Target, DatabaseError> {
     read(url).map_err(DatabaseError::Url)
@@ -57,40 +60,30 @@ fn read(url: &str) -> Result<Target, String> {
     let (authority, path) = before.split_at(before.find('/').unwrap_or(before.len()));
     let (user, named) = authority.rsplit_once('@').map_or((None, authority), |(user, hosts)| (Some(user), hosts));
     let parameters = Parameters::read(query)?;
+    if named.contains(',') {
+        return Err(SEVERAL_HOSTS.to_owned());
+    }
+    // A user needs a host in the URL. The parameter replaces this host.
+    let named = if parameters.has_host { "localhost" } else { named };
     let user = user.map_or_else(String::new, |user| format!("{user}@"));
-    let urls: Vec<String> = match &parameters.hosts {
-        // A user needs a host in the URL. The parameter replaces this host.
-        Some(hosts) => hosts.iter().map(|host| (format!("{user}localhost"), Some(host))).collect(),
-        None => named.split(',').map(|host| (format!("{user}{host}"), None)).collect::<Vec<_>>(),
-    }
-    .into_iter()
-    .enumerate()
-    .map(|(index, (authority, host))| Ok(format!("postgres://{authority}{path}?{}", parameters.of(index, host)?)))
-    .collect::<Result<_, String>>()?;
-    if urls.len() > MAX_HOSTS {
-        return Err(format!("it has more than {MAX_HOSTS} hosts"));
-    }
-    if parameters.ports.len() > 1 && parameters.ports.len() != urls.len() {
-        return Err(format!("it has {} ports for {} hosts", parameters.ports.len(), urls.len()));
-    }
+    let mut passed = Serializer::new(String::new());
+    let passed = passed.extend_pairs(&parameters.passed).finish();
+    let url_of_host = format!("postgres://{user}{named}{path}?{passed}");
     // sqlx logs ignored parameters with their values.
-    let parse = |url: &String| with_default(NoSubscriber::default(), || PgConnectOptions::from_str(url));
-    let hosts = urls.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    let parsed = with_default(NoSubscriber::default(), || PgConnectOptions::from_str(&url_of_host));
+    let options = parsed.map_err(|error| error.to_string())?;
     // sqlx would look up an address with its brackets.
-    let bare = |host: PgConnectOptions| match host.get_host().strip_prefix('[').and_then(|host| host.strip_suffix(']'))
-    {
-        Some(address) => host.clone().host(address),
-        None => host,
+    let options = match options.get_host().strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => options.clone().host(address),
+        None => options,
     };
-    let hosts = hosts.into_iter().map(bare).collect();
-    Ok(Target::new(url, hosts, parameters.connect_timeout, parameters.must_write, parameters.is_named))
+    Ok(Target::new(url, options, parameters.connect_timeout, parameters.must_write, parameters.is_named))
 }
 
 /// The parameters of a URL.
 struct Parameters {
     passed: Vec<(String, String)>,
-    hosts: Option<Vec<String>>,
-    ports: Vec<String>,
+    has_host: bool,
     connect_timeout: Duration,
     must_write: bool,
     /// Whether there is an `application_name`.
@@ -101,19 +94,20 @@ impl Parameters {
     fn read(query: &str) -> Result<Self, String> {
         let mut read = Self {
             passed: Vec::new(),
-            hosts: None,
-            ports: Vec::new(),
+            has_host: false,
             connect_timeout: START_TIMEOUT,
             must_write: false,
             is_named: false,
         };
-        let mut addresses = None;
-        let list = |value: &str| value.split(',').map(str::to_owned).collect();
+        let (mut host, mut address) = (None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match (&*name, &*value) {
-                ("host", value) => read.hosts = Some(list(value)),
-                ("hostaddr", value) => addresses = Some(list(value)),
-                ("port", value) => read.ports = list(value),
+                ("host" | "hostaddr" | "port", value) if value.contains(',') => return Err(SEVERAL_HOSTS.to_owned()),
+                ("host", value) => host = Some(value.to_owned()),
+                ("hostaddr", value) => address = Some(value.to_owned()),
+                ("port", value) if value.parse::<u16>().is_err() => {
+                    return Err("the parameter port must be a port number".to_owned());
+                }
                 ("connect_timeout", value) => read.connect_timeout = connect_timeout(value)?,
                 ("target_session_attrs", "any")
                 | ("load_balance_hosts", "disable")
@@ -129,24 +123,11 @@ impl Parameters {
             }
         }
         // An address needs no name lookup.
-        read.hosts = addresses.or(read.hosts);
+        if let Some(host) = address.or(host) {
+            read.passed.push(("host".to_owned(), host));
+            read.has_host = true;
+        }
         Ok(read)
-    }
-
-    /// The parameters of one host.
-    fn of(&self, index: usize, host: Option<&String>) -> Result<String, String> {
-        let mut parameters = Serializer::new(String::new());
-        parameters.extend_pairs(&self.passed);
-        if let Some(host) = host {
-            parameters.append_pair("host", host);
-        }
-        if let Some(port) = self.ports.get(index).or(self.ports.first()) {
-            if port.parse::<u16>().is_err() {
-                return Err("the parameter port must be a port number, or several separated by commas".to_owned());
-            }
-            parameters.append_pair("port", port);
-        }
-        Ok(parameters.finish())
     }
 }
 
@@ -157,7 +138,7 @@ fn rejection(name: &str, value: &str) -> Option<Cow<'static, str>> {
             "asks for a server that takes no writes, but the service writes: use read-write, primary or any"
         }
         ("target_session_attrs", _) => "must be read-write, primary or any",
-        ("load_balance_hosts", _) => "must be disable: only one of the hosts takes writes",
+        ("load_balance_hosts", _) => "must be disable: the service uses one endpoint",
         ("gssencmode" | "channel_binding", _) => "is not supported: use disable or prefer",
         ("sslrootcert" | "ssl-root-cert" | "ssl-ca", "system") => {
             "must be a file of authorities in PEM, such as /etc/ssl/certs/ca-certificates.crt"
@@ -181,25 +162,39 @@ fn connect_timeout(value: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
-    /// The hosts of a URL with their ports.
-    fn hosts(url: &str) -> Vec<String> {
-        target(url).unwrap().hosts().map(super::super::error::name).collect()
+    /// The host of a URL with its port.
+    fn host(url: &str) -> String {
+        super::super::error::name(target(url).unwrap().options())
     }
 
     #[test]
-    fn a_url_has_one_host_or_several() {
+    fn url_or_parameters_name_the_host() {
         for (url, expected) in [
-            ("postgres://u:p@h:1/d?sslmode=disable&application_name=a&options[x]=y&password=a?b", &["h:1"][..]),
-            ("postgresql://u:p%2C%40@one:1,two,[::1]:3/d?connect_timeout=3", &["one:1", "two:5432", "[::1]:3"]),
-            ("postgres://u@%2Frun%2Fa,%2Frun%2Fb:6/d", &["/run/a:5432", "/run/b:6"]),
-            ("postgres://u:p@ignored/d?host=one,/run/b&port=7", &["one:7", "/run/b:7"]),
-            ("postgres:///d?host=one,two&port=1,2&target_session_attrs=read-write", &["one:1", "two:2"]),
-            ("postgres://u@h/d?hostaddr=127.0.0.1,127.0.0.2&host=a,b", &["127.0.0.1:5432", "127.0.0.2:5432"]),
+            ("postgres://u:p@h:1/d?sslmode=disable&application_name=a&options[x]=y&password=a?b", "h:1"),
+            ("postgresql://u:p%2C%40@[::1]:3/d?connect_timeout=3", "[::1]:3"),
+            ("postgres://u@%2Frun%2Fa:6/d", "/run/a:6"),
+            ("postgres://u:p@ignored/d?host=/run/b&port=7", "/run/b:7"),
+            ("postgres:///d?host=one&port=1&target_session_attrs=read-write", "one:1"),
+            ("postgres://u@h/d?hostaddr=127.0.0.1&host=a", "127.0.0.1:5432"),
         ] {
-            assert_eq!(hosts(url), expected, "{url}");
+            assert_eq!(host(url), expected, "{url}");
         }
-        let of_user = target("postgres://u:p%2C%40@one,two/d").unwrap();
-        assert!(of_user.hosts().all(|host| host.get_username() == "u" && host.get_database() == Some("d")));
+        let of_user = target("postgres://u:p%2C%40@one/d").unwrap();
+        assert_eq!((of_user.options().get_username(), of_user.options().get_database()), ("u", Some("d")));
+    }
+
+    #[test]
+    fn several_hosts_are_rejected() {
+        for url in [
+            "postgres://u:p@one,two/d",
+            "postgres://one:1,two:2/d",
+            "postgres:///d?host=one,two",
+            "postgres:///d?hostaddr=127.0.0.1,127.0.0.2",
+            "postgres://u@h/d?port=1,2",
+        ] {
+            let error = target(url).unwrap_err().to_string();
+            assert!(error.contains("use one endpoint") && error.contains("fail-over.md"), "{url}: {error}");
+        }
     }
 
     #[test]
@@ -207,10 +202,10 @@ mod tests {
         let latest = |url: &'static str| {
             let again = move || target(url).map_err(|error| error.to_string());
             let latest = target("postgres://u:p@before/d").unwrap().reread_by(again).latest();
-            latest.hosts().map(super::super::error::name).collect::<Vec<_>>()
+            super::super::error::name(latest.options())
         };
-        assert_eq!(latest("postgres://u:p@after/d"), ["after:5432"]);
-        assert_eq!(latest(""), ["before:5432"]);
+        assert_eq!(latest("postgres://u:p@after/d"), "after:5432");
+        assert_eq!(latest(""), "before:5432");
     }
 
     #[test]
@@ -228,7 +223,6 @@ mod tests {
             ("postgres://h/d?channel_binding=require", "use disable or prefer"),
             ("postgres://h/d?sslmode=never", "ssl_mode"),
             ("postgres://h/d?sslmode=verify-full&sslrootcert=system", "in PEM"),
-            ("postgres://a,b,c/d?port=1,2", "2 ports for 3 hosts"),
             ("postgres://h/d?port=x", "port"),
             ("postgres://h:x/d", "port"),
             ("postgres://u:p#x@h/d", "%23"),

@@ -21,9 +21,7 @@ use tokio::{
 use super::calls::Calls;
 use crate::{
     Schema,
-    database::{
-        borrowed::fetch_all, open::Database, pool::Pool, probe::probe_other, session::Sessions, target::Target,
-    },
+    database::{borrowed::fetch_all, open::Database, pool::Pool, probe::probe_node, session::Sessions, target::Target},
     limits::{CHECK_INTERVAL, CHECK_TIMEOUT},
     statement::StatementContext,
 };
@@ -137,7 +135,7 @@ impl Citus {
                     let opened = join_all(new.map(|address| open(&coordinator, &options, address))).await;
                     for (address, node) in opened.into_iter().flatten() {
                         let watched = Arc::clone(&node);
-                        let probe = move |task| probe_other(Arc::clone(&watched), None, task);
+                        let probe = move |task| probe_node(Arc::clone(&watched), task);
                         let probe = probes.spawn(supervise("node probe", probe));
                         known.insert(address, (Arc::clone(&options), node, probe));
                     }
@@ -165,6 +163,6 @@ async fn open(coordinator: &Pool, options: &PgConnectOptions, address: &Address)
     let inputs = inputs.inspect_err(|error| tracing::debug!(host, port, "a Citus node is not used: {error}")).ok()?;
     // A call on a node has one company, so its plan is cached as on plain PostgreSQL.
     let (target, sessions) = (Target::from(options), Sessions::Own);
-    let node = Database { pool, target, sessions, on_citus: false, replicas: None };
-    Some((address.clone(), Pool::new(&node, Arc::new(inputs), None, false)))
+    let node = Database { pool, target, sessions, on_citus: false };
+    Some((address.clone(), Pool::new(&node, Arc::new(inputs), false)))
 }
