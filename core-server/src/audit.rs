@@ -1,4 +1,4 @@
-//! Audits of the record of changes: whether its chain is whole, where it ends, and what retention has dropped.
+//! Audits the record of changes: whether its chain is whole, where it ends, and what retention has dropped.
 
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
@@ -73,7 +73,7 @@ pub struct Restore {
     pub time: OffsetDateTime,
 }
 
-/// Returns the restores of a company's record, by position.
+/// Returns the restores in a company's record of changes, by position.
 ///
 /// # Errors
 ///

@@ -60,7 +60,7 @@ async fn commit_step(
     Ok(step)
 }
 
-/// Maximum number of rows of changes that one request may erase. Other writers of the company wait for it.
+/// Maximum rows of changes that one request erases. The company's other writers wait for the erasure.
 pub const ERASED_ROWS: i64 = 10_000;
 
 /// `ErasureService`.

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Characters that begin a formula. Spreadsheets skip a tab or a line end before a formula.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
-/// Whether a text is a formula after any number of apostrophes.
+/// Whether a string is a formula after any number of apostrophes.
 fn is_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(FORMULA)
 }
@@ -29,7 +29,7 @@ pub fn text(cell: &str) -> &str {
     }
 }
 
-/// How texts become cells. A file does not say how it was written, so its reader must know.
+/// How strings become cells. A file does not say how it was written, so its reader must know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escape {
     /// For spreadsheets: an apostrophe before a formula.

@@ -36,7 +36,7 @@ pub struct Field {
     pub may_be_absent: bool,
     /// Name of the [`crate::json`] function that writes the field. Empty for serde's own form, `omitted` if JSON omits the field.
     pub form: &'static str,
-    /// Headings of the field in files, besides its name. The first one is its label.
+    /// Other headings of the field in files. The first one is its label.
     pub headings: &'static [&'static str],
     pub required: bool,
     pub max_chars: Option<usize>,

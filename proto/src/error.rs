@@ -179,7 +179,7 @@ impl Error {
 
     /// The company already has an affiliate with this name.
     ///
-    /// `holder` is the affiliate with the name, if it is known.
+    /// `holder` is the affiliate with the name, if known.
     pub fn affiliate_name_exists(client_affiliate_id: &str, holder: Option<i64>) -> Self {
         let message = name_exists_text(holder);
         Self::new(Reason::AffiliateNameExists, message).with("client_affiliate_id", client_affiliate_id)

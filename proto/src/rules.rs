@@ -90,7 +90,7 @@ impl Checker {
         self.mask.as_ref().is_none_or(|mask| mask.iter().any(|path| path == field.name))
     }
 
-    /// Checks a text with this name in its path. An empty text counts as absent, unless the field is an element's entry.
+    /// Checks a string with this name in its path. An empty string is absent, unless the field is an element's entry.
     pub fn text(&mut self, name: &str, field: &Field, value: Option<&str>) {
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
             return match value {
@@ -149,7 +149,7 @@ impl Checker {
         self.items(field, items);
     }
 
-    /// Checks each text of a list against the rules of the field.
+    /// Checks each string in a list against the field's rules.
     pub fn texts(&mut self, field: &Field, values: &[String]) {
         self.items(field, values.len());
         for (index, value) in values.iter().enumerate() {

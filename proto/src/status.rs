@@ -10,7 +10,7 @@ use crate::error::{Error, RESTORED_POSITION, Reason, SERVER_ERROR, meaning};
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
 
-/// Metadata with the number of violations, if the details do not contain all of them.
+/// Metadata key for the number of violations if the details omit some.
 const VIOLATIONS_TOTAL: &str = "violations_total";
 
 /// Maximum size of violations in a status, in bytes.

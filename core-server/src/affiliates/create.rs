@@ -98,12 +98,12 @@ pub(super) async fn validate(
     Ok(results(&inputs, created.into_iter()))
 }
 
-/// What became of a valid item.
+/// The result of a valid item.
 #[derive(Clone, Copy, Debug, FromRow)]
 pub(super) struct Created {
     /// The ID of the new affiliate. `None` if its name is taken.
     pub(super) id: Option<i64>,
-    /// The affiliate that has the name, if it is known.
+    /// The affiliate with the name, if known.
     pub(super) holder: Option<i64>,
 }
 
@@ -129,7 +129,7 @@ fn inputs(company_id: i64, affiliates: Vec<AffiliateInput>) -> Vec<Input> {
     affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect()
 }
 
-/// Returns the results of all items. `created` has an entry for each valid item: what became of it, or `None` if it would be created.
+/// Returns the results of all items. `created` has an entry for each valid item: its result, or `None` if it would be created.
 fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Created>>) -> Vec<AffiliateResult> {
     let result = |input: &Input| {
         let created = if input.failure.is_none() { created.next().flatten() } else { None };
@@ -222,7 +222,7 @@ pub(super) async fn create_identified(
     Ok(ids.unwrap_or_default())
 }
 
-/// Whether affiliates have one of the identifiers. Until the end of the transaction, no affiliate gets one.
+/// Whether any affiliate has one of these identifiers. Until the transaction ends, no affiliate can get one.
 async fn are_identified(
     connection: &mut PgConnection,
     company_id: i64,

@@ -28,7 +28,7 @@ pub(super) struct Plan<'c> {
     pub(super) applied: Vec<Applied>,
     /// One change for each affiliate that is written, by ID.
     pub(super) writes: Vec<Cow<'c, Input>>,
-    /// The affiliates whose old name another affiliate gets. They must release the name first.
+    /// Affiliates whose old name another affiliate takes. They must release the name first.
     pub(super) release: Vec<i64>,
 }
 

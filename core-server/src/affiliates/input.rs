@@ -19,7 +19,7 @@ pub(crate) struct Input {
     /// The fields that change, for an update.
     pub(super) mask: FieldSet<AffiliateInput>,
     pub(super) fields: AffiliateInput,
-    /// The allowed revisions, for an update. `None` for any.
+    /// Revisions that an update accepts. `None` for any.
     pub(super) revisions: Option<Vec<i64>>,
     /// Why the item fails, whatever the database contains.
     pub(super) failure: Option<ItemFailure>,

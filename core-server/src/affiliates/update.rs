@@ -31,7 +31,7 @@ use storage::{
 /// Makes a statement that returns an [`Outcome`] for each item.
 ///
 /// `company` is the company of item `i`. The statement changes nothing unless `anchored` holds, or if an item is `dependent` on
-/// another. `writer` is the parameter that names who changes records.
+/// another. The parameter `writer` names the author of the change.
 pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
     let parts = [
         ("company", company),

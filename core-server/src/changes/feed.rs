@@ -191,7 +191,7 @@ fn text(column: &str, value: Value) -> Option<String> {
     }
 }
 
-/// Whether the caller may see who made changes. Without the scope for audits, it may not.
+/// Whether the caller can see who made changes, which needs the scope `audit`.
 pub(super) fn sees_writers<T>(request: &Request<T>) -> Result<bool, Status> {
     Ok(caller(request)?.has_scope(SCOPE_AUDIT))
 }

@@ -40,7 +40,7 @@ use crate::{
 
 /// Maximum number of changes on a shared page.
 const WATCH_PAGE: i64 = 1000;
-/// How often the positions of watched companies are read. On average, a commit is noticed after half of this time.
+/// How often the positions of watched companies are read. On average, a watch notices a commit after half this time.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time between two reads, while the database is slow or does not respond.
 pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -244,7 +244,7 @@ impl Hub {
 }
 
 impl WatchedCompany {
-    /// Drops a page that all watchers have sent, except slow ones.
+    /// Drops a page once all watchers except slow ones have sent it.
     fn drop_old_page(&self) {
         if let Ok(mut page) = self.page.try_lock() {
             page.take_if(|(read, _)| read.elapsed() > MESSAGE_STALLED);

@@ -56,7 +56,7 @@ async fn keep_once(pool: &Connections) -> Result<(), sqlx::Error> {
     made.and(dropped).map(drop)
 }
 
-/// How many days the schema's owner keeps changes.
+/// Retention of changes, in days, as the schema's owner has set it.
 pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
 }
@@ -106,7 +106,7 @@ mod tests {
         timeout(Duration::from_mins(1), wait).await.unwrap_or_else(|_| panic!("{what}"));
     }
 
-    /// A session reads an old month and stays idle. The next month is made nevertheless, and the failure names the session until it ends.
+    /// A session reads an old month and stays idle. The next month is still created. Until the session ends, the error names it.
     #[tokio::test]
     async fn a_session_that_is_in_the_way_is_named_and_delays_no_other_month() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;

@@ -13,7 +13,7 @@ use crate::{backend::Backend, lists::Source, quotas::QueueClass};
 /// The positions that a reader can read from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Positions {
-    /// The last position whose change was removed.
+    /// Position of the last removed change.
     pub(super) dropped: i64,
     pub(super) last: i64,
     /// Where the record begins if a restore may have lost everything before. Otherwise 0.
@@ -33,7 +33,7 @@ impl Positions {
         })
     }
 
-    /// Rejects a position that is lost, or whose next changes were removed.
+    /// Rejects a position that a restore has lost, or after which changes were removed.
     pub(super) fn check(self, position: i64) -> Result<(), Error> {
         let Self { dropped, last, lost, restored } = self;
         let is_whole = dropped == lost;

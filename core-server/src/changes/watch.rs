@@ -28,7 +28,7 @@ use storage::limits::COPIES;
 
 /// When a message without changes is sent. Proxies often close a connection that is silent for a minute.
 const WATCH_HEARTBEAT: Duration = Duration::from_secs(10);
-/// How long a reader can go without asking for a message before its watch ends.
+/// Maximum time a reader can pause before its watch ends.
 const WATCH_STALLED: Duration = Duration::from_secs(10);
 
 /// Begins to watch. Refuses a position that cannot be read.
@@ -67,7 +67,7 @@ struct Watcher {
     /// The position that was received last.
     known: Option<i64>,
     types: Vec<String>,
-    /// Whether the reader may see who made changes. Its pages are shared with readers who may not.
+    /// Whether the reader can see who made changes. It shares pages with readers who cannot.
     sees_writers: bool,
     /// A page without changes. The reader has seen all changes of these types up to its position.
     seen: ListChangesResponse,

@@ -21,7 +21,7 @@ const REDACT: &str = "
 /// The writer of the command's changes, in the record of changes.
 pub(super) const COMMAND: &str = r#"[null, "compliance erase"]"#;
 
-/// What one transaction has erased of an affiliate.
+/// What one transaction erased for an affiliate.
 pub(super) struct Step {
     pub(super) erased: EraseAffiliateResponse,
     /// Whether the whole affiliate was erased.

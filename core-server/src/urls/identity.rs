@@ -1,4 +1,4 @@
-//! What identifies a URL within a company.
+//! The key of a URL within a company.
 
 use compliance_api::rules::normalised_url;
 use sha2::{Digest as _, Sha256};

@@ -1,6 +1,6 @@
 //! A page of URLs of any size as a stream: the rows of one statement, and so of one snapshot.
 //!
-//! Rows are read ahead as far as there is memory, so most pages release their connection before the reader has taken them. A page
+//! The service reads rows ahead while memory allows, so most pages release their connection before the reader has finished. A page
 //! that cannot continue ends with an error, because the rest of it would be of another snapshot.
 
 use std::{
@@ -62,7 +62,7 @@ impl LargePage {
     /// Responds with the page. Refuses a company with too many open streams, or without memory for a record.
     pub(super) fn stream(self, deadline: Instant) -> Result<Response<BoxStream<StreamComplianceUrlsResponse>>, Error> {
         let open = self.backend.quotas.open_stream(self.company_id)?;
-        // The part of a record that has arrived before the record's size is known.
+        // The part of a record that arrives before its size is known.
         let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
         let mut response = streams::respond(open, deadline, async move |sender| self.send(&sender).await);
@@ -123,7 +123,7 @@ impl LargePage {
         Ok(())
     }
 
-    /// Decodes a row. `reader` is made of the first row, whose message has the total.
+    /// Decodes a row. `reader` comes from the first row, whose message has the total.
     fn message(
         &self,
         row: &PgRow,

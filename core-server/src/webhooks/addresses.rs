@@ -1,4 +1,4 @@
-//! The addresses of endpoints: which addresses may be connected to, and how names are looked up.
+//! Addresses of endpoints: which addresses cores connect to, and how they look up names.
 
 use std::{io, net::IpAddr};
 
@@ -32,7 +32,7 @@ const SPECIAL: &str = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.
     224.0.0.0/3 2001::/23 2001:db8::/32 2002::/16 3fff::/20";
 const PUBLIC_V6: &str = "2000::/3";
 
-/// The networks that may be connected to: the internet, and the networks that the operator allows.
+/// Networks that cores connect to: the internet, and networks that the operator allows.
 #[derive(Clone, Debug)]
 pub(super) struct Networks {
     special: Vec<IpNet>,

@@ -35,7 +35,7 @@ const WEBHOOK_MESSAGES: usize = 16;
 const WEBHOOK_CHANGES: i64 = 100;
 /// Maximum size of their rows, in bytes. The first change is sent in any case.
 const WEBHOOK_BYTES: usize = 1 << 20;
-/// How long a core leases a webhook: longer than an attempt and its statements take. If a core dies, the next attempt waits this long.
+/// How long a core leases a webhook: longer than an attempt and its statements take. If a core crashes, the next attempt waits this long.
 const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
 /// The longest wait after the first failure. It doubles with each further failure.
 const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
 pub(super) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
 /// A lease that ends later was stored when the clock was ahead, and has ended.
 pub(super) const WEBHOOK_LONGEST_LEASE: Duration = Duration::from_mins(2);
-/// How long a webhook may fail before it is disabled.
+/// How long a webhook can fail before the service disables it.
 const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
 /// Maximum number of entries of a webhook's log.
 const WEBHOOK_LOG: i64 = 1000;
@@ -137,7 +137,7 @@ impl Delivery {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }
 
-    /// The first position between two that a restore has skipped.
+    /// The first position that a restore skipped between the two.
     async fn restored(&self, after: i64, position: i64) -> Result<Option<i64>, Error> {
         let find = sqlx::query_scalar(RESTORED).bind(self.company_id).bind(after).bind(position);
         find.fetch_one(&self.backend.pool).await.map_err(from_database)
@@ -210,7 +210,7 @@ fn too_large(changes: &[Change], bytes: usize) -> String {
     }
 }
 
-/// Why a webhook is disabled after an attempt, if it is disabled.
+/// Returns why an attempt disables its webhook, if it does.
 fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now: OffsetDateTime) -> Option<String> {
     let error = attempt.error.as_ref()?;
     if attempt.status == Some(reqwest::StatusCode::GONE) {

@@ -23,11 +23,11 @@ use crate::{
     webhooks::deliver::{WEBHOOK_LONGEST_LEASE, WEBHOOK_LONGEST_WAIT},
 };
 
-/// How often due webhooks are looked for. The statement reads all webhooks.
+/// Interval between searches for due webhooks. The statement reads all webhooks.
 const WEBHOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long this may take.
 const WEBHOOK_DUE: Duration = Duration::from_secs(2);
-/// Maximum number of due webhooks that are found. Some may get no permit.
+/// Maximum number of due webhooks that a search returns. Some of them get no permit.
 const WEBHOOK_CANDIDATES: i64 = 1000;
 
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";

@@ -24,11 +24,11 @@ use super::{
 };
 use crate::WebhookSettings;
 
-/// How long an endpoint may take to accept a connection.
+/// Maximum time for an endpoint to accept a connection.
 const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an attempt may take until the response begins.
+/// Maximum time until the response begins.
 pub(super) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a request waits for the addresses of its endpoint.
+/// Maximum time for a request to look up its endpoint's addresses.
 const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum length of an error in the log, in characters.
 const WEBHOOK_ERROR_CHARS: usize = 200;
@@ -50,7 +50,7 @@ pub(super) struct Attempt {
     pub(super) status: Option<StatusCode>,
     /// Why the message was not delivered.
     pub(super) error: Option<String>,
-    /// How long the endpoint wants to wait for the next attempt.
+    /// How long the endpoint asks to wait before the next attempt.
     pub(super) retry_after: Option<Duration>,
     pub(super) duration: Duration,
 }

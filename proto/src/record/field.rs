@@ -102,7 +102,7 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// Whether the record has a value. An empty text is a value, an empty list is not.
+    /// Whether the record has a value. An empty string is a value. An empty list is not.
     pub fn is_given(&self, record: &R) -> bool {
         match self.access {
             Access::Text { get, .. } => get(record).is_some(),
@@ -113,7 +113,7 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// Whether the record has no value, or an empty text.
+    /// Whether the record has no value, or an empty string.
     pub fn is_empty(&self, record: &R) -> bool {
         !self.is_given(record) || self.text(record) == Some("")
     }

@@ -53,7 +53,7 @@ impl<R: Record> FieldSet<R> {
         self.bits & field.bit() != 0
     }
 
-    /// Whether the field of a name is in the set.
+    /// Whether the set has a field with this name.
     pub fn names(self, name: &str) -> bool {
         R::field(name).is_some_and(|field| self.contains(field))
     }

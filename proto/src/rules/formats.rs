@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::{json::records::timestamp_of_text, v1::Format};
 
-/// Whether a text has a format.
+/// Whether a string has this format.
 pub(super) fn matches(format: Format, text: &str) -> bool {
     match format {
         Format::Unspecified => true,
@@ -79,7 +79,7 @@ fn calendar_day(text: &str, format: &[BorrowedFormatItem<'_>]) -> Option<Date> {
     Date::parse(text, format).ok().filter(|date| text.len() == 10 && date.year() > 0)
 }
 
-/// Whether a timestamp lies in the years 1 to 9999.
+/// Whether a timestamp is in the years 1 to 9999.
 pub(super) fn is_timestamp(value: &Timestamp) -> bool {
     const FIRST: i64 = -62_135_596_800;
     const LAST: i64 = 253_402_300_799;

@@ -30,7 +30,7 @@ impl From<TokenError> for Error {
     }
 }
 
-/// Why a token is rejected, also for operators. Callers can be strangers, so they do not learn the explanation.
+/// Why a token is rejected, for operators. Callers can be strangers, so they don't see this explanation.
 #[derive(Debug)]
 pub(super) struct Rejection {
     pub(super) error: TokenError,

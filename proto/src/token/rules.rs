@@ -120,7 +120,7 @@ fn company_id(value: &Value) -> Option<i64> {
     id.filter(|id| (1..=MAX_ID).contains(id))
 }
 
-/// Returns the texts of a claim that is a text or a list of texts.
+/// Returns the strings of a claim that is a string or a list of strings.
 fn texts<'c>(claims: &'c Object, name: &str) -> Result<Vec<&'c str>, Rejection> {
     let value = look_up(claims, name).unwrap_or(&Value::Null);
     let texts = match value {

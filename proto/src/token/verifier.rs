@@ -270,7 +270,7 @@ fn signed_by(token: &str, keys: &[&Key]) -> Option<UniqueObject> {
     let (message, signature) = token.rsplit_once('.')?;
     let (_, claims) = message.split_once('.')?;
     let has_signed = |key: &&Key| crypto::verify(signature, message.as_bytes(), &key.decoding, key.algorithm);
-    // If one key did not sign the token, another may have.
+    // Another key can have signed the token.
     keys.iter().find(|key| matches!(has_signed(key), Ok(true)))?;
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
 }

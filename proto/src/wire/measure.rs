@@ -20,7 +20,7 @@ pub struct Measure {
     pub bytes: usize,
 }
 
-/// Memory of a text besides its bytes: allocations are rounded up.
+/// Overhead of a string: allocations are rounded up.
 const ALLOCATION: usize = 16;
 /// A growing short list uses up to twice the memory of its elements.
 const GROWTH: usize = 2;
@@ -126,7 +126,7 @@ impl Scan {
         None
     }
 
-    /// Counts elements of a list of the request.
+    /// Counts elements of a list in the request.
     fn count(&mut self, field: &Field, elements: usize) -> Option<()> {
         self.measure.items += elements;
         let count = if let Some((_, count)) = self.lists.iter_mut().find(|(number, _)| *number == field.number) {

@@ -92,7 +92,7 @@ pub(in crate::affiliates) static COMPARE: LazyLock<&'static str> = LazyLock::new
     fill(include_str!("compare.sql"), &parts).leak()
 });
 
-/// What was found for an item.
+/// What the database has for an item.
 #[derive(sqlx::FromRow)]
 pub(super) struct Found {
     /// The affiliates with its identifier.

@@ -65,7 +65,7 @@ pub(super) struct Roster {
     after: i64,
     /// Whether the number of absent affiliates was checked.
     is_absent_checked: bool,
-    /// Whether the first batch is the whole roster. Then nothing is written if too many affiliates are absent.
+    /// Whether the first batch is the whole list. If so, nothing is written if too many affiliates are absent.
     pub(super) is_one_batch: bool,
     /// The memory of identifiers and names.
     memory: Reservation,
@@ -136,7 +136,7 @@ impl Roster {
         Ok((self.first..).zip(items).map(result).collect())
     }
 
-    /// Refuses the roster if too many affiliates would get the requested status. A truncated roster lacks most of them.
+    /// Rejects the list if too many affiliates would get the requested status. A truncated list lacks most affiliates.
     pub(super) async fn check_absent(&mut self) -> Result<(), Error> {
         let Some(status) = self.absent_status().map(str::to_owned).filter(|_| !self.is_absent_checked) else {
             return Ok(());
