@@ -91,7 +91,7 @@ impl AuditService for ChangesService {
     }
 }
 
-/// The changes that match, newest first, with the memory that they take.
+/// Matching changes, newest first, with the memory that they use.
 async fn search(source: Source, request: &SearchChangesRequest) -> Result<(SearchChangesResponse, Reservation), Error> {
     let resource = request.resource.as_deref().and_then(resource_number);
     // An empty text counts as absent.

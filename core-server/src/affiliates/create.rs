@@ -45,7 +45,7 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Creates affiliates whose fields were checked. Returns a result for each, in order.
+/// Creates affiliates with checked fields. Returns a result for each, in order.
 pub(super) async fn create(
     backend: &Backend,
     company_id: i64,
@@ -73,7 +73,7 @@ pub(super) async fn create(
     Ok(results(&inputs, created.into_iter().map(Some)))
 }
 
-/// Returns the results of creating affiliates whose fields were checked, without creating them.
+/// Returns the results of creating affiliates with checked fields, without creating them.
 pub(super) async fn validate(
     backend: &Backend,
     company_id: i64,
@@ -113,7 +113,7 @@ impl Created {
     }
 }
 
-/// Names the affiliates of the same statement that got the names of others.
+/// Names the affiliates in the same statement that took the names of others.
 fn name_holders(inputs: &[&Input], created: &mut [Created]) {
     if created.iter().all(|created| created.id.or(created.holder).is_some()) {
         return;
@@ -145,7 +145,7 @@ fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Created>>)
     inputs.iter().map(result).collect()
 }
 
-/// Inserts affiliates. Returns what became of each.
+/// Inserts affiliates. Returns the result of each.
 fn insert<'i>(
     layouts: &Arc<Layouts>,
     inputs: &'i [&'i Input],
@@ -191,7 +191,7 @@ async fn copy_rows(
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
     // In the order of the name's collation, by bytes, so that two batches lock names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
-    // Columns without values are not sent, which saves time.
+    // Omits columns without values, which saves time.
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
     let given: Vec<&str> = given.map(|field| field.column.name).collect();
     let attributes = INPUT.attributes.iter().filter(|attribute| given.contains(&attribute.name));

@@ -1,4 +1,4 @@
-//! Computes the results of changes in memory, one change after another. The work is linear in their number.
+//! Computes the results of changes in memory, one change after another, in linear time.
 
 use std::{
     borrow::Cow,
@@ -26,7 +26,7 @@ pub(super) enum Applied {
 #[derive(Debug)]
 pub(super) struct Plan<'c> {
     pub(super) applied: Vec<Applied>,
-    /// One change for each affiliate that is written, by ID.
+    /// One change for each written affiliate, by ID.
     pub(super) writes: Vec<Cow<'c, Input>>,
     /// Affiliates whose old name another affiliate takes. They must release the name first.
     pub(super) release: Vec<i64>,
@@ -49,7 +49,7 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
     }
     let targets = before.iter().filter(|(.., is_changed)| *is_changed);
     let mut names: HashMap<i64, &str> = targets.clone().map(|(id, name, ..)| (*id, name.as_str())).collect();
-    // The revisions of affiliates that no item has changed so far.
+    // Revisions of affiliates that no item has changed yet.
     let mut revisions: HashMap<i64, i64> = targets.clone().map(|(id, _, revision, _)| (*id, *revision)).collect();
     let mut writes: BTreeMap<i64, Cow<'_, Input>> = BTreeMap::new();
     let mut applied = Vec::with_capacity(changes.len());

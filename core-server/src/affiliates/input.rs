@@ -51,7 +51,7 @@ impl Input {
         Self { revisions, ..Self::new(company_id, update.id.unwrap_or_default(), fields, mask) }
     }
 
-    /// An affiliate whose fields in `mask` are written.
+    /// An affiliate. Only its fields in `mask` are written.
     pub(super) fn new(company_id: i64, key: i64, fields: AffiliateInput, mask: FieldSet<AffiliateInput>) -> Self {
         // A field that is not written cannot fail.
         let failure = item_failure(&fields).filter(|failure| mask.names(failure.field));

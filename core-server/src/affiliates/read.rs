@@ -98,14 +98,14 @@ pub(crate) fn search_statement() -> (&'static str, &'static str) {
 /// Minimum number of digits of a phone number.
 const SHORTEST_PHONE: usize = 5;
 
-/// The digits of a text that can be a phone number.
+/// The digits of a string that can be a phone number.
 fn phone_digits(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let is_phone = text.chars().all(|character| character.is_ascii_digit() || "+-()./ \u{a0}".contains(character));
     (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
 }
 
-/// Returns affiliates that a text names exactly, and then the first affiliates, by ID, that contain its words or have its phone number.
+/// Returns affiliates with exactly this name, and then affiliates, by ID, that contain its words or have its phone number.
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;

@@ -79,11 +79,11 @@ pub(super) struct Outcome {
     /// Whether an item wants the name of another item's affiliate. Then nothing was changed.
     dependent: bool,
     found: bool,
-    /// Whether it has a revision that the item allows.
+    /// Whether it has a revision that the item accepts.
     as_expected: Option<bool>,
     /// The revision after the statement.
     revision: Option<i64>,
-    /// The affiliate that has the new name, if another one has it.
+    /// The other affiliate with the new name, if any.
     holder: Option<i64>,
 }
 
@@ -106,7 +106,7 @@ enum Batch {
     Conflict,
 }
 
-/// Applies changes whose fields were checked, or only computes their results. Returns a result for each, in order.
+/// Applies changes with checked fields, or only computes their results. Returns a result for each, in order.
 ///
 /// `None` if the company does not have the anchor. Then nothing is changed.
 pub(super) async fn update(
@@ -171,7 +171,7 @@ pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[
     }
 }
 
-/// Whether no two changes have the same affiliate or the same name.
+/// Whether all changes have different affiliates and names.
 fn are_distinct(changes: &[Input]) -> bool {
     let (mut ids, mut names) = (HashSet::new(), HashSet::new());
     changes.iter().all(|change| ids.insert(change.key) && change.new_name().is_none_or(|name| names.insert(name)))

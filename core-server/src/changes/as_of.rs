@@ -74,7 +74,7 @@ pub(crate) async fn past<R: Record>(
         let is_found: Option<bool> = row.try_get("is_found")?;
         Ok((rejection(row, second)?, is_found.map(|_| decode(reader, row)).transpose()?))
     };
-    // The read can take long, because it reads all later batches. So it must not occupy the permits of pages.
+    // The read can take long, because it reads all later batches. So it doesn't use the permits of pages.
     let reading = read_records(backend.source(company_id), query, read);
     let Records { mut records, memory } = backend.with_permit(company_id, QueueClass::Heavy, reading).await?;
     match records.pop() {
@@ -84,7 +84,7 @@ pub(crate) async fn past<R: Record>(
     }
 }
 
-/// The error for a second whose record is unknown.
+/// The error for a time at which the record is unknown.
 fn rejection(row: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
     if second > row.try_get("this_second")? {
         return Ok(Some(Error::invalid(Violations::one("as_of", "The as of field must not be in the future."))));

@@ -1,4 +1,4 @@
-//! Reading changes: one statement, and what its rows mean.
+//! Reads changes: one statement, and the meaning of its rows.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -63,12 +63,12 @@ static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     of::<ComplianceUrl>().chain(of::<ComplianceCase>()).chain(["secret_rotated_at", "tested_at"]).collect()
 });
 
-/// The number of a table, by the kind of its records.
+/// A table's number, by the kind of its records.
 pub(super) fn resource_number(name: &str) -> Option<i16> {
     RESOURCES.iter().position(|resource| *resource == name).map(|index| index as i16 + 1)
 }
 
-/// The changes after a position, with the memory that they take. Refuses a position if some of them were removed.
+/// Returns the changes after a position, with the memory that they use. Rejects a position if some of its changes were removed.
 pub(super) async fn list(
     source: Source,
     request: &ListChangesRequest,
@@ -78,7 +78,7 @@ pub(super) async fn list(
     Ok((response, memory))
 }
 
-/// The changes after a position as far as they are kept, with the memory that they take.
+/// Returns the kept changes after a position, with the memory that they use.
 pub(crate) async fn read(
     source: Source,
     request: &ListChangesRequest,
@@ -176,7 +176,7 @@ fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json:
     Ok(columns.map(field).collect())
 }
 
-/// A value as a text, as `FieldChange` in the contract describes it.
+/// A value as a string, as `FieldChange` in the contract describes it.
 fn text(column: &str, value: Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -184,7 +184,7 @@ fn text(column: &str, value: Value) -> Option<String> {
         Value::String(text) if TIMESTAMPS.contains(column) => {
             timestamp_of_text(&text).and_then(|instant| datetime_text(&instant))
         }
-        // Dates without a text, such as `infinity`, are also absent from records.
+        // Records also omit dates such as `infinity`, which have no text form.
         Value::String(text) if DATES.contains(&column) => valid_date(text),
         Value::String(text) => Some(text),
         value => Some(value.to_string()),
@@ -196,7 +196,7 @@ pub(super) fn sees_writers<T>(request: &Request<T>) -> Result<bool, Status> {
     Ok(caller(request)?.has_scope(SCOPE_AUDIT))
 }
 
-/// Removes who made a change.
+/// Removes a change's author.
 pub(crate) fn hide_writer(change: &mut Change) {
     (change.subject, change.request_id) = (None, None);
 }

@@ -81,7 +81,7 @@ struct Watched {
 /// A company, while it is watched.
 pub(super) struct WatchedCompany {
     pub(super) id: i64,
-    /// The last position that was noticed. -1 before the first one.
+    /// The last noticed position, or -1 before the first one.
     noticed: AtomicI64,
     /// The last position whose changes were read for all watchers.
     pub(super) position: watch::Sender<Option<i64>>,
@@ -103,7 +103,7 @@ impl Hub {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a company. Its positions are read while somebody has it.
+    /// Returns a company. While somebody has it, its positions are read.
     pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<WatchedCompany> {
         let watched = &mut *self.watched();
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -161,7 +161,7 @@ impl Hub {
             match database::short_read(&pool, read).await {
                 Ok(positions) => {
                     self.found(&companies, &positions.into_iter().collect());
-                    // A slow database spends at most half of its time on this.
+                    // A slow database spends at most half its time on these reads.
                     return sleep(start.elapsed().min(LONGEST_WATCH_INTERVAL)).await;
                 }
                 Err(error) => {
@@ -195,7 +195,7 @@ impl Hub {
             // Watchers find the same error.
             let _ = self.shared(&company, before).await;
         }
-        // A later position may have been noticed since.
+        // By now, a later position can have been noticed.
         company.position.send_modify(|known| *known = Some(company.noticed.load(Ordering::Relaxed)));
     }
 

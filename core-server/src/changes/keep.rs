@@ -61,7 +61,7 @@ pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
 }
 
-/// Logs a warning if the retention is too short, once for each value. Takes and returns the value that was logged last.
+/// Logs a warning if the retention is too short, once for each value. Takes and returns the last logged value.
 async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Option<i32>) -> Option<i32> {
     let expected = expected?;
     let Ok(kept) = kept_days(pool).await else { return before };
@@ -168,7 +168,7 @@ mod tests {
         until("the task works again", async || task.failure().is_none()).await;
         kept.abort();
 
-        // A core that is asked to keep changes for longer warns once for each value that the owner sets.
+        // A core that requires longer retention warns once for each value that the owner sets.
         run("update change_retention set days = 30").await;
         for (expected, before, warned) in
             [(None, None, None), (Some(30), None, None), (Some(31), None, Some(30)), (Some(31), Some(30), Some(30))]

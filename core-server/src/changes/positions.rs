@@ -1,4 +1,4 @@
-//! The positions of a company that can be read from, and the records of a whole list that have changed since one.
+//! The positions from which a company can be read, and the records of a whole list that have changed since a position.
 
 use admission::{MEMORY_WAIT, Reservation};
 use compliance_api::error::Error;
@@ -10,7 +10,7 @@ use storage::{
 
 use crate::{backend::Backend, lists::Source, quotas::QueueClass};
 
-/// The positions that a reader can read from.
+/// Positions from which a reader can read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Positions {
     /// Position of the last removed change.
@@ -50,7 +50,7 @@ impl Positions {
     }
 }
 
-/// Maximum number of changed records that one page looks for. Their IDs are a parameter of its statement.
+/// Maximum number of changed records in the search for one page. Their IDs are a parameter of its statement.
 const CHANGED_WINDOW: usize = 1000;
 /// Maximum number of rows that are read to find changed records. If more follow a position, the whole list is read.
 pub const CHANGED_ROWS: i64 = 50_000;
@@ -110,7 +110,7 @@ impl Changed {
 mod tests {
     use super::Positions;
 
-    /// A position that a restore jumps to.
+    /// A position to which a restore jumps.
     const AT: i64 = 1 << 50;
 
     fn reason(positions: Positions, position: i64) -> Option<&'static str> {
@@ -143,7 +143,7 @@ mod tests {
             }
             assert_eq!(reason(kept, last + 1), Some("REASON_POSITION_GONE"));
         }
-        // Later changes were dropped, so nothing is known of what was lost before.
+        // Later changes were dropped, so earlier losses are unknown.
         let kept = Positions { dropped: AT + 2, last: AT + 3, lost: 0, restored: None };
         assert_eq!((reason(kept, 0), reason(kept, 7)), (Some("REASON_POSITION_GONE"), Some("REASON_POSITION_GONE")));
     }

@@ -31,7 +31,7 @@ const WATCH_HEARTBEAT: Duration = Duration::from_secs(10);
 /// Maximum time a reader can pause before its watch ends.
 const WATCH_STALLED: Duration = Duration::from_secs(10);
 
-/// Begins to watch. Refuses a position that cannot be read.
+/// Begins to watch. Rejects a position from which nothing can be read.
 pub(super) async fn watch(
     hub: &Arc<Hub>,
     request: Request<WatchChangesRequest>,
@@ -64,7 +64,7 @@ struct Watcher {
     hub: Arc<Hub>,
     company: Arc<WatchedCompany>,
     positions: watch::Receiver<Option<i64>>,
-    /// The position that was received last.
+    /// The last received position.
     known: Option<i64>,
     types: Vec<String>,
     /// Whether the reader can see who made changes. It shares pages with readers who cannot.
@@ -73,7 +73,7 @@ struct Watcher {
     seen: ListChangesResponse,
     /// When the last message was sent.
     sent: Option<Instant>,
-    /// Each message holds the memory that it takes.
+    /// Each message holds the memory that it uses.
     messages: Messages<WatchChangesResponse, Reservation>,
 }
 

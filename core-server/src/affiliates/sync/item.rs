@@ -46,7 +46,7 @@ impl Item {
     }
 }
 
-/// An item to be written, and what was found for it.
+/// An item to write, and what the database has for it.
 pub(super) struct RosterUpdate<'i> {
     /// Its index in the batch, and its position in the roster.
     pub(super) index: usize,
@@ -71,7 +71,7 @@ impl RosterUpdate<'_> {
         self.input.fields.affiliate_name.as_deref().filter(|_| self.fields().names(NAME))
     }
 
-    /// The update, at the revision that was found.
+    /// The update, at the revision in the database.
     pub(super) fn update(&self) -> Input {
         let Input { company_id, fields, .. } = self.input;
         let update = Input::new(*company_id, self.id().unwrap_or_default(), fields.clone(), self.fields());
@@ -99,7 +99,7 @@ pub(super) struct Found {
     pub(super) ids: Vec<i64>,
     /// The revision of the affiliate.
     pub(super) revision: i64,
-    /// A bit for each field that differs. For a new affiliate, for each given field.
+    /// A bit for each field that differs. A new affiliate has a bit for each given field.
     pub(super) changed: i64,
     /// The current name of the affiliate, if it differs.
     pub(super) old_name: Option<String>,
@@ -107,7 +107,7 @@ pub(super) struct Found {
     pub(super) holder: Option<i64>,
 }
 
-/// Returns what was found for each item, in order.
+/// Returns what the database has for each item, in order.
 pub(super) async fn compare(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<Vec<Found>, Error> {
     let layouts = pool.layouts();
     let read = async |pool: Connections| {
@@ -176,7 +176,7 @@ fn listed(numbers: &[i64]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Other writers have changed the affiliate at every attempt.
+/// Other writers changed the affiliate during every attempt.
 pub(super) fn changed_meanwhile(input: &Input) -> AffiliateSyncResult {
     let msg = "Other requests changed the affiliate during the sync. Send the item again.";
     refused(input, ResultCode::UpdateFailed, msg)

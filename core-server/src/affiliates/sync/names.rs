@@ -12,7 +12,7 @@ use compliance_api::{
 
 use super::item::{RosterUpdate, refused};
 
-/// The digest of a text. The texts of a million items would take much more memory.
+/// The digest of a name. The names of a million items would use much more memory.
 pub(super) type Digest = [u64; 2];
 
 /// Why an item does not get its name.
@@ -24,7 +24,7 @@ pub(super) enum Taken {
     ByItem(i64),
 }
 
-/// Names in earlier batches of a dry run, which were not written.
+/// Names in earlier batches of a dry run, which writes nothing.
 #[derive(Default)]
 pub(super) struct Names {
     hasher: RandomState,

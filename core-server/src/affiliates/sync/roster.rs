@@ -29,9 +29,9 @@ const ROSTER_IDENTIFIER: usize = 56;
 const ABSENT_PAGE: i64 = 1000;
 /// Affiliates that one statement reads to count absent ones.
 const ABSENT_COUNTED: i64 = 10_000;
-/// Unless the caller sets a limit, a tenth of the affiliates may be absent and get a status.
+/// Unless the caller sets a limit, up to a tenth of the affiliates can be absent and get a status.
 const MIN_PRESENT_PER_ABSENT: i64 = 10;
-/// This many may be absent in any case, because a tenth of a few affiliates is less than one.
+/// This many can always be absent, because a tenth of a few affiliates is less than one.
 const MIN_ABSENT: i64 = 10;
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.
@@ -185,7 +185,7 @@ impl Roster {
         let status = self.absent_status();
         let differs = |row: &Row| status.is_some() && row.status.as_deref() != status;
         let fields = AffiliateInput { status: status.map(str::to_owned), ..AffiliateInput::default() };
-        // An affiliate that has changed since may have an identifier of the roster now.
+        // An affiliate that has changed since then can now have an identifier in the list.
         let update = |row: &Row| Input {
             revisions: Some(vec![row.revision]),
             ..Input::new(self.company_id, row.affiliate_id, fields.clone(), FieldSet::given(&fields))
