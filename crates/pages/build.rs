@@ -1,4 +1,4 @@
-//! Makes the pages at `/docs` from the documents of this repository.
+//! Makes the pages at `/docs` from the documents of this repository, and lists the files of both pages.
 
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 
@@ -11,6 +11,22 @@ fn read(name: &str) -> Result<String, Box<dyn Error>> {
     Ok(fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
+/// Lists the files of a folder, with their contents. The page itself is not one of its files.
+fn list(folder: &str) -> Result<String, Box<dyn Error>> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("src").join(folder);
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder)? {
+        names.push(entry?.file_name().into_string().map_err(|name| format!("{} is not UTF-8", name.display()))?);
+    }
+    names.sort();
+    let mut list = "&[".to_owned();
+    for name in names.iter().filter(|name| *name != "page.html") {
+        write!(list, "({name:?}, include_bytes!({:?})),", folder.join(name))?;
+    }
+    Ok(list + "]")
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut texts = Texts::new();
     for file in files() {
@@ -18,6 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let folder = env::var("OUT_DIR")?;
     let folder = Path::new(&folder);
+    for page in ["console", "docs"] {
+        fs::write(folder.join(format!("{page}.rs")), list(page)?)?;
+    }
     // The names of the pages below the first one, with their content.
     let mut list = "&[".to_owned();
     let site = site(&texts)?;

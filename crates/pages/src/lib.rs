@@ -54,11 +54,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Files of a folder.
-macro_rules! files {
-    ($folder:literal: $($name:literal)*) => {
-        vec![$(Asset::new($name, include_bytes!(concat!($folder, "/", $name)).as_slice())),*]
-    };
+/// Files of a folder: names and contents. The build script lists them.
+type Files = [(&'static str, &'static [u8])];
+
+const CONSOLE_FILES: &Files = include!(concat!(env!("OUT_DIR"), "/console.rs"));
+const DOCS_FILES: &Files = include!(concat!(env!("OUT_DIR"), "/docs.rs"));
+
+fn assets(files: &Files) -> Vec<Asset> {
+    files.iter().map(|&(name, bytes)| Asset::new(name, bytes)).collect()
 }
 
 static OPENAPI: LazyLock<Asset> =
@@ -72,11 +75,10 @@ pub fn openapi(request: &HeaderMap) -> Response {
 /// The documentation of the interface, with forms to try it. `crates/docs-pages` makes its pages from the documents of
 /// the repository. A page shows responses with texts that strangers wrote, so no text may become markup or a script.
 pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
-    let mut files =
-        files!("docs": "style.css" "icon.svg" "main.js" "elements.js" "samples.js" "search.js" "token.js" "try.js");
+    let mut files = assets(DOCS_FILES);
     let index = include_bytes!(concat!(env!("OUT_DIR"), "/search-index.js"));
     files.push(Asset::new("search-index.js", index.as_slice()));
-    let pages: &[(&'static str, &'static [u8])] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+    let pages: &Files = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
     files.extend(pages.iter().map(|(name, html)| Asset::page(name, html, POLICY)));
     let html = Asset::page("", include_bytes!(concat!(env!("OUT_DIR"), "/start.html")), POLICY);
     Page { html, policy: HeaderValue::from_static(POLICY), files }
@@ -92,16 +94,7 @@ pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
         POLICY.replace(own, &[own].into_iter().chain(origins.iter().map(String::as_str)).collect::<Vec<_>>().join(" "));
     let html = Asset::page("", include_bytes!("console/page.html"), &policy);
     let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static(POLICY));
-    let mut files = files!("console":
-        "style.css" "icon.svg" "adding.js" "affiliate-form.js" "affiliate-list.js" "affiliate-lookup.js"
-        "affiliate-page.js" "affiliate-status.js" "badges.js" "bars.js" "careful.js" "charts.js" "chips.js"
-        "columns.js" "command-palette.js" "copy.js" "countries.js" "description.js" "elements.js" "export.js"
-        "fields.js" "header.js" "history-parts.js" "history-words.js" "history.js" "list-columns.js" "list-controls.js"
-        "lists.js" "long-text.js" "main.js" "open-case.js" "overview.js" "pager.js" "pkce.js" "provider.js"
-        "record-groups.js" "records.js" "rejections.js" "related.js" "requests.js" "results.js"
-        "saved-filters.js" "search.js" "selection.js" "session-end.js" "session.js" "several.js" "shortcuts.js"
-        "sign-in.js" "timestamps.js" "trends.js" "undo.js" "visited.js" "vocabularies.js" "work.js"
-    );
+    let mut files = assets(CONSOLE_FILES);
     files.push(Asset::new("sign-in.json", sign_in));
     Page { html, policy, files }
 }

@@ -5,7 +5,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { withPage, becomes, picture } = require("./browser.cjs");
-const { base, WIDE, api, checked, heading, message, section } = require("./console/common.cjs");
+const { base, WIDE, api, checked, heading, message, onRecord, section } = require("./console/common.cjs");
 
 const { PROVIDER: provider } = process.env;
 // Expected rejections of tokens by the service and the provider.
@@ -63,7 +63,7 @@ async function signingIn(page) {
   await heading(page, /^Cases 1–/, 2);
   assert.equal(page.url(), `${base}/console#/cases`);
   assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie, Object.keys(sessionStorage).sort()]"), [0, "", ["compliance-account", "compliance-token"]]);
-  await page.locator("#account").getByText("Company 1", { exact: false }).waitFor();
+  await page.locator("#account").getByText("bea · Company 1", { exact: false }).waitFor();
   const { client_id: client, openid_connect: settings } = await (await fetch(`${base}/console/sign-in.json`)).json();
   assert.equal(client, undefined);
   assert.deepEqual(settings, { issuer: provider, client_id: "console", scope: "openid cases audit", token: "access" });
@@ -80,11 +80,11 @@ async function triage(page) {
   await api("PATCH", `cases/${due}`, { follow_up_date: "2026-01-05 09:00:00" }, await tokenOf(page));
   await section(page, "Overview");
   await heading(page, "Overview");
-  await page.getByRole("listitem").filter({ hasText: "Overdue follow-ups" }).getByRole("link").click();
+  await page.getByRole("listitem").filter({ hasText: "Overdue follow-ups" }).getByRole("link").first().click();
   await heading(page, /^Cases 1–/, 2);
   assert.ok(page.url().endsWith("overdue=yes"));
   await page.locator("tbody tr").first().getByRole("link").first().click();
-  await heading(page, /^Case \d+$/);
+  await onRecord(page, /^Case \d+$/);
   return Number(page.url().match(/cases\/(\d+)/)[1]);
 }
 
@@ -92,24 +92,24 @@ async function work(page, id) {
   const read = async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data;
   await button(page, "Assign to me").click();
   await page.getByLabel("Note").fill("Asked the affiliate for the page's date.");
-  await page.getByLabel("Follow-up date").fill("2027-02-01T09:00");
+  await page.getByLabel("Follow-up date").fill("2027-02-01");
   await button(page, "Save").click();
   await message(page, "Saved.");
   const { case_worker: worker, note, follow_up_date: date } = await read();
-  assert.deepEqual([worker, note, date], ["bea", "Asked the affiliate for the page's date.", "2027-02-01 09:00:00"]);
+  assert.deepEqual([worker, note, date], ["bea", "Asked the affiliate for the page's date.", "2027-02-01 00:00:00"]);
   await picture(page, "day-case.png");
 
   await section(page, "URLs");
   await heading(page, /^URLs 1–/, 2);
   await page.locator("tbody tr").first().getByRole("link").first().click();
-  await heading(page, /^URL \d+$/);
+  await onRecord(page, /^URL \d+$/);
   await page.getByLabel("Incident status").selectOption("In Violation");
   await page.getByLabel("Note").fill("Promises an income.");
   await button(page, "Save").click();
   await message(page, "Saved.");
 
   await page.goto(`${base}/console#/cases/${id}`);
-  await heading(page, `Case ${id}`);
+  await onRecord(page, `Case ${id}`);
   await button(page, "Close").click();
   await message(page, "The case is closed.");
   assert.equal((await read()).case_status, "Closed");
@@ -127,7 +127,7 @@ async function exporting(page, id) {
 /** Without a refresh token, the officer is warned before the end, and stays signed in without losing what was typed. */
 async function staying(page, id) {
   await page.goto(`${base}/console#/cases/${id}`);
-  await heading(page, `Case ${id}`);
+  await onRecord(page, `Case ${id}`);
   await page.getByLabel("Note").fill("Half a sentence");
   const first = await tokenOf(page);
   await page.clock.fastForward(57 * MINUTE);

@@ -19,6 +19,8 @@ const KINDS = {
     hint: "One URL per line, each with http:// or https://. Or paste cells with a first line that names the columns, one of them URL.",
   },
 };
+/** Larger files show how much is sent, in bytes. */
+const LARGE = 1_000_000;
 const DATES = [["", "the file shows it"], ["dmy", "the day is first"], ["mdy", "the month is first"], ["ymd", "the year is first"]];
 const ENCODINGS = [["", "UTF-8 or UTF-16"], ["windows-1252", "Windows-1252 (Excel on Windows)"], ["macintosh", "Mac Roman (Excel on a Mac)"]];
 
@@ -111,15 +113,25 @@ export function addingView(section) {
       }
       const { urls, request } = requestOf(isCheck);
       const text = input.value;
+      const meter = element("progress", { max: 1, value: 0, "aria-label": "Upload" });
+      const progress = element("span", {}, "Sending…");
       isSending = true;
       add.textContent = isCheck ? "Checking…" : "Adding…";
+      const { body } = request;
+      if (body instanceof Blob && body.size > LARGE) {
+        request.onSent = (part) => {
+          meter.value = part;
+          progress.textContent = part < 1 ? `${count(Math.floor(part * 100))} % of ${count(Math.ceil(body.size / LARGE))} MB sent` : "Sent. The service reads the rows…";
+        };
+        messages.replaceChildren(element("p", { class: "actions" }, meter, progress));
+      }
       await attempt(signal, async () => {
-        const { body } = await call("POST", `api/${section}`, { ...request, signal });
+        const { body: answer } = await call("POST", `api/${section}`, { ...request, signal });
         if (!isCheck) {
           forget();
           sent = text;
         }
-        showResults(body, urls, isCheck);
+        showResults(answer, urls, isCheck);
       }, (rejection) => showRejection(rejection, () => send(isCheck), urls));
       isSending = false;
       add.textContent = "Add";

@@ -1,8 +1,9 @@
 // The form of an affiliate: it changes or creates one.
 
+import { capital } from "./badges.js";
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { doneMessage, element, put, removeDone, show, value } from "./elements.js";
+import { doneMessage, element, put, removeDone, show, tell, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -11,6 +12,7 @@ import { backLink } from "./visited.js";
 /** Fields whose names differ between responses and requests. */
 export const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
 /** Groups of fields. The last group has all fields that no other group names. */
+/** @type {[string, string[] | null][]} */
 export const GROUPS = [
   ["Affiliate", ["affiliate_name", "client_affiliate_id", "status", "start_date", "company_name", "first_name", "last_name", "notes"]],
   ["Contact", ["email_one", "email_two", "phone_one", "phone_two", "address", "city", "state", "zip", "country"]],
@@ -19,7 +21,7 @@ export const GROUPS = [
 ];
 
 function inputOf({ name, choices, pattern, maxLength }) {
-  if (choices) return { input: select([["", "none"], ...choices]) };
+  if (choices) return { input: select([["", "none"], ...choices.map((choice) => [choice, capital(choice)])]) };
   if (name === "start_date") return { input: element("input", { type: "date" }) };
   if (name === "country") return { input: select([["", "none"], ...countries(pattern).map(([code, text]) => [code, `${text} (${code})`])]) };
   return { input: maxLength > 500 ? element("textarea", { rows: 3 }) : element("input", { type: "text", autocomplete: "off" }) };
@@ -55,7 +57,7 @@ function valuesOf(record, controls) {
  * The form with these fields. `save` receives what was changed, `reread` returns the current record after somebody else has changed it, and
  * `cancel`, if given, is called by a button.
  */
-export function affiliateForm({ fields, title, record, signal, save, reread, cancel }) {
+export function affiliateForm({ fields, title, record, signal, save, reread = null, cancel = null }) {
   const controls = controlsOf(fields);
   let saved = valuesOf(record, controls);
   const messages = element("div", {});
@@ -124,7 +126,9 @@ export async function newAffiliateView({ signal }) {
   const title = "New affiliate";
   const form = affiliateForm({ fields: await affiliateFields(), title, record: null, signal, save: async (body) => {
     const { body: created } = await call("POST", "api/affiliates", { body, signal });
-    location.hash = `#/affiliates/${created.detail.affiliate_id}?created`;
+    const address = `#/affiliates/${created.detail.affiliate_id}`;
+    tell(address, "The affiliate was created.");
+    location.hash = address;
   } });
   show(title, form.node);
   return form;

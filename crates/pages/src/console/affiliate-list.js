@@ -3,7 +3,7 @@
 // goes to a later page.
 
 import { STATUSES, statusBar } from "./affiliate-status.js";
-import { badge } from "./badges.js";
+import { badge, capital } from "./badges.js";
 import { chips } from "./chips.js";
 import { chosenColumns, columnChooser } from "./columns.js";
 import { countryName } from "./countries.js";
@@ -99,7 +99,7 @@ function matching({ search, status, sort, isDescending }) {
     const direction = isDescending ? -1 : 1;
     found.sort((one, other) => {
       const [a, b] = [one[sort], other[sort]];
-      if (a === null || b === null) return (a === null) - (b === null) || one.id - other.id;
+      if (a === null || b === null) return Number(a === null) - Number(b === null) || one.id - other.id;
       return direction * (collator.compare(a, b) || one.id - other.id);
     });
   } else if (isDescending) {
@@ -109,6 +109,7 @@ function matching({ search, status, sort, isDescending }) {
 }
 
 export function affiliatesView({ query: first, signal }) {
+  /** @type {{search: string, status: string, sort: string, isDescending: boolean, page: number}} */
   let state;
   const names = COLUMNS.map(([name]) => name);
   let columns = chosenColumns("affiliates", names, INITIAL);
@@ -173,7 +174,7 @@ export function affiliatesView({ query: first, signal }) {
     selection.shown(shown, kept.isComplete ? found.length : 0);
     const filters = chips([
       state.search && { text: `Search: ${state.search}`, href: address({ search: "" }) },
-      state.status && { text: `Status: ${state.status}`, href: address({ status: "" }) },
+      state.status && { text: `Status: ${capital(state.status)}`, href: address({ status: "" }) },
     ].filter(Boolean), address({ search: "", status: "" }));
     applied.replaceChildren(...(filters ? [filters] : []));
     results.replaceChildren(summary);
@@ -184,14 +185,13 @@ export function affiliatesView({ query: first, signal }) {
   };
   /** Shows affiliates that were read since. The focus and the place in the table stay. */
   const renderMore = () => {
-    const { activeElement: active } = document;
+    const active = /** @type {any} */ (document.activeElement);
     const attribute = ["href", "aria-label"].find((name) => active.hasAttribute(name));
     const isInside = results.contains(active);
     const isChoosing = selection.node.contains(active);
-    const top = results.querySelector(".scroll")?.scrollTop ?? 0;
     const summary = render();
-    results.querySelector(".scroll")?.scrollTo(0, top);
     if (!isInside) return summary;
+    /** @type {any} */
     const same = isChoosing ? active : attribute && [...results.querySelectorAll(`[${attribute}]`)].find((node) => node.getAttribute(attribute) === active.getAttribute(attribute));
     if (same?.type === "number") same.value = active.value;
     (same ?? summary).focus({ preventScroll: true });

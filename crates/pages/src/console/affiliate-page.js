@@ -1,19 +1,18 @@
 // One affiliate: a record to read, and a form to change it.
 
+import { activity } from "./activity.js";
 import { affiliateForm, GROUPS, READ_AS } from "./affiliate-form.js";
 import { refresh } from "./affiliate-list.js";
 import { badge, isBadge } from "./badges.js";
 import { countryName } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { doneMessage, element, show, value } from "./elements.js";
-import { history } from "./history.js";
+import { copyButton } from "./copy.js";
+import { doneMessage, element, present, put, value } from "./elements.js";
 import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { related } from "./related.js";
 import { call } from "./requests.js";
 import { backLink } from "./visited.js";
-
-const ID = { name: "id", label: "Affiliate ID in this service", hint: "Assigned by the service." };
 
 /** The fields of an affiliate, to read. */
 function fieldsToRead(fields, record) {
@@ -22,56 +21,62 @@ function fieldsToRead(fields, record) {
     if (name === "country") return value(record.country === null ? null : countryName(record.country));
     return isBadge(name) ? badge(content(name)) : value(content(name));
   };
-  const groups = GROUPS.map(([title, names], index) => [title, index === 0 ? ["id", ...names] : names ?? (() => true)]);
-  return recordGroups(groups, [ID, ...fields], content, shown);
+  return recordGroups(GROUPS.map(([title, names]) => [title, names ?? (() => true)]), fields, content, shown);
 }
 
 /** The view of one affiliate. */
 export function affiliateView(id) {
-  return async ({ signal, query }) => {
+  return async ({ signal }) => {
     const fields = await affiliateFields();
     let form = null;
     const render = async (message) => {
       // The tag of the shown affiliate protects later changes by others.
       let { record, tag } = await refresh(id, signal);
+      form = null;
+      let isCurrent = true;
       const reread = async () => {
         ({ record, tag } = await refresh(id, signal));
+        isCurrent = false;
         return record;
-      };
-      const edit = element("button", { type: "button", class: "primary", on: { click: () => open() } }, "Edit");
-      const body = element("div", {});
-      const read = () => {
-        form = null;
-        edit.hidden = false;
-        body.replaceChildren(fieldsToRead(fields, record));
       };
       const save = async (changes) => {
         await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...changes }, signal, ifMatch: tag });
         await render("Saved.");
       };
-      const cancel = () => {
-        if (form.hasChanges() && !confirm("Leave without saving your changes?")) return;
-        read();
-        edit.focus();
-      };
+      const opening = openCase({ affiliate_id: record.id }, [], signal);
+      const messages = element("div", {});
+      const edit = element("button", { type: "button", class: "primary", on: { click: () => open() } }, "Edit");
+      const desk = element("div", { class: "desk" },
+        element("aside", { "aria-label": "Properties" }, fieldsToRead(fields, record)),
+        element("div", { class: "found" }, related(record.id, signal)), activity("affiliate", record.id, signal));
       const open = () => {
         form = affiliateForm({ fields, title: `Affiliate ${record.id}`, record, signal, save, reread, cancel });
         edit.hidden = true;
-        body.replaceChildren(form.node);
-        form.node.querySelector("form").querySelector("input, select, textarea").focus();
+        desk.replaceWith(form.node);
+        /** @type {HTMLElement} */ (form.node.querySelector("form :is(input, select, textarea)")).focus();
       };
-      const done = message && doneMessage(message);
-      const opening = openCase({ affiliate_id: record.id }, [], signal);
-      show(`Affiliate ${record.id}`,
-        element("div", { class: "head" }, badge(record.distributor_status), element("span", {}, value(record.distributor_name))),
-        element("p", { class: "actions" }, backLink("affiliates"),
+      const cancel = () => {
+        if (form.hasChanges() && !confirm("Leave without saving your changes?")) return;
+        if (!isCurrent) {
+          render(null);
+          return;
+        }
+        form.node.replaceWith(desk);
+        form = null;
+        edit.hidden = false;
+        edit.focus();
+      };
+      const heading = element("h1", { tabindex: "-1" }, value(record.distributor_name));
+      present(`${record.distributor_name} · ${record.distributor_status ?? "Affiliate"}`, heading,
+        element("p", { class: "crumbs" }, backLink("affiliates"), element("span", { class: "kind" }, element("span", {}, `Affiliate ${id}`), " ", copyButton(id, "ID")), opening.button, edit),
+        element("div", { class: "title" }, heading),
+        element("div", { class: "head" }, badge(record.distributor_status),
           element("a", { href: `#/cases?distributor_id=${record.id}` }, "Cases of this affiliate"),
-          element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate"), opening.button, edit),
-        opening.messages, done, body, related(record.id, signal), history("affiliate", record.id, signal));
-      read();
-      done?.focus();
+          element("a", { href: `#/urls?distributor_id=${record.id}` }, "URLs of this affiliate")),
+        opening.messages, messages, desk);
+      if (message) put(messages, doneMessage(message));
     };
-    await render(query.has("created") ? "The affiliate was created." : null);
+    await render(null);
     return { hasChanges: () => form?.hasChanges() ?? false };
   };
 }

@@ -1,5 +1,6 @@
 // Sets the status of several affiliates that are chosen in the list.
 
+import { capital } from "./badges.js";
 import { changeEach } from "./careful.js";
 import { announce, count, counted, element, value } from "./elements.js";
 import { select } from "./fields.js";
@@ -7,7 +8,7 @@ import { attempt, rejectionMessage, sentence } from "./rejections.js";
 import { resultTable } from "./results.js";
 import { selection } from "./selection.js";
 
-export const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"];
+export const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"].map((name) => [name, capital(name)]);
 
 /**
  * The selection of the list, with a bar that sets a status. `matching` returns the affiliates that match the filters, `learn` takes an
@@ -28,7 +29,7 @@ export function statusBar({ signal, matching, learn, render }) {
       announce("Choose a status.");
       return;
     }
-    if (!confirm(`Set the status of ${counted(chosen.size, "affiliate", "affiliates")} to “${wanted}”?`)) return;
+    if (!confirm(`Set the status of ${counted(chosen.size, "affiliate", "affiliates")} to “${capital(wanted)}”?`)) return;
     isSaving = true;
     const names = new Map([...chosen].map(([id, { distributor_name: name }]) => [id, name]));
     await attempt(signal, async () => {
@@ -51,7 +52,7 @@ export function statusBar({ signal, matching, learn, render }) {
       for (const { id, before } of failed) if (before !== null) chosen.set(id, learn(before));
       render();
       affiliates.put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },
-        element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${wanted}”`,
+        element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${capital(wanted)}”`,
           failed.length > 0 && `; ${failed.length} could not be changed`, "."),
         failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Why"], failed.map(({ id, why }) => (
           { isDone: false, cells: [element("a", { href: `#/affiliates/${id}` }, id), value(names.get(id)), value(why)] })))));

@@ -12,6 +12,11 @@ const TONE = new Map(Object.entries(TONES).flatMap(([tone, names]) => names.map(
 const FIELDS = new Set(["risk_level", "case_status", "sub_status", "notice_status", "incident_status", "transcription_status",
   "distributor_status", "status"]);
 
+/** A name with a capital, as all names of vocabularies are written. */
+export function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
 /** Whether a field is shown as a badge. */
 export function isBadge(name) {
   return FIELDS.has(name);
@@ -20,5 +25,5 @@ export function isBadge(name) {
 /** A badge. Names that a company added are gray. Without a value, a dash. */
 export function badge(text) {
   if (text === null || text === undefined || text === "") return value(null);
-  return element("span", { class: `badge ${TONE.get(text) ?? "plain"}` }, element("bdi", {}, text));
+  return element("span", { class: `badge ${TONE.get(text) ?? "plain"}` }, element("bdi", {}, capital(text)));
 }

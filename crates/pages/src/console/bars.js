@@ -2,7 +2,13 @@
 
 import { count, element, svg } from "./elements.js";
 
-/** A section with a bar for each name and number. `href` returns the address of a name, or null. */
+/**
+ * A section with a bar for each name and number. `href` returns the address of a name, or null.
+ * @param {string} title
+ * @param {string} unit
+ * @param {[string, number][]} entries
+ * @param {{href?: (name: string) => string | null, shown?: (name: string) => any}} options
+ */
 export function bars(title, unit, entries, { href = () => null, shown = (name) => element("bdi", {}, name) } = {}) {
   const most = Math.max(1, ...entries.map(([, number]) => number));
   const rows = entries.map(([name, number]) => {

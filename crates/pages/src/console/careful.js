@@ -8,6 +8,10 @@ const TOGETHER = 4;
 const ATTEMPTS = 3;
 const CHANGED = "Somebody else has changed it since you saw it.";
 
+/**
+ * @param {any} item
+ * @param {any} options
+ */
 async function change({ id, seen, tag: known, body }, { section, method, isSame, signal, onWait }) {
   const address = `api/${section}/${id}`;
   let before = null;

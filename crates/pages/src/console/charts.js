@@ -11,6 +11,7 @@ import { instant } from "./timestamps.js";
 const PAGES = 25;
 const PAGE_SIZE = 200;
 const DAY = 24 * 60 * 60 * 1000;
+/** @type {[string, number][]} */
 const AGES = [["up to a week", 7], ["up to 30 days", 30], ["up to 90 days", 90], ["up to a year", 365], ["more than a year", Infinity]];
 const NONE = "none";
 

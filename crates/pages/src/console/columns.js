@@ -58,7 +58,7 @@ export function columnChooser(list, known, initial, onChange) {
   };
   details.addEventListener("keydown", (event) => event.key === "Escape" && details.open && close());
   details.addEventListener("focusout", (event) => {
-    if (event.relatedTarget && !details.contains(event.relatedTarget)) details.open = false;
+    if (event.relatedTarget && !details.contains(/** @type {Node} */ (event.relatedTarget))) details.open = false;
   });
   return details;
 }

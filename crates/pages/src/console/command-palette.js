@@ -13,12 +13,15 @@ function go(hash) {
   location.hash = hash;
 }
 
-/** The commands: pairs of text and action. */
+/**
+ * The commands: pairs of text and action.
+ * @returns {[string, () => void][]}
+ */
 function commands() {
   const mine = myCases();
   return [
     ["Overview", () => go("#/overview")],
-    ...(mine ? [["My cases", () => go(mine)]] : []),
+    ...(mine ? [/** @type {[string, () => void]} */ (["My cases", () => go(mine)])] : []),
     ["Open cases", () => go("#/cases?open=yes")],
     ["Overdue cases", () => go("#/cases?overdue=yes")],
     ["Cases", () => go("#/cases")],

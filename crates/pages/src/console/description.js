@@ -14,17 +14,33 @@ async function description() {
 }
 
 const WORDS = new Map(Object.entries({
-  id: "ID", url: "URL", jv: "JV", zip: "ZIP or postal code", email: "E-mail", one: "1", two: "2", three: "3", dt: "date",
+  id: "ID", url: "URL", jv: "JV", zip: "ZIP or postal code", email: "e-mail", one: "1", two: "2", three: "3", dt: "date",
   pintrest: "Pinterest", youtube: "YouTube", tiktok: "TikTok", dir: "direction", distributor: "affiliate",
 }));
 
+const LABELS = {
+  per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
+  distributor_id: "Affiliate ID in this service", disabled: "Monitoring",
+};
+/** Values whose words say more than the value. */
+const CHOICES = { disabled: { no: "On", yes: "Off" } };
+
 /** The name of a field as a label: `email_one` is `E-mail 1`. */
 export function label(name) {
-  const known = { per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
-    distributor_id: "Affiliate ID in this service" }[name];
-  if (known) return known;
-  const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ").replace("follow up", "follow-up");
+  if (Object.hasOwn(LABELS, name)) return LABELS[name];
+  const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ").replace("follow up", "follow-up").replace("sub status", "sub-status").replace("sub affiliate", "sub-affiliate");
   return words[0].toUpperCase() + words.slice(1);
+}
+
+/** The words for a value of a field: for `disabled`, `no` is `On`. */
+export function words(name, content) {
+  return CHOICES[name]?.[content] ?? content;
+}
+
+/** A message of the service about a field, which it names by its words, with the label of the field's control instead. */
+export function inLabels(name, message) {
+  const named = `The ${name.replaceAll("_", " ")} field `;
+  return message.startsWith(named) ? `${label(name)} ${message.slice(named.length)}` : message;
 }
 
 function resolve(document, schema) {

@@ -23,7 +23,14 @@ export function append(node, ...children) {
   }
 }
 
-/** An element with these attributes; `on` holds listeners by event. */
+/**
+ * An element with these attributes; `on` holds listeners by event.
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, any>} properties
+ * @param {any[]} children
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
 export function element(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
 }
@@ -63,18 +70,33 @@ export function value(text) {
   return element("bdi", { class: "value" }, text);
 }
 
-/** Shows a note while a box has more columns than fit. */
+/**
+ * Lets a box scroll sideways, with a note, while it has more columns than fit. Only a box that does not scroll keeps its head in sight by
+ * style alone, so here the head moves.
+ */
 function swipeHint(box) {
   const hint = element("p", { class: "hint swipe", hidden: true }, "Swipe sideways for more columns.");
+  const follow = () => {
+    if (!box.isConnected) document.removeEventListener("scroll", follow);
+    const [top, most] = [-box.getBoundingClientRect().top, box.offsetHeight - 80];
+    box.querySelector("thead").style.transform = hint.hidden || top <= 0 || most <= 0 ? "" : `translateY(${Math.min(top, most)}px)`;
+  };
   new ResizeObserver(() => {
     hint.hidden = box.scrollWidth <= box.clientWidth;
+    box.classList.toggle("wide", !hint.hidden);
+    follow();
   }).observe(box);
+  document.addEventListener("scroll", follow, { passive: true });
   return hint;
 }
 
 /**
- * A table that scrolls within its own box below a fixed header. `headings` and cells are nodes or texts. `href` returns the address of a
+ * A table that scrolls with the page, below its head. `headings` and cells are nodes or texts. `href` returns the address of a
  * row by its index: a click anywhere in the row opens it, besides the links that it has.
+ * @param {string} caption
+ * @param {any[]} headings
+ * @param {any[][]} rows
+ * @param {{href?: (index: number) => string, className?: string}} options
  */
 export function table(caption, headings, rows, { href, className = "" } = {}) {
   const row = (cells, number) => {
@@ -83,7 +105,7 @@ export function table(caption, headings, rows, { href, className = "" } = {}) {
     if (href) {
       node.addEventListener("click", (event) => {
         // A click on selected text, or on an element with its own action, does not open the row.
-        if (event.target.closest("a, button, input, label") || !window.getSelection().isCollapsed) return;
+        if (/** @type {Element} */ (event.target).closest("a, button, input, label") || !window.getSelection().isCollapsed) return;
         location.hash = href(number);
       });
     }
@@ -103,15 +125,30 @@ export function announce(text) {
   document.getElementById("announcements").textContent = text;
 }
 
-/** Shows a view: its heading, which gets the focus, and its content. */
-export function show(title, ...content) {
-  const heading = element("h1", { tabindex: "-1" }, title);
+/** What the page at an address says once when it is shown next: the result of what led to it. */
+let told = null;
+
+/** Has the page at an address say that an action has succeeded. */
+export function tell(hash, text) {
+  told = { hash, text };
+}
+
+/** Shows a view whose content has its own `heading`, which gets the focus. */
+export function present(title, heading, ...content) {
+  const message = told?.hash === location.hash && doneMessage(told.text);
+  told = null;
   document.title = `${title} – Compliance console`;
   const main = document.getElementById("content");
-  main.replaceChildren(heading);
-  append(main, ...content);
+  main.replaceChildren();
+  append(main, message, ...content);
   window.scrollTo(0, 0);
-  heading.focus({ preventScroll: true });
+  (message || heading).focus({ preventScroll: true });
+}
+
+/** Shows a view: its heading and its content. */
+export function show(title, ...content) {
+  const heading = element("h1", { tabindex: "-1" }, title);
+  present(title, heading, heading, ...content);
 }
 
 /** A number with separators, such as 12,345. */

@@ -5,7 +5,7 @@ import { attempt, rejectionMessage, sentence } from "./rejections.js";
 import { patiently, readText } from "./requests.js";
 
 /** Splits CSV into its records as it arrives: a line end within quotation marks belongs to its cell. */
-function recordSplitter(onRecord) {
+export function recordSplitter(onRecord) {
   let rest = "";
   let isQuoted = false;
   return (piece) => {
@@ -50,6 +50,7 @@ export function exporter(list, source, signal) {
     await attempt(own, async () => {
       const { query, total, ids } = await source(own);
       // The mark at the beginning has spreadsheets read it as UTF-8. Pieces become blobs, which the browser can keep on disk.
+      /** @type {BlobPart[]} */
       const pieces = ["\uFEFF"];
       let read = -1;
       let written = -1;

@@ -1,12 +1,17 @@
 // Fields of forms: a label, an input, a hint, and the violations that the service reports for it.
 
+import { inLabels, label } from "./description.js";
 import { element } from "./elements.js";
 
 /**
- * A field. `input` is its control; violations are shown below it.
- * @returns {{node: HTMLElement, input: HTMLElement, violate: (messages: string[]) => void}}
+ * A field. `input` is its control, with `beside` in the same line; violations are shown below it.
+ * @param {string} name
+ * @param {string} text
+ * @param {HTMLElement} input
+ * @param {{hint?: string, isRequired?: boolean, extra?: any, beside?: any}} options
+ * @returns {{node: HTMLElement, input: any, violate: (messages: string[]) => void}}
  */
-export function field(name, text, input, { hint, isRequired, extra } = {}) {
+export function field(name, text, input, { hint, isRequired, extra, beside } = {}) {
   const id = `field-${name}`;
   const describedBy = [hint && `${id}-hint`, `${id}-error`].filter(Boolean).join(" ");
   input.id = id;
@@ -14,7 +19,7 @@ export function field(name, text, input, { hint, isRequired, extra } = {}) {
   const error = element("p", { class: "field-error", id: `${id}-error` });
   const node = element("div", { class: "field" },
     element("label", { for: id }, text, isRequired && element("span", { class: "required" }, " (required)")),
-    input, extra,
+    beside ? element("div", { class: "beside" }, input, beside) : input, extra,
     hint && element("p", { class: "hint", id: `${id}-hint` }, hint),
     error);
   const violate = (messages) => {
@@ -35,18 +40,20 @@ export function select(choices, selected = "") {
 
 /**
  * Shows the violations of a 422 at the fields that they name. Returns links to these fields, and the messages of all other fields.
- * @param {Map<string, {input: HTMLElement, violate: Function}>} fields by path
+ * @param {Map<string, {input: HTMLElement, violate: (messages: string[]) => void}>} fields by path
+ * @param {Record<string, string[]>} errors
  */
 export function showViolations(fields, errors) {
   for (const { violate } of fields.values()) violate([]);
   return Object.entries(errors).map(([path, messages]) => {
     const named = fields.get(path);
-    if (!named) return element("li", {}, `${path}: ${messages.join(" ")}`);
-    named.violate(messages);
+    const texts = messages.map((message) => inLabels(path, message));
+    if (!named) return element("li", {}, `${label(path)}: ${texts.join(" ")}`);
+    named.violate(texts);
     const link = element("a", { href: `#${named.input.id}`, on: { click: (event) => {
       event.preventDefault();
       named.input.focus();
-    } } }, messages.join(" "));
+    } } }, texts.join(" "));
     return element("li", {}, link);
   });
 }

@@ -35,14 +35,14 @@ export function showHeader(searched) {
   for (const part of [navigation, finder, account]) part.hidden = false;
 }
 
-/** Shows the company and the end of the session, which a renewal moves. */
+/** Shows who is signed in, the company, and the end of the session, which a renewal moves. */
 export function showAccount() {
   const account = document.getElementById("account");
-  const { company, expiry } = session.claims();
+  const { company, expiry, person } = session.claims();
   const until = expiry?.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   account.replaceChildren(
-    element("span", { title: until && `Signed in until ${until}` }, company === null ? "Signed in" : `Company ${company}`,
-      until && element("span", { class: "until" }, ` until ${until}`)),
+    element("span", { title: until && `Signed in until ${until}` }, person && element("bdi", { class: "person" }, person), person && " · ",
+      company === null ? "Signed in" : `Company ${company}`, until && element("span", { class: "until" }, ` until ${until}`)),
     element("button", { type: "button", "aria-keyshortcuts": "Control+K Meta+K", title: "Commands (Ctrl+K)", on: { click: openPalette } }, "Commands"),
     element("button", { type: "button", on: { click: () => session.signOut() } }, "Sign out"));
 }
@@ -54,7 +54,7 @@ export function showSearched(text) {
 
 /** Removes from the header what belongs to a user. */
 export function clearHeader() {
-  document.querySelector("dialog[open]")?.close();
+  /** @type {HTMLDialogElement | null} */ (document.querySelector("dialog[open]"))?.close();
   for (const part of PARTS.map((id) => document.getElementById(id))) {
     part.hidden = true;
     part.replaceChildren();

@@ -4,8 +4,8 @@ import { element, value } from "./elements.js";
 import { call, Rejection } from "./requests.js";
 
 const PARTS = {
-  case: { resource: "incident", parent: "case_id", name: "Incident" },
-  url: { resource: "infraction", parent: "url_id", name: "Infraction" },
+  case: { resource: "incident", parent: "case_id" },
+  url: { resource: "infraction", parent: "url_id" },
 };
 const OPERATIONS = { created: "added", deleted: "removed" };
 const MOST = 100;
@@ -42,14 +42,13 @@ export function infractionOf(part, names) {
   return { infraction_type: type, infraction_name: name };
 }
 
-/** A part as a line, such as `Incident added: URL 12 (Health Claim)`. */
-export function partLine(part, names) {
+/** What happened to a part, in words, such as `added the incident URL 12 (Health Claim)`. */
+export function partWords(part, names) {
   const { infraction_type: type, infraction_name: name } = infractionOf(part, names);
   const infraction = [type, name].filter((text) => text !== null).join(", ");
-  const { name: what } = Object.values(PARTS).find(({ resource }) => resource === part.resource);
-  const start = `${what} ${OPERATIONS[part.operation]}: `;
-  if (part.resource === "infraction") return element("li", {}, start, value(infraction));
+  const start = `${OPERATIONS[part.operation]} the ${part.resource} `;
+  if (part.resource === "infraction") return [start, value(infraction)];
   const url = valueOf(part, "url_id");
-  return element("li", {}, start, url === null ? value(valueOf(part, "reference")) : element("a", { href: `#/urls/${url}` }, `URL ${url}`),
-    infraction && [" (", value(infraction), ")"]);
+  return [start, url === null ? value(valueOf(part, "reference")) : element("a", { href: `#/urls/${url}` }, `URL ${url}`),
+    infraction && [" (", value(infraction), ")"]];
 }

@@ -1,7 +1,7 @@
 // Changes in words: names instead of the IDs and codes in the record of changes.
 
 import { countryName } from "./countries.js";
-import { label } from "./description.js";
+import { label, words } from "./description.js";
 import { element, value } from "./elements.js";
 import { partsOf } from "./history-parts.js";
 import { call, Rejection } from "./requests.js";
@@ -11,13 +11,13 @@ import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 /** Fields that change with every change of a record. */
 const INTERNAL = new Set(["etag", "last_updated_date"]);
 const LABELS = { affiliate_id: "Affiliate", case_id: "Case" };
-const OPERATIONS = { updated: "changed" };
+const CREATED = { case: "opened the case", url: "added the URL" };
 // A longer text is cut.
 const LONGEST = 200;
 
-/** The operation, in a word. */
-export function operationName(operation) {
-  return OPERATIONS[operation] ?? operation;
+/** What an operation other than an update did, in words. */
+export function operationName({ operation, resource }) {
+  return operation === "created" && resource in CREATED ? CREATED[resource] : `${operation} the ${resource === "url" ? "URL" : resource}`;
 }
 
 /** The fields of a change that mean something to a reader. */
@@ -48,7 +48,7 @@ async function affiliateName(id, signal) {
 
 /**
  * The names that changes need. `learn` reads the names of these changes, and the changes of their parts. `name` returns the name of a
- * vocabulary's ID, or null. `line` returns a changed field as a node. `parts` returns the changes of parts that were made with a change.
+ * vocabulary's ID, or null. `phrase` returns what happened to a field. `parts` returns the changes of parts that were made with a change.
  */
 export function names(signal) {
   let known = null;
@@ -77,15 +77,19 @@ export function names(signal) {
     if (field === "country" || field === "case_country") return value(countryName(text));
     if (field === "tags") return value(tagsOf(text).join(", "));
     if (isTimestamp(field)) return timestamp(text);
+    if (field === "disabled") return value(words(field, text));
     return value(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
   }
 
-  /** A changed field as a line, such as `Risk level: High → Low`. */
-  function line({ operation }, { field, before, after }) {
-    return element("li", {}, `${fieldLabel(field)}: `,
-      operation === "updated" ? [shown(field, before), " → ", shown(field, after)] : shown(field, after ?? before));
+  /** What happened to a field, in words, such as `changed Risk level from High to Low`. */
+  function phrase({ operation }, { field, before, after }) {
+    const name = fieldLabel(field);
+    if (operation !== "updated") return [`${name}: `, shown(field, after ?? before)];
+    const isEmpty = (text) => text === null || text === "[]";
+    if (isEmpty(before)) return [`set ${name} to `, shown(field, after)];
+    return isEmpty(after) ? [`removed ${name}, which was `, shown(field, before)] : [`changed ${name} from `, shown(field, before), " to ", shown(field, after)];
   }
-  return { learn, name, line, parts: ({ position }) => parts.get(position) ?? [] };
+  return { learn, name, phrase, parts: ({ position }) => parts.get(position) ?? [] };
 }
 
 /** Who made a change. */

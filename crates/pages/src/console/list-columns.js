@@ -2,8 +2,9 @@
 
 import { affiliateLink } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
+import { words } from "./description.js";
 import { element, value } from "./elements.js";
-import { isTimestamp, timestamp } from "./timestamps.js";
+import { isOverdue, isTimestamp, timestamp } from "./timestamps.js";
 
 /** Each list: the schema of its records, the field of their ID, names that sort by a column, and the columns shown at first. */
 export const LISTS = {
@@ -33,10 +34,11 @@ export function cell(section, name, record) {
   if (name === "case_id") return link("cases", content);
   if (name === "affiliate_name") return affiliateLink(record);
   if (isBadge(name)) return badge(content);
+  if (name === "follow_up_date" && isOverdue(record)) return element("span", { class: "overdue" }, timestamp(content, { isShort: true }), " overdue");
   if (isTimestamp(name)) return timestamp(content, { isShort: true });
   if (name === "tags") return value(content.join(", "));
   if (Array.isArray(content)) return element("span", { class: "number" }, content.length);
-  if (typeof content !== "string") return value(content);
+  if (typeof content !== "string" || name === "disabled") return value(words(name, content));
   const text = content.length > MOST ? `${content.slice(0, MOST)}…` : content;
   return element("span", { class: "cut", title: text.length > 30 && text }, value(text.replace(/\s+/g, " ")));
 }

@@ -1,17 +1,17 @@
 // The controls of a list's filters, made from the description of its parameters.
 
-import { label } from "./description.js";
+import { label, words } from "./description.js";
 import { element } from "./elements.js";
 import { field, select } from "./fields.js";
 
 export const PAGE_SIZE = "20";
 const PAGE_SIZES = ["10", "20", "50", "100", "200"];
-const OTHER = "other";
-const DIRECTIONS = { asc: "ascending", desc: "descending" };
+export const OTHER = "other";
 
 /** The text that shows a value of a parameter. */
-export function choiceLabel({ names, takesNone }, choice) {
-  return (takesNone && choice === "0" ? "none" : names?.[choice]) ?? DIRECTIONS[choice] ?? (/^[a-z_]+$/.test(choice) ? label(choice) : choice);
+export function choiceLabel({ name, names, takesNone }, choice) {
+  const shown = (takesNone && choice === "0" ? "none" : names?.[choice]) ?? words(name, choice);
+  return /^[a-z_]+$/.test(shown) && shown !== "none" ? label(shown) : shown;
 }
 
 /** The control of a parameter: its field, and reading and setting its value. */
@@ -35,7 +35,8 @@ export function control(parameter) {
     input = element("input", isDay ? { type: "date" } : { type: "text", autocomplete: "off" });
   }
   const isAffiliate = name === "distributor_id";
-  const hint = isAffiliate ? "Type its ID, or a part of its name or of your affiliate ID." : input instanceof HTMLSelectElement || isDay ? null : parameter.hint;
+  if (isAffiliate) input.setAttribute("placeholder", "Name or ID");
+  const hint = isAffiliate || input instanceof HTMLSelectElement || isDay ? null : parameter.hint;
   const made = field(name, isAffiliate ? "Affiliate" : parameter.label, input, { hint, extra: other });
   return {
     ...made,

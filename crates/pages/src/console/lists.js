@@ -3,12 +3,13 @@
 import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
 import { chips } from "./chips.js";
 import { chosenColumns, columnChooser } from "./columns.js";
+import { myCases } from "./command-palette.js";
 import { label, parameters, recordFields } from "./description.js";
-import { announce, append, count, counted, element, show, table } from "./elements.js";
+import { announce, append, count, counted, element, present, table } from "./elements.js";
 import { exporter } from "./export.js";
 import { showViolations } from "./fields.js";
 import { cell, LISTS } from "./list-columns.js";
-import { choiceLabel, control, PAGE_SIZE } from "./list-controls.js";
+import { choiceLabel, control, OTHER, PAGE_SIZE } from "./list-controls.js";
 import { pager } from "./pager.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -16,8 +17,14 @@ import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
-/** Parameters that do not filter records. */
-const ARRANGEMENT = new Set(["sort_by", "sort_dir", "per_page", "page"]);
+/** Parameters that do not filter records. The heads of the columns sort. */
+const SORTING = ["sort_by", "sort_dir"];
+const ARRANGEMENT = new Set([...SORTING, "per_page", "page"]);
+/** The filters that always stand open. */
+const USUAL = {
+  urls: ["incident_status_id", "distributor_id", "disabled", "discovery_after", "discovery_before"],
+  cases: ["open", "case_status_id", "risk_level_id", "overdue", "distributor_id"],
+};
 
 /** The view of a list: `urls` or `cases`. */
 export function listView(section) {
@@ -35,8 +42,10 @@ export function listView(section) {
       return entries ? { ...parameter, names: Object.fromEntries(entries.map(({ id, name }) => [id, name])) } : parameter;
     });
     const names = [...new Set([...initial, ...fields.map(({ name }) => name)])];
-    const controls = new Map(known.filter(({ name }) => name !== "page").map((parameter) => [parameter.name, control(parameter)]));
+    const controls = new Map(known.filter(({ name }) => name !== "page" && !SORTING.includes(name)).map((parameter) => [parameter.name, control(parameter)]));
     const address = (values) => `#/${section}${values.size > 0 ? `?${values}` : ""}`;
+    const heading = element("h1", { tabindex: "-1" });
+    const titleOf = () => (location.hash === myCases() ? "My cases" : title);
     const messages = element("div", {});
     const applied = element("div", {});
     const results = element("section", { "aria-label": "Results", class: "results" });
@@ -109,6 +118,7 @@ export function listView(section) {
       const own = asked;
       if (String(query) !== String(wanted)) several.clear();
       wanted = query;
+      heading.textContent = titleOf();
       for (const [name, { set, violate }] of controls) {
         set(query.get(name));
         violate([]);
@@ -132,7 +142,7 @@ export function listView(section) {
         results.replaceChildren();
         const message = rejectionMessage(rejection, rejection.status === 422 ? null : () => update(query));
         const links = showViolations(controls, rejection.errors);
-        if (links.length > 0) openForm(true);
+        if (Object.keys(rejection.errors).some((name) => !USUAL[section].includes(name))) openMore(true);
         if (links.length > 0) message.append(element("ul", {}, links));
         messages.replaceChildren(message);
       });
@@ -147,7 +157,7 @@ export function listView(section) {
         affiliate.input.focus();
         return;
       }
-      const query = new URLSearchParams();
+      const query = new URLSearchParams(SORTING.filter((name) => wanted.get(name)).map((name) => [name, wanted.get(name)]));
       for (const [name, { get }] of controls) {
         const text = name === "distributor_id" ? id : get();
         const isDefault = name === "per_page" ? text === PAGE_SIZE : text === known.find((other) => other.name === name).default;
@@ -157,14 +167,20 @@ export function listView(section) {
       else location.hash = address(query);
     }, (rejection) => messages.replaceChildren(rejectionMessage(rejection, apply)));
 
-    const form = element("form", { class: "filters panel", id: "filters", hidden: true, "aria-label": "Filters", novalidate: true, on: { submit: (event) => {
+    const usual = USUAL[section].map((name) => controls.get(name));
+    const others = element("div", { class: "grid", id: "more", hidden: true }, [...controls.values()].filter((one) => !usual.includes(one)).map(({ node }) => node));
+    const opener = element("button", { type: "button", "aria-expanded": "false", "aria-controls": "more", on: { click: () => openMore(others.hidden) } }, "More filters");
+    const openMore = (isOpen) => {
+      others.hidden = !isOpen;
+      opener.ariaExpanded = String(isOpen);
+    };
+    // A choice applies at once; what is typed or needs an ID does not.
+    const choose = ({ target }) => target instanceof HTMLSelectElement && target.value !== OTHER && apply();
+    const form = element("form", { class: "filters", id: "filters", "aria-label": "Filters", novalidate: true, on: { submit: (event) => {
       event.preventDefault();
       apply();
     } } },
-    element("div", { class: "grid" }, Array.from(controls.values(), ({ node }) => node)),
-    element("p", { class: "actions" },
-      element("button", { type: "submit", class: "primary" }, "Apply"),
-      element("a", { href: `#/${section}` }, "Clear all")));
+    element("div", { class: "grid", on: { change: choose } }, usual.map(({ node }) => node)), others);
     pickAffiliate(controls.get("distributor_id").input, signal);
     const { button, report } = exporter(section, () => ({
       query: Object.fromEntries(filtersOf(wanted).map(({ name }) => [name, wanted.get(name)])),
@@ -175,16 +191,12 @@ export function listView(section) {
       columns = chosen;
       if (shown !== null) render();
     });
-    const opener = element("button", { type: "button", "aria-expanded": "false", "aria-controls": "filters", on: { click: () => openForm(form.hidden) } }, "Filters and sorting");
-    const openForm = (isOpen) => {
-      form.hidden = !isOpen;
-      opener.ariaExpanded = String(isOpen);
-    };
-    show(title,
+    present(titleOf(), heading, heading, form,
       element("div", { class: "toolbar" },
         section === "urls" && element("a", { href: "#/urls/new", class: "button primary" }, "Add URLs"),
-        opener, chooser, savedFilters(section), button),
-      form, report, applied, messages, several.node, results);
+        element("button", { type: "submit", form: form.id }, "Apply"), opener, element("a", { href: `#/${section}` }, "Clear all"),
+        chooser, savedFilters(section), button),
+      report, applied, messages, several.node, results);
     await update(first, true);
     return { update };
   };

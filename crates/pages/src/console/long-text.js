@@ -4,7 +4,7 @@ import { count, element, value } from "./elements.js";
 
 const LONG = 200;
 /** Longer texts are folded at first. */
-const VERY_LONG = 4000;
+export const VERY_LONG = 4000;
 
 /** Whether a value is too long for a place among other fields. */
 export function isLong(content) {

@@ -1,6 +1,6 @@
 // Opens a case about a URL or an affiliate.
 
-import { element, put } from "./elements.js";
+import { element, put, tell } from "./elements.js";
 import { random } from "./pkce.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -12,7 +12,9 @@ export function openCase(fields, incidents, signal) {
   const request = `console-${random()}`;
   const open = () => attempt(signal, async () => {
     const { body } = await call("POST", "api/cases", { body: { request_id: request, case: fields, incidents }, signal });
-    location.hash = `#/cases/${body.detail.case_id}`;
+    const address = `#/cases/${body.detail.case_id}`;
+    tell(address, "The case was opened.");
+    location.hash = address;
   }, (rejection) => put(messages, rejectionMessage(rejection, open)));
   return { button: element("button", { type: "button", on: { click: open } }, "Open a case"), messages };
 }

@@ -12,11 +12,13 @@ import { infractionUrls, trends } from "./trends.js";
 const DAY = 24 * 60 * 60 * 1000;
 
 const OVERDUE = "#/cases?overdue=yes";
+const COMING = "#/cases?open=yes&sort_by=follow_up_date&sort_dir=asc";
 
-function card(title, number, href, hint) {
+/** A number, as a link to its records, with what to do next: a pair of text and address. */
+function card(title, number, href, hint, [next, address]) {
   return element("li", { class: "card" }, element("span", { class: "card-title" }, title),
     href ? element("a", { class: "card-number", href }, count(number)) : element("span", { class: "card-number" }, count(number)),
-    element("span", { class: "hint" }, hint));
+    element("span", { class: "hint" }, hint), element("a", { class: "next", href: address }, next));
 }
 
 /** The day some days before today, UTC, as `YYYY-MM-DD`. */
@@ -36,15 +38,21 @@ function ageName({ from_days: from, to_days: to }) {
   return from === 0 ? `up to ${to} days` : `${from} to ${to} days`;
 }
 
+/** For how long a follow-up has been due. */
+function late(date, now) {
+  const days = Math.floor((now - instant(date)) / DAY);
+  return days < 1 ? "since today" : counted(days, "day", "days");
+}
+
 function overdue({ overdue: all, overdue_cases: cases }, now) {
   const rows = cases.map((record) => [
     element("a", { href: `#/cases/${record.case_id}` }, record.case_id),
-    counted(Math.max(0, Math.floor((now - instant(record.follow_up_date)) / DAY)), "day", "days"),
+    late(record.follow_up_date, now),
     badge(record.risk_level), badge(record.case_status), affiliateLink(record),
     timestamp(record.follow_up_date, { isShort: true }),
   ]);
   return element("section", { class: "panel wide", id: "overdue", tabindex: "-1" }, element("h2", {}, "Overdue follow-ups"),
-    rows.length === 0 ? element("p", {}, "No open case is overdue.")
+    rows.length === 0 ? element("p", {}, "No open case is overdue. ", element("a", { href: COMING }, "See which follow-ups come next"), ".")
       : table("Overdue follow-ups", ["Case", "Overdue", "Risk", "Status", "Affiliate", "Follow-up"], rows, { href: (index) => `#/cases/${cases[index].case_id}` }),
     all > cases.length && element("p", {}, `The ${cases.length} oldest of `, element("a", { href: OVERDUE }, `${count(all)} overdue cases`), "."));
 }
@@ -55,16 +63,19 @@ export async function overviewView({ signal }) {
   const now = Date.now();
   // The last week ends today, like the figures of new records.
   const week = weeks.at(-1);
-  const due = cases.overdue === 0 ? "none" : "follow-up date has passed";
+  const [oldest] = cases.overdue_cases;
+  const unseen = names.get("url_incident_status").find(({ name }) => name === "New");
   const riskIds = new Map(names.get("risk_level").map(({ id, name }) => [name, id]));
   const ages = new Map(cases.by_age.map((age) => [ageName(age), ageAddress(age)]));
   const risks = cases.by_risk.map(({ risk_level: risk, open }) => [risk, open]);
   show("Overview",
     element("ul", { class: "cards" },
-      card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed"),
-      card("Overdue follow-ups", cases.overdue, OVERDUE, due),
-      card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`),
-      card("New infractions", infractions.new, null, ["in the last 7 days", week && [", ", infractionUrls(week)]])),
+      card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed", ["Assign the ones without a worker", openCases({ assigned: "no" })]),
+      card("Overdue follow-ups", cases.overdue, OVERDUE, "follow-up date has passed",
+        oldest ? [`Work on case ${oldest.case_id}, the oldest`, `#/cases/${oldest.case_id}`] : ["See what comes next", COMING]),
+      card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`,
+        ["Review URLs with the status New", unseen ? `#/urls?incident_status_id=${unseen.id}` : "#/urls"]),
+      card("New infractions", infractions.new, null, "in the last 7 days", infractionUrls(week))),
     element("div", { class: "panels" },
       bars("Open cases by risk", "Open cases", risks, {
         shown: (risk) => (risk === null ? "not rated" : badge(risk)),

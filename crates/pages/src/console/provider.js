@@ -39,6 +39,7 @@ export const provider = once(async () => {
 
 /** Reads JSON of the provider. `form` is sent. */
 async function ask(url, form, keepalive = false) {
+  /** @type {RequestInit} */
   const options = { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", cache: "no-store", keepalive, signal: AbortSignal.timeout(TIMEOUT) };
   const response = await fetch(url, form ? { ...options, method: "POST", body: new URLSearchParams(form) } : options).catch(() => {
     throw new SignInError(`The sign-in provider at ${new URL(url).origin} cannot be reached.`);
@@ -93,7 +94,7 @@ function openWindow(state) {
  * Signs in. The browser leaves this page. With `inWindow`, a separate window signs in, so the page keeps what was typed; only then does
  * this resolve, once there is a session. Throws a `SignInError` or a `Rejection`.
  */
-export async function signIn({ inWindow = false, prompt } = {}) {
+export async function signIn({ inWindow = false, prompt = undefined } = {}) {
   attempt?.channel.close();
   attempt?.opened.close();
   attempt = null;

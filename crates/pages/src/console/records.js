@@ -1,49 +1,44 @@
-// One URL or one case, with what was found.
+// One URL or one case: on the left what happened, and on the right its properties, to work on.
 
+import { activity } from "./activity.js";
 import { affiliateAddress, affiliateLink } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
 import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
-import { doneMessage, element, show, table, value } from "./elements.js";
-import { history } from "./history.js";
+import { element, present, table, value } from "./elements.js";
 import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { call } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
+import { shortUrl } from "./urls.js";
 import { backLink } from "./visited.js";
-import { work } from "./work.js";
+import { SECTIONS, work } from "./work.js";
 
 const KINDS = {
   urls: {
-    schema: "ComplianceUrl",
-    title: (record) => `URL ${record.id}`,
+    schema: "ComplianceUrl", resource: "url", kind: "URL", key: "id", badges: ["incident_status"],
+    name: ({ url }) => shortUrl(url),
     found: { name: "infractions", title: "Infractions", none: "No infractions were found.", columns: ["infraction_type", "infraction_name", "created_date"] },
   },
   cases: {
-    schema: "ComplianceCase",
-    title: (record) => `Case ${record.case_id}`,
-    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["incident_id", "incident_type", "content", "infraction_type", "infraction_name"] },
+    schema: "ComplianceCase", resource: "case", kind: "Case", key: "case_id", badges: ["case_status", "risk_level"],
+    name: ({ affiliate_name: name, incidents }) => [name ?? "No affiliate", ...new Set(incidents.map(({ infraction_type: type }) => type).filter(Boolean))].join(" · "),
+    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["content", "infraction_type", "infraction_name", "incident_type", "incident_id"] },
   },
 };
 
-/** The fields in groups. The last group has all fields that no other group names. */
-const GROUPS = [
-  ["Summary", ["id", "case_id", "url", "domain", "incident_status", "case_status", "sub_status", "risk_level", "notice_status", "case_worker", "submitter", "tags", "disabled", "false_positive", "country", "case_country"]],
-  ["Dates", isTimestamp],
-  ["Content", ["landing_page", "note", "video_path", "transcription_text", "transcription_status"]],
+/** The fields beside the form, in groups. The last group has all fields that no other group names. */
+const DETAILS = [
+  ["Details", (name) => isTimestamp(name) || ["domain", "country", "submitter", "case_country", "transcription_status", "video_path"].includes(name)],
   ["Affiliate and contact", () => true],
 ];
-
-/** The fields that are badges at the head of a record. */
-const HEAD = { urls: ["incident_status"], cases: ["case_status", "risk_level"] };
+/** The fields of a page's content, if they have a value. */
+const CONTENT = ["url", "landing_page", "transcription_text"];
+/** A longer URL is not a heading. */
+const LONGEST_URL = 500;
 
 function shown(name, record) {
   const content = record[name];
-  if (Array.isArray(content)) {
-    return content.length > 0 ? element("ul", { class: "tags" }, content.map((tag) => element("li", {}, value(tag)))) : value(null);
-  }
-  if (name === "case_id" && content !== null && "id" in record) return element("a", { href: `#/cases/${content}` }, content);
-  if (name === "affiliate_name") return affiliateLink(record);
   if (name === "distributor_id") return element("a", { href: `#/affiliates/${content}` }, content);
   if (isBadge(name)) return badge(content);
   if (isTimestamp(name)) return timestamp(content);
@@ -61,36 +56,52 @@ function foundCell(item, name) {
 
 /** The view of one record: `urls` or `cases`, and its ID. */
 export function recordView(section, id) {
-  const { schema, title, found } = KINDS[section];
+  const { schema, resource, kind, key, badges, name, found } = KINDS[section];
   return async ({ signal }) => {
     let form = null;
+    const mayLeave = () => !form.hasChanges() || confirm("Leave without saving your changes?");
     const render = async (message) => {
       const [fields, { body, tag }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
       const record = body.data;
-      form = await work(section, id, { record, tag }, signal, render);
-      const rows = record[found.name].map((item) => found.columns.map((name) => foundCell(item, name)));
-      const affiliate = record.affiliate_name;
-      const done = message && doneMessage(message);
+      const statuses = element("div", { class: "head" });
+      const title = (current) => `${kind === "URL" ? "" : `${kind} ${id} · `}${name(current)} · ${current[badges[0]]}`;
+      const showStatuses = (current) => {
+        document.title = `${title(current)} – Compliance console`;
+        statuses.replaceChildren(...badges.filter((field) => current[field]).map((field) => badge(current[field])));
+        if (current.affiliate_name) {
+          statuses.append(affiliateLink(current), element("a", { href: affiliateAddress(current, "cases") }, "Cases of this affiliate"),
+            element("a", { href: affiliateAddress(current, "urls") }, "URLs of this affiliate"));
+        }
+        if (section === "urls" && current.case_id !== null) statuses.append(element("a", { href: `#/cases/${current.case_id}` }, `Case ${current.case_id}`));
+      };
+      form = await work(section, id, { record, tag }, signal, { reload: render, changed: showStatuses });
+      const rows = record[found.name].map((item) => found.columns.map((field) => foundCell(item, field)));
       const [infraction] = record.infractions ?? [];
-      const opening = section === "urls" && affiliate ? openCase({ client_affiliate_id: record.affiliate_id },
+      const opening = section === "urls" && record.affiliate_name ? openCase({ client_affiliate_id: record.affiliate_id },
         [{ incident_type: "url", url_id: record.id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name }], signal) : null;
-      show(title(record),
-        element("div", { class: "head" }, HEAD[section].map((name) => record[name] && badge(record[name])),
-          affiliate && element("span", {}, affiliateLink(record)),
-          section === "urls" && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
-        element("p", { class: "actions" }, backLink(section),
-          affiliate && element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),
-          affiliate && element("a", { href: affiliateAddress(record, "urls") }, "URLs of this affiliate"), opening?.button),
-        opening?.messages, done,
-        element("section", {}, element("h2", {}, found.title),
-          rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none)),
-        form.node,
-        recordGroups(GROUPS, fields.filter(({ name }) => name !== found.name).map((field) => ({ ...field, label: label(field.name) })),
-          (name) => record[name], (name) => shown(name, record)),
-        history(section === "urls" ? "url" : "case", id, signal, { mayLeave, reload: render }));
-      done?.focus();
+      const isHeading = section === "urls" && record.url.length <= LONGEST_URL;
+      const heading = element("h1", { tabindex: "-1", class: section === "urls" && "address" }, value(isHeading ? record.url : name(record)));
+      const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);
+      const others = fields.filter((field) => !left.has(field.name)).map((field) => ({ ...field, label: label(field.name) }));
+      const isContent = (field) => CONTENT.includes(field) && Boolean(record[field]);
+      const groups = (chosen, isWanted) => recordGroups(chosen, others.filter((field) => isWanted(field.name)), (field) => record[field], (field) => shown(field, record));
+      const top = window.scrollY;
+      showStatuses(record);
+      present(title(record), heading,
+        element("p", { class: "crumbs" }, backLink(section), element("span", { class: "kind" }, element("span", {}, `${kind} ${id}`), " ", copyButton(id, "ID")), opening?.button),
+        element("div", { class: "title" }, heading, section === "urls" && copyButton(record.url, "URL")),
+        statuses, opening?.messages,
+        element("div", { class: "desk" },
+          element("div", { class: "found" }, element("h2", {}, found.title),
+            rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none),
+            groups([["Content", isContent]], isContent)),
+          element("aside", { "aria-label": "Properties" }, form.properties, groups(DETAILS, (field) => !isContent(field))),
+          activity(resource, id, signal, { record, mayLeave, reload: render, note: form.note, editNote: form.editNote })));
+      if (!message) return;
+      // The officer goes on where they were.
+      window.scrollTo(0, top);
+      form.say(message);
     };
-    const mayLeave = () => !form.hasChanges() || confirm("Leave without saving your changes?");
     await render(null);
     return { hasChanges: () => form.hasChanges() };
   };

@@ -8,16 +8,26 @@ const LIST_TIMEOUT = 15 * 60_000;
 /** How often a request is sent while the company's limit is used up or the service is not available. */
 const PATIENCE = 20;
 
+/**
+ * The details of a request that did not succeed. `status` is of HTTP, or 0 if there was no (whole) response, for `cause`. `code` and `message` are of the
+ * envelope, `errors` by path and `violations` by row of a 422, `retryAfter` in seconds. `isWrite`: whether records may have changed.
+ * @typedef {{status: number, cause?: "network" | "timeout" | "broken" | null, code?: string | null, message?: string | null,
+ *   errors?: Record<string, string[]>, violations?: any[], retryAfter?: number | null, requestId?: string, isWrite?: boolean}} Details
+ */
+
 /** A request that did not succeed. */
 export class Rejection extends Error {
-  /**
-   * @param {object} details `status`: of HTTP, or 0 if there was no (whole) response; `cause`: `network`, `timeout` or
-   *   `broken` if so; `code` and `message` of the envelope; `errors` by path of a 422, and for a file `violations` by row; `requestId`; `retryAfter` in seconds;
-   *   `isWrite`: whether records may have changed.
-   */
-  constructor(details) {
-    super(details.message ?? `status ${details.status}`);
-    Object.assign(this, { code: null, cause: null, errors: {}, violations: [], retryAfter: null, isWrite: false }, details);
+  /** @param {Details} details */
+  constructor({ status, cause = null, code = null, message = null, errors = {}, violations = [], retryAfter = null, requestId = null, isWrite = false }) {
+    super(message ?? `status ${status}`, { cause });
+    Object.assign(this, { message });
+    this.status = status;
+    this.code = code;
+    this.errors = errors;
+    this.violations = violations;
+    this.retryAfter = retryAfter;
+    this.requestId = requestId;
+    this.isWrite = isWrite;
   }
 }
 
@@ -34,8 +44,26 @@ function asRejection(error, requestId, isWrite, signal) {
   return new Rejection({ status: 0, cause, requestId, isWrite });
 }
 
-/** Sends a request once. */
-async function send(method, path, { query = {}, body, type = "application/json", accept = "application/json", signal, timeout = TIMEOUT, bearer, ifMatch = null }) {
+/** Sends a request like `fetch`, which does not say how much it has sent. `onSent` receives the part, from 0 to 1. */
+function upload(url, { method, headers, body, signal, onSent }) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    request.responseType = "blob";
+    for (const [name, text] of Object.entries(headers)) request.setRequestHeader(name, text);
+    request.upload.addEventListener("progress", ({ loaded, total }) => onSent(loaded / total));
+    request.addEventListener("load", () => resolve(new Response(request.response, {
+      status: request.status, headers: Object.fromEntries(request.getAllResponseHeaders().trim().split("\r\n").map((line) => line.split(/: (.*)/, 2))),
+    })));
+    for (const failure of ["error", "abort"]) request.addEventListener(failure, () => reject(signal.reason ?? new TypeError(failure)));
+    signal.addEventListener("abort", () => request.abort());
+    request.send(body);
+  });
+}
+
+/** Sends a request once. With `onSent`, it may take long, and says how much is sent. */
+async function send(method, path, { query = {}, body, type = "application/json", accept = "application/json", signal, bearer, ifMatch = null, onSent,
+  timeout = onSent ? LIST_TIMEOUT : TIMEOUT }) {
   const requestId = newRequestId();
   const url = new URL(path, document.baseURI);
   for (const [name, values] of Object.entries(query)) for (const value of [values].flat()) url.searchParams.append(name, value);
@@ -44,8 +72,10 @@ async function send(method, path, { query = {}, body, type = "application/json",
   if (body !== undefined) headers["Content-Type"] = type;
   if (ifMatch !== null) headers["If-Match"] = ifMatch;
   const limits = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
-  const response = await fetch(url, {
+  const request = onSent ? upload : fetch;
+  const response = await request(url, {
     method,
+    onSent,
     headers,
     body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
     signal: AbortSignal.any(limits),

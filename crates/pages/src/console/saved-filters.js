@@ -77,7 +77,7 @@ export function savedFilters(section) {
       element("form", { novalidate: true, "aria-label": "Save filters", on: { submit: save } }, input, element("button", { type: "submit" }, "Save"))));
   details.addEventListener("keydown", (event) => event.key === "Escape" && details.open && close());
   details.addEventListener("focusout", (event) => {
-    if (event.relatedTarget && !details.contains(event.relatedTarget)) details.open = false;
+    if (event.relatedTarget && !details.contains(/** @type {Node} */ (event.relatedTarget))) details.open = false;
   });
   render();
   return details;

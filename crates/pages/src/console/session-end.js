@@ -70,7 +70,7 @@ export function watchSession(signInAgain) {
       hide();
       return;
     }
-    const left = () => session.claims().expiry - Date.now();
+    const left = () => session.claims().expiry.getTime() - Date.now();
     const lifetime = account?.lifetime ?? Infinity;
     if (isRenewing) return;
     if (account?.refreshToken && left() < Math.min(2 * WARNING, lifetime / 2) && Date.now() >= retryAt) await extend(account);

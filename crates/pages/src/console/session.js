@@ -156,17 +156,23 @@ function lookUp(found, name) {
   return undefined;
 }
 
-/** What a token says about itself. It is shown only: the service verifies the token at each request. */
+/**
+ * What a token says about itself. It is shown only: the service verifies the token at each request. `person` is the name or e-mail address
+ * of who is signed in, which the provider's ID token may have, or else the subject.
+ */
 export function claims(text = token()) {
   const found = decoded(text) ?? {};
   const { exp: expiry, sub: subject } = found;
   const named = lookUp(found, companyClaim);
   const company = typeof named === "string" && /^[0-9]+$/.test(named) ? Number(named) : named;
+  const of = text === token() ? account() : null;
+  const about = decoded(of?.idToken) ?? {};
   // The clock of this machine may be wrong: a provider says how long its token lasts.
-  const expires = (text === token() ? account()?.expires : null) ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
+  const expires = of?.expires ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
   return {
     company: Number.isSafeInteger(company) ? company : null,
     expiry: expires === null ? null : new Date(expires),
     subject: typeof subject === "string" ? subject : null,
+    person: [found.name, about.name, found.email, about.email, subject].find((text) => typeof text === "string" && text !== "") ?? null,
   };
 }

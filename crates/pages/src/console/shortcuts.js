@@ -14,6 +14,7 @@ export function listenToKeys() {
       event.preventDefault();
       openPalette();
     } else if (event.key === "/" && !isCommand && !isTyping(event.target) && document.querySelector("dialog[open]") === null) {
+      /** @type {HTMLInputElement | null} */
       const field = document.querySelector("#finder input");
       if (!field) return;
       event.preventDefault();

@@ -12,8 +12,7 @@ const problem = (text) => element("div", { class: "message error", role: "alert"
 /** The form for a token; `done` is called after it. `isOther`: signing in with an account is the main way. */
 function tokenForm(messages, done, isOther) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
-  const token = field("token", "Token", input, { hint: ["Your operator gives you a token, for example with ",
-    element("code", {}, "compliance token --company 1"), ". This tab keeps it until you sign out or close the tab."] });
+  const token = field("token", "Token", input, { hint: "Your operator gives you a token. This tab keeps it until you sign out or close the tab." });
   const button = element("button", { type: "submit", class: !isOther && "primary" }, "Sign in");
   const signIn = async () => {
     const text = input.value.trim().replace(/^Bearer\s+/i, "");

@@ -36,3 +36,32 @@ export function timestamp(text, { isShort = false } = {}) {
 export function isTimestamp(name) {
   return (name.endsWith("_date") && name !== "start_date") || name === "last_seen";
 }
+
+/** @type {[string, number, number][]} */
+const UNITS = [["min", 60_000, 60], ["h", 3_600_000, 24], ["d", 86_400_000, 30]];
+
+/** How long ago a timestamp of the service was, such as `2 h ago`; after a month, its day. */
+export function ago(text, now = Date.now()) {
+  const passed = now - instant(text);
+  if (passed < UNITS[0][1]) return "just now";
+  const unit = UNITS.find(([, length, most]) => passed < most * length);
+  return unit ? `${Math.floor(passed / unit[1])} ${unit[0]} ago` : text.slice(0, 10);
+}
+
+/** How long ago something was, with its timestamp on request. */
+export function agoNode(text) {
+  return element("time", { datetime: `${text.replace(" ", "T")}Z`, title: `${text} UTC` }, ago(text));
+}
+
+/** The case statuses in which a case has ended. */
+const ENDED = new Set(["Resolved", "Closed", "Rejected", "Invalid", "Duplicate"]);
+
+/** Whether a case has ended. */
+export function hasEnded({ case_status: status }) {
+  return ENDED.has(status);
+}
+
+/** Whether an open case is due: its follow-up date has passed. */
+export function isOverdue(record, now = Date.now()) {
+  return Boolean(record.follow_up_date) && !hasEnded(record) && instant(record.follow_up_date) < now;
+}

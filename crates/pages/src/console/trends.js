@@ -1,6 +1,6 @@
 // Weekly numbers as small charts, and as one table.
 
-import { count, element, svg, table } from "./elements.js";
+import { count, counted, element, svg, table } from "./elements.js";
 
 const SERIES = [["new_urls", "New URLs"], ["new_infractions", "New infractions"], ["new_cases", "New cases"], ["closed_cases", "Closed cases"]];
 /** The list that has the records of a series, and its filter by day. */
@@ -34,10 +34,12 @@ function address(name, { from }) {
   return `#/${section}?${new URLSearchParams({ [`${filter}_after`]: from, [`${filter}_before`]: last })}`;
 }
 
-/** The URLs of a week's infractions: how many there are, as a link to them. */
+/**
+ * The URLs of a week's infractions: how many there are, and their address.
+ * @returns {[string, string]}
+ */
 export function infractionUrls(week) {
-  const { infraction_urls: urls } = week;
-  return ["at ", element("a", { href: address("new_infractions", week) }, count(urls)), urls === 1 ? " URL" : " URLs"];
+  return [`See ${counted(week.infraction_urls, "URL", "URLs")} with them`, address("new_infractions", week)];
 }
 
 /** The cells of a series in a week. Infractions have no list of their own, so the number of their URLs follows, as a link. */

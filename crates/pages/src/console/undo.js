@@ -61,11 +61,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
     const followed = isSure ? [] : (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
     if (followed.length > 0) {
       await names.learn(followed);
-      const lines = followed.reverse().flatMap((other) => other.fields.filter(({ field }) => undo.fields.has(field)).map((field) => {
-        const line = names.line(other, field);
-        line.append(", by ", author(other));
-        return line;
-      }));
+      const lines = followed.reverse().flatMap((other) => other.fields.filter(({ field }) => undo.fields.has(field)).map((field) => element("li", {}, author(other), " ", names.phrase(other, field))));
       put(element("div", { class: "message error", role: "alert" },
         element("p", {}, "Nothing was undone: these fields have changed again."),
         element("ul", { "aria-label": "Later changes" }, lines),

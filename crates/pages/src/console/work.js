@@ -1,11 +1,13 @@
 // Work on a case or a URL: a form of the fields that officers change. It shows changes by another person and does not overwrite them.
 
-import { label } from "./description.js";
-import { element, put as show, removeDone, value } from "./elements.js";
+import { label, words } from "./description.js";
+import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { claims } from "./session.js";
+import { tagsControl } from "./tags.js";
+import { hasEnded } from "./timestamps.js";
 import { vocabularies } from "./vocabularies.js";
 
 /** Each list: what its records are called, the vocabularies of its fields, and the fields that officers change. */
@@ -14,7 +16,7 @@ export const SECTIONS = {
     title: "Work on this case",
     what: "case",
     names: { case_status: "case_status", sub_status: "case_sub_status", risk_level: "risk_level", notice_status: "notice_status" },
-    fields: ["case_worker", "case_status", "sub_status", "risk_level", "notice_status", "follow_up_date", "tags", "note"],
+    fields: ["case_status", "sub_status", "case_worker", "risk_level", "notice_status", "follow_up_date", "tags", "note"],
   },
   urls: {
     title: "Review this URL",
@@ -23,86 +25,78 @@ export const SECTIONS = {
     fields: ["incident_status", "false_positive", "disabled", "note"],
   },
 };
-/** The case statuses in which a case has ended. */
-const ENDED = ["Resolved", "Closed", "Rejected", "Invalid", "Duplicate"];
 /** Fields that always have a value. */
 const REQUIRED = ["case_status", "incident_status", "disabled"];
 
-/** A tag on its own line. A tag with line ends or outer spaces is quoted, as in JSON. */
-const tagLine = (tag) => (/[\r\n]|^["\s]|\s$/.test(tag) ? JSON.stringify(tag) : tag);
-
-/** The tag of a line. */
-function tagOf(line) {
-  try {
-    const tag = JSON.parse(line);
-    return typeof tag === "string" && tagLine(tag) === line ? tag : line;
-  } catch {
-    return line;
-  }
-}
-
-/** The value of a field as its control shows it. */
-export function text(record, name) {
-  const content = record[name];
-  if (name === "tags") return content.map(tagLine).join("\n");
-  if (name === "follow_up_date") return content === null ? "" : content.replace(" ", "T").slice(0, 16);
-  return content ?? "";
+/** The value of a field as its control holds it. */
+function held(record, name) {
+  if (name === "tags") return JSON.stringify(record.tags);
+  return (name === "follow_up_date" ? record[name]?.slice(0, 10) : record[name]) ?? "";
 }
 
 /** The value of a control in the form that the service accepts. */
 export function sent(name, typed) {
-  if (name === "tags") return typed.split("\n").map((line) => line.trim()).filter((line) => line !== "").map(tagOf);
-  if (name === "follow_up_date" && typed !== "") return `${typed.replace("T", " ")}:00`;
-  return typed === "" ? null : typed;
+  if (name === "tags") return JSON.parse(typed);
+  if (typed === "") return null;
+  return name === "follow_up_date" ? `${typed} 00:00:00` : typed;
 }
 
 /** The names that a field can have, or null. `known` are the vocabularies. */
 export function choices(section, name, known) {
   const { names } = SECTIONS[section];
   if (name in names) return known.get(names[name]).map((entry) => entry.name);
-  return ["false_positive", "disabled"].includes(name) ? ["yes", "no"] : null;
+  return ["false_positive", "disabled"].includes(name) ? ["no", "yes"].map((choice) => [choice, words(name, choice)]) : null;
 }
 
 export function inputOf(name, choices) {
   if (choices) return select(REQUIRED.includes(name) ? choices : [["", "none"], ...choices]);
-  if (name === "note" || name === "tags") return element("textarea", { rows: 3 });
-  if (name === "follow_up_date") return element("input", { type: "datetime-local" });
-  return element("input", { type: "text", autocomplete: "off" });
+  if (name === "note") return element("textarea", { rows: 3, placeholder: "Write a note" });
+  return element("input", { type: name === "follow_up_date" ? "date" : "text", autocomplete: "off" });
 }
 
 /** The changes of the fields between two states of a record, in words. */
 function differences(names, before, after) {
-  const changed = names.filter((name) => text(before, name) !== text(after, name));
-  return changed.map((name) => element("li", {}, `${label(name)}: `, value(text(before, name)), " → ", value(text(after, name))));
+  const shown = (record, name) => value([words(name, record[name]) ?? ""].flat().join(", "));
+  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => element("li", {}, `${label(name)}: `, shown(before, name), " → ", shown(after, name)));
 }
 
 /**
- * The form for a record of `cases` or `urls` with its tag. `reload` shows the record again, with a message.
- * @returns {Promise<{node: HTMLElement, hasChanges: () => boolean}>}
+ * The form for a record of `cases` or `urls` with its tag. Its parts are `properties` and the box for the next `note`, which are saved
+ * together. `reload` shows the record again, with a message; `changed` takes the record of another person.
  */
-export async function work(section, id, first, signal, reload) {
+export async function work(section, id, first, signal, { reload, changed }) {
   const { title, what, fields } = SECTIONS[section];
   const known = await vocabularies(signal);
   let { record, tag } = first;
-  const choicesOf = (name) => choices(section, name, known);
+  const me = claims().subject;
   const controls = new Map(fields.map((name) => {
-    const hint = { follow_up_date: "In UTC.", tags: "One per line." }[name];
-    const me = claims().subject;
-    const extra = name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
-      controls.get(name).input.value = me;
+    if (name === "tags") {
+      const { input, list, get, set } = tagsControl();
+      return [name, { ...field(name, label(name), input, { extra: list }), get, set }];
+    }
+    const input = inputOf(name, choices(section, name, known));
+    const beside = name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
+      input.value = me;
     } } }, "Assign to me");
-    return [name, field(name, label(name), inputOf(name, choicesOf(name)), { hint, extra })];
+    const set = (text) => {
+      input.value = text;
+    };
+    return [name, { ...field(name, label(name), input, { beside }), get: () => input.value, set }];
   }));
+  const note = controls.get("note");
   const filled = new Map();
+  let isEditing = false;
   // A control can show a text differently, such as with other line ends. Only typed text counts as a change.
   const settle = () => {
-    for (const [name, { input }] of controls) filled.set(name, input.value);
+    for (const [name, { get }] of controls) filled.set(name, get());
   };
   const fill = () => {
-    for (const [name, { input }] of controls) input.value = text(record, name);
+    // The box is for the next note.
+    for (const [name, { set }] of controls) set(name === "note" && !isEditing ? "" : held(record, name));
     settle();
   };
-  const changes = () => [...controls].filter(([name, { input }]) => input.value !== filled.get(name));
+  const changes = () => [...controls].filter(([name, { get }]) => get() !== filled.get(name));
   const messages = element("div", {});
   const put = (message) => show(messages, message);
 
@@ -110,14 +104,15 @@ export async function work(section, id, first, signal, reload) {
   async function showConflict(again) {
     const { body, tag: newTag } = await call("GET", `api/${section}/${id}`, { signal });
     const list = differences(fields, record, body.data);
-    const typed = new Map(changes().map(([name, { input }]) => [name, input.value]));
+    const typed = changes().map(([name, { get }]) => [name, get()]);
     [record, tag] = [body.data, newTag];
     fill();
-    for (const [name, entry] of typed) controls.get(name).input.value = entry;
+    for (const [name, entry] of typed) controls.get(name).set(entry);
     if (list.length === 0) {
       await again();
       return;
     }
+    changed(record);
     put(element("div", { class: "message error", role: "alert" },
       element("p", {}, `Nothing was saved: another person has changed this ${what}.`),
       element("ul", { "aria-label": "Changes by another person" }, list),
@@ -148,7 +143,7 @@ export async function work(section, id, first, signal, reload) {
   }
 
   const save = () => {
-    const body = Object.fromEntries(changes().map(([name, { input }]) => [name, sent(name, input.value)]));
+    const body = Object.fromEntries(changes().map(([name, { get }]) => [name, sent(name, get())]));
     if (Object.keys(body).length > 0) send("PATCH", `api/${section}/${id}`, body, "Saved.");
     else put(element("div", { class: "message", role: "status" }, element("p", {}, "Nothing has changed.")));
   };
@@ -157,14 +152,29 @@ export async function work(section, id, first, signal, reload) {
     if (changes().length > 0) put(element("div", { class: "message", role: "status" }, element("p", {}, `Save your changes first. Then press ${name} again.`)));
     else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done);
   } } }, name);
-  const actions = section === "cases" && (ENDED.includes(record.case_status) ? [action("Reopen", "The case is open again.")]
+  const actions = section === "cases" && (hasEnded(record) ? [action("Reopen", "The case is open again.")]
     : [action("Resolve", "The case is resolved."), action("Close", "The case is closed.")]);
-  const node = element("section", { class: "panel" }, element("h2", {}, title), messages,
-    element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
-      event.preventDefault();
-      save();
-    } } }, element("div", { class: "grid" }, [...controls.values()].map((control) => control.node)),
-    element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions)));
+  const form = element("form", { id: "work", novalidate: true, "aria-label": title, on: { submit: (event) => {
+    event.preventDefault();
+    save();
+  } } }, [...controls].map(([name, { node }]) => name !== "note" && node),
+  element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions));
+  note.input.setAttribute("form", form.id);
+  note.input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
   fill();
-  return { node, hasChanges: () => changes().length > 0 };
+  return {
+    properties: element("section", { class: "panel properties" }, element("h2", {}, title), messages, form),
+    note: element("div", { class: "next-note" }, note.node, element("button", { type: "submit", form: form.id }, "Add the note")),
+    hasChanges: () => changes().length > 0,
+    say: (text) => put(doneMessage(text)),
+    /** Puts the latest note into the box, to change it. */
+    editNote: () => {
+      if (isEditing || note.get() !== "") return;
+      isEditing = true;
+      note.set(record.note ?? "");
+      filled.set("note", note.get());
+    },
+  };
 }

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
-const { base, api, checked, column, columnOf, heading, message, section } = require("./common.cjs");
+const { base, api, checked, column, columnOf, heading, message, onRecord, section } = require("./common.cjs");
 
 /** One URL, and many, with a result for each row. */
 async function adding(page) {
@@ -79,7 +79,7 @@ async function searching(page) {
   await search(`case ${id}`);
   await heading(page, `Records with the ID ${id}`, 2);
   await page.getByRole("link", { name: `Case ${id}: ` }).click();
-  await heading(page, `Case ${id}`);
+  await onRecord(page, `Case ${id}`);
   // A whole e-mail address finds its affiliate.
   const { email_one: email, distributor_name: owner } = (await api("GET", "affiliates")).data.find(({ email_one: one }) => one);
   await search(email.toUpperCase());
@@ -96,7 +96,7 @@ async function searching(page) {
   await page.reload();
   await becomes(() => page.getByLabel("Search cases, affiliates and URLs").inputValue(), "added.example/five");
   await page.getByRole("rowheader").getByRole("link").click();
-  await heading(page, /^URL \d+/);
+  await onRecord(page, /^URL \d+/);
   await becomes(() => page.getByLabel("Search cases, affiliates and URLs").inputValue(), "");
   assert.ok(page.url().startsWith(base));
 }

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, api, total, checked, column, heading, message, section } = require("./common.cjs");
+const { base, api, total, checked, column, heading, message, onRecord, section } = require("./common.cjs");
 
 /** The value of a field of a record that is read. */
 const fieldOf = (page, name) => page.locator("dl > div", { has: page.getByText(name, { exact: true }) }).locator("dd").innerText();
@@ -23,7 +23,7 @@ async function affiliates(page) {
   await heading(page, `${all} affiliates`, 2);
   await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("active");
   await heading(page, new RegExp(`of ${all} affiliates`), 2);
-  await becomes(async () => [...new Set(await column(page, 6))], ["active"]);
+  await becomes(async () => [...new Set(await column(page, 6))], ["Active"]);
   await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("");
   const header = page.getByRole("columnheader", { name: "Name" });
   await header.getByRole("link").click();
@@ -35,7 +35,7 @@ async function affiliates(page) {
   // Opens, edits and saves an affiliate. Only changed fields are sent.
   const before = (await api("GET", "affiliates/1")).data;
   await page.goto(`${base}/console#/affiliates/1`);
-  await heading(page, "Affiliate 1");
+  await onRecord(page, "Affiliate 1");
   const edit = page.getByRole("button", { name: "Edit", exact: true });
   await edit.click();
   await becomes(() => page.getByLabel("Affiliate name").inputValue(), before.distributor_name);
@@ -132,7 +132,7 @@ async function creating(page) {
   await heading(page, "New affiliate");
   await checked(page, "a new affiliate");
   await page.getByRole("button", { name: "Save" }).click();
-  await message(page, "The affiliate name field is required.");
+  await message(page, "Affiliate name is required.");
   const [{ distributor_name: taken }] = (await api("GET", "affiliates")).data;
   await page.getByLabel("Affiliate name").fill(taken);
   await page.getByLabel("Your affiliate ID").fill("NEW-1");
@@ -197,25 +197,25 @@ async function statuses(page) {
   await page.getByLabel("New status").selectOption("suspended");
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Set status" }).click();
-  await message(page, "5 affiliates have the status “suspended”; 1 could not be changed.");
+  await message(page, "5 affiliates have the status “Suspended”; 1 could not be changed.");
   await message(page, "No affiliate was found for the provided affiliate ID 999999.");
   await page.unroute(`**/api/affiliates/${six}`);
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Set status" }).click();
-  await message(page, "1 affiliate has the status “suspended”.");
-  await becomes(async () => (await column(page, 6)).filter((status) => status === "suspended").length, 6);
+  await message(page, "1 affiliate has the status “Suspended”.");
+  await becomes(async () => (await column(page, 6)).filter((status) => status === "Suspended").length, 6);
   const saved = (await api("GET", "affiliates")).data.filter(({ distributor_status: status, distributor_name: name }) => name.startsWith("Console") && status === "suspended");
   assert.equal(saved.length, 6);
   assert.ok(saved.every(({ distributor_name: name }) => name !== "Console One"));
 
   // The filters are chips, and stay after going back from a record.
   await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("suspended");
-  await page.getByRole("list", { name: "Filters that apply" }).getByText("Status: suspended").waitFor();
+  await page.getByRole("list", { name: "Filters that apply" }).getByText("Status: Suspended").waitFor();
   await page.getByRole("link", { name: "Console Six" }).click();
-  await heading(page, /^Affiliate \d+/);
+  await onRecord(page, /^Affiliate \d+/);
   await page.getByRole("link", { name: "Back to the affiliates" }).first().click();
   await heading(page, /^6 of/, 2);
-  await page.getByRole("link", { name: "Remove the filter Status: suspended" }).click();
+  await page.getByRole("link", { name: "Remove the filter Status: Suspended" }).click();
   await heading(page, /^7 of/, 2);
   await page.getByRole("link", { name: "Remove the filter Search: Console" }).click();
   await heading(page, `${await total()} affiliates`, 2);

@@ -63,6 +63,8 @@ async function changing(page, pattern, change, action) {
 }
 
 const heading = (page, name, level = 1) => page.getByRole("heading", { name, level, exact: typeof name === "string" }).waitFor();
+/** A record is shown: its kind and ID, such as `Case 4`. */
+const onRecord = (page, name) => page.locator(".kind").getByText(name, { exact: typeof name === "string" }).waitFor();
 const message = (page, text) => page.locator(".message, .field-error").filter({ hasText: text }).first().waitFor();
 const rows = (page) => page.locator("tbody tr");
 const column = (page, number) => page.locator(`tbody tr > :nth-child(${number})`).allInnerTexts();
@@ -78,14 +80,14 @@ async function section(page, name) {
   await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name, exact: true }).click();
 }
 
-/** Opens the filters of a list. */
+/** Opens all filters of a list. */
 async function filters(page) {
-  const opener = page.getByRole("button", { name: "Filters and sorting" });
+  const opener = page.getByRole("button", { name: "More filters" });
   if (await opener.getAttribute("aria-expanded") === "false") await opener.click();
   await page.getByRole("form", { name: "Filters" }).waitFor();
 }
 
 module.exports = {
   base, token, expired, other, large, limited, limitedToken, coreless, WIDE, PHONE,
-  api, total, checked, changing, heading, message, rows, column, columnOf, signIn, section, filters,
+  api, total, checked, changing, heading, message, onRecord, rows, column, columnOf, signIn, section, filters,
 };

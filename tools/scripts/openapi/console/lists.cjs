@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { becomes } = require("../browser.cjs");
-const { base, PHONE, WIDE, api, changing, checked, column, filters, heading, message, rows, section } = require("./common.cjs");
+const { base, PHONE, WIDE, api, changing, checked, column, filters, heading, message, onRecord, rows, section } = require("./common.cjs");
 
 async function lists(page) {
   await section(page, "URLs");
@@ -12,11 +12,18 @@ async function lists(page) {
   await checked(page, "URLs");
   const documented = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
   for (const path of ["/api/urls", "/api/cases"]) {
-    const names = documented.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && !["page", "changed_after"].includes(parameter.name));
+    const names = documented.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && !["page", "changed_after", "sort_by", "sort_dir"].includes(parameter.name));
     await page.goto(`${base}/console#${path.slice(4)}`);
     await heading(page, /^(URLs|Cases) 1–/, 2);
     await filters(page);
     for (const { name } of names) await becomes(() => page.locator(`form.filters #field-${name}`).count(), 1, `${path} ${name}`);
+    // Every order of the service is at the head of a column.
+    await page.locator("summary", { hasText: "Columns" }).click();
+    for (const box of await page.getByRole("group", { name: "Columns" }).getByRole("checkbox").all()) await box.check();
+    for (const order of documented.paths[path].get.parameters.find(({ name }) => name === "sort_by").schema.enum) {
+      await becomes(() => page.locator(`thead a[href*="sort_by=${order}&"]`).count(), 1, `${path} ${order}`);
+    }
+    await page.getByRole("button", { name: "Reset" }).click();
   }
   await section(page, "URLs");
   await heading(page, "URLs 1–20 of 30", 2);
@@ -47,15 +54,20 @@ async function lists(page) {
   const form = page.getByRole("form", { name: "Filters" });
   await filters(page);
   await checked(page, "filters");
-  await form.getByLabel("Disabled").selectOption("no");
+  // A choice among the usual filters applies at once, and keeps the others.
+  await form.getByLabel("Monitoring").selectOption({ label: "On" });
+  await page.waitForURL(/disabled=no/);
   await form.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });
-  await form.getByLabel("Sort by").selectOption("last_seen");
-  await form.getByLabel("Sort direction").selectOption("asc");
+  await page.waitForURL(/incident_status_id=3/);
+  for (const direction of ["descending", "ascending"]) {
+    await page.getByRole("columnheader", { name: "Last seen" }).getByRole("link").click();
+    await page.locator(`th[aria-sort=${direction}]`).filter({ hasText: "Last seen" }).waitFor();
+  }
   await form.getByLabel("Records per page").selectOption("10");
   await form.getByLabel("Discovery after").fill("2020-01-01");
   await form.getByLabel("Discovery before").fill("2030-01-01");
   await page.getByRole("button", { name: "Apply" }).click();
-  await page.waitForURL(/sort_by=last_seen/);
+  await page.waitForURL(/per_page=10/);
   await heading(page, /^URLs 1–/, 2);
   await same("urls?disabled=no&incident_status_id=3&sort_by=last_seen&sort_dir=asc&per_page=10&discovery_after=2020-01-01&discovery_before=2030-01-01");
   await becomes(async () => [...new Set(await column(page, 3))], ["In Violation"]);
@@ -84,7 +96,7 @@ async function lists(page) {
   await page.goto(`${base}/console#/urls?page=99`);
   await heading(page, "None of 30 URLs on this page", 2);
   await page.goto(`${base}/console#/urls/1`);
-  await heading(page, "URL 1");
+  await onRecord(page, "URL 1");
   await heading(page, "Infractions", 2);
   await checked(page, "a URL");
 
@@ -94,10 +106,12 @@ async function lists(page) {
   await filters(page);
   await form.getByLabel("Case status", { exact: true }).selectOption({ label: "Open" });
   await form.getByLabel("Created after").fill("2020-01-01");
-  await form.getByLabel("Sort by").selectOption("created_dt");
   await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/created_after=2020-01-01/);
+  await heading(page, /^Cases 1/, 2);
+  await page.getByRole("columnheader", { name: "Created date" }).getByRole("link").click();
   await page.waitForURL(/sort_by=created_dt/);
-  await page.locator("th[aria-sort=descending]").filter({ hasText: "Created date" }).or(page.getByRole("heading", { name: /^No cases/ })).waitFor();
+  await page.locator("th[aria-sort=descending]").filter({ hasText: "Created date" }).waitFor();
   await same("cases?case_status_id=2&created_after=2020-01-01&sort_by=created_dt&per_page=20");
   await page.goto(`${base}/console#/cases?open=yes&risk_level_id=0`);
   await page.getByText("Risk level: none").waitFor();
@@ -154,24 +168,41 @@ async function filterChips(page) {
   await heading(page, /^URLs 1–/, 2);
   await filters(page);
   await form.getByLabel("Affiliate", { exact: true }).fill(name);
-  await form.getByLabel("Disabled").selectOption("no");
-  await page.getByRole("button", { name: "Apply" }).click();
+  await form.getByLabel("Monitoring").selectOption("no");
   await page.waitForURL(new RegExp(`distributor_id=${id}`));
   const list = page.getByRole("list", { name: "Filters that apply" });
   await list.getByText(`Affiliate: ${name}`).waitFor();
-  await list.getByText("Disabled: No").waitFor();
+  await list.getByText("Monitoring: On").waitFor();
   await checked(page, "URLs of an affiliate");
   const found = await page.getByRole("heading", { level: 2 }).innerText();
   await page.getByRole("rowheader").first().getByRole("link").click();
-  await heading(page, /^URL \d+/);
+  await onRecord(page, /^URL \d+/);
   await page.getByRole("link", { name: "Back to the URLs" }).click();
   await heading(page, found, 2);
   await page.waitForURL(new RegExp(`distributor_id=${id}.*disabled=no|disabled=no.*distributor_id=${id}`));
-  await page.getByRole("link", { name: "Remove the filter Disabled: No" }).click();
+  await page.getByRole("link", { name: "Remove the filter Monitoring: On" }).click();
   await page.waitForURL((url) => !url.hash.includes("disabled") && url.hash.includes("distributor_id"));
   await page.getByRole("link", { name: "Remove the filter Affiliate" }).click();
   await page.waitForURL((url) => !url.hash.includes("distributor_id"));
   await becomes(() => list.count(), 0);
+}
+
+/** The follow-up dates of open cases that have passed are marked, and those of ended cases are not. */
+async function overdueDates(page) {
+  const [one, other] = (await api("GET", "cases?open=yes&per_page=2")).data;
+  const dates = { [one.case_id]: "2026-01-05 09:00:00", [other.case_id]: "2999-01-05 09:00:00" };
+  const change = (found) => {
+    for (const record of found) record.follow_up_date = dates[record.case_id] ?? record.follow_up_date;
+    found.push({ ...one, case_id: 999_999, case_status: "Closed", follow_up_date: "2026-01-05 09:00:00" });
+  };
+  await changing(page, "**/api/cases?*", change, async () => {
+    await page.goto(`${base}/console#/cases?open=yes&per_page=200`);
+    await page.reload();
+    await heading(page, /^Cases 1–/, 2);
+    const marked = async (id) => (await rows(page).filter({ has: page.getByRole("link", { name: String(id), exact: true }) }).locator(".overdue").count()) > 0;
+    assert.deepEqual([await marked(one.case_id), await marked(other.case_id), await marked(999_999)], [true, false, false]);
+    await checked(page, "cases that are overdue");
+  });
 }
 
 /** Words and IDs stay whole, long texts take one line, the header stays in sight, and a click in a row opens it. */
@@ -188,16 +219,17 @@ async function layout(page) {
       page: document.documentElement.scrollHeight,
     })`);
     assert.ok(Math.max(...heights) < 45, `a row is ${Math.max(...heights)} px high at ${size.width} px`);
-    assert.ok(height < 2 * size.height, `the list is ${height} px high at ${size.width} px`);
     const box = page.getByRole("region", { name: "URLs", exact: true });
-    await box.evaluate((node) => node.scrollTo(0, node.scrollHeight));
-    const [top, header] = await box.evaluate((node) => [node.getBoundingClientRect().top, node.querySelector("thead th").getBoundingClientRect().top]);
-    assert.ok(Math.abs(top - header) < 3, "the header scrolled away");
+    const [inner, outer] = await box.evaluate((node) => [node.scrollHeight, node.clientHeight]);
+    assert.ok(inner - outer < 3, `a box of ${outer} px within the page has ${inner} px`);
+    // The list scrolls with the page, below its head.
+    await page.evaluate((middle) => window.scrollTo(0, middle), height / 2);
+    await becomes(() => box.evaluate((node) => Math.abs(node.querySelector("thead th").getBoundingClientRect().top) < 3), true, `the head at ${size.width} px`);
   }
   await page.setViewportSize(WIDE);
   const id = (await column(page, 1))[0];
   await rows(page).first().locator("td").nth(1).click();
-  await heading(page, `URL ${id}`);
+  await onRecord(page, `URL ${id}`);
 }
 
 /** Columns are chosen, kept by the browser, and taken back. */
@@ -226,4 +258,4 @@ async function columns(page) {
   await becomes(() => page.evaluate("localStorage.length"), 0);
 }
 
-module.exports = { lists, several, filterChips, layout, columns };
+module.exports = { lists, several, filterChips, overdueDates, layout, columns };

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, api, changing, checked, columnOf, heading, section } = require("./common.cjs");
+const { base, api, changing, checked, columnOf, heading, onRecord, section } = require("./common.cjs");
 
 /** The start page shows the numbers of the service, and leads to the records. */
 async function overview(page) {
@@ -32,8 +32,10 @@ async function overview(page) {
   await becomes(() => columnOf(page, "Trends", 3), data.weeks.map((week) => text(week.new_infractions)).reverse());
   await becomes(() => columnOf(page, "Trends", 4), data.weeks.map((week) => text(week.infraction_urls)).reverse());
   const at = text(data.infractions.urls);
-  await page.locator(".card").filter({ hasText: "New infractions" }).getByText(`in the last 7 days, at ${at} URL${at === "1" ? "" : "s"}`).waitFor();
-  const figures = await page.locator(".card a, table.chart th a, table td .number a").evaluateAll((links) => links.map((link) => {
+  await page.locator(".card").filter({ hasText: "New infractions" }).getByRole("link", { name: `See ${at} URL${at === "1" ? "" : "s"} with them` }).waitFor();
+  // Each card has something to do next.
+  assert.equal(await page.locator(".card .next").count(), 4);
+  const figures = await page.locator("a.card-number, table.chart th a, table td .number a").evaluateAll((links) => links.map((link) => {
     const number = link.closest("tr.chart-row, table.chart tr")?.querySelector("td.number") ?? link;
     return [link.getAttribute("href"), number.textContent];
   }));
@@ -44,9 +46,9 @@ async function overview(page) {
   }
 
   // Overdue follow-ups lead to their cases and affiliates. They depend on the day, so this adds two.
-  const [one] = (await api("GET", "cases?per_page=1")).data;
+  const [one] = (await api("GET", "cases?open=yes&per_page=1")).data;
   const dueOn = new Date(Date.now() - 3 * 24 * 60 * 60 * 1000 - 60_000).toISOString().slice(0, 19).replace("T", " ");
-  const cases = [{ ...one, follow_up_date: dueOn, risk_level: "Critical" }, { ...one, case_id: one.case_id + 1, risk_level: null, follow_up_date: dueOn }];
+  const cases = [{ ...one, follow_up_date: dueOn, risk_level: "Critical" }, { ...one, case_id: one.case_id + 1, case_status: "Open", risk_level: null, follow_up_date: dueOn }];
   await changing(page, "**/api/overview", (found) => Object.assign(found.cases, { overdue: 30, overdue_cases: cases }), async () => {
     await page.reload();
     await heading(page, "Overview");
@@ -56,11 +58,11 @@ async function overview(page) {
     await checked(page, "overview with overdue follow-ups");
     await picture(page, "console-overview.png");
     await page.getByRole("region", { name: "Overdue follow-ups" }).getByRole("link", { name: String(one.case_id), exact: true }).click();
-    await heading(page, `Case ${one.case_id}`);
+    await onRecord(page, `Case ${one.case_id}`);
   });
   await section(page, "Overview");
   await heading(page, "Overview");
-  await page.locator(".card").filter({ hasText: "New URLs" }).getByRole("link").click();
+  await page.locator(".card").filter({ hasText: "New URLs" }).getByRole("link").first().click();
   await page.waitForURL(/urls\?discovery_after=\d{4}-\d\d-\d\d$/);
   await heading(page, /^(URLs 1–|There|No URLs)/, 2);
 }

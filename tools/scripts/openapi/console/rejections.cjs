@@ -3,12 +3,12 @@
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
-const { base, token, large, limited, limitedToken, coreless, api, checked, column, heading, message, rows, section, signIn } = require("./common.cjs");
+const { base, token, large, limited, limitedToken, coreless, api, checked, column, heading, message, onRecord, rows, section, signIn } = require("./common.cjs");
 
 /** What the page says when the service cannot be reached, limits, or is unavailable. */
 async function rejections(page, context) {
   await page.goto(`${base}/console#/affiliates/2`);
-  await heading(page, "Affiliate 2");
+  await onRecord(page, "Affiliate 2");
   await page.getByRole("button", { name: "Edit", exact: true }).click();
   await page.getByLabel("City", { exact: true }).fill("Offline");
   await context.setOffline(true);
@@ -65,7 +65,7 @@ async function largeLists(page) {
   await checked(page, "the first affiliates of a long list");
   // Kept on the way back, without reading them again.
   await results.locator("tbody a").first().click();
-  await heading(page, /^Affiliate \d+/);
+  await onRecord(page, /^Affiliate \d+/);
   await section(page, "Affiliates");
   await heading(page, "The first 200 affiliates", 2);
   // A search, a sort key, the next page and the button read all of them.

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
-const { base, token, expired, other, api, checked, heading, message, signIn } = require("./common.cjs");
+const { base, token, expired, other, api, checked, heading, message, onRecord, signIn } = require("./common.cjs");
 
 const read = async (path) => (await api("GET", path)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
@@ -12,7 +12,7 @@ const use = (page, text) => page.evaluate((used) => sessionStorage.setItem("comp
 
 async function open(page, path, title) {
   await page.goto(`${base}/console#/${path}`);
-  await heading(page, title);
+  await (/\d$/.test(title) ? onRecord : heading)(page, title);
 }
 
 /** The service refuses the token while `send` saves: the user signs in over the page, and the page goes on. */
@@ -75,7 +75,7 @@ async function endedWhileTyping(page) {
   await use(page, expired);
   await page.evaluate("location.hash = '#/affiliates/1'");
   await signInAgain(page, async () => {});
-  await heading(page, "Affiliate 1");
+  await onRecord(page, "Affiliate 1");
 }
 
 /** Signing out ends every tab. A tab with unsaved changes hides its page until the next sign-in. */
@@ -84,7 +84,7 @@ async function signedOutTabs(page, context) {
   for (const tab of [reading, typing]) {
     await tab.goto(`${base}/console#/urls/2`);
     await signIn(tab, token);
-    await heading(tab, "URL 2");
+    await onRecord(tab, "URL 2");
   }
   await typing.getByLabel("Note", { exact: true }).fill("Not saved when another tab signed out.");
   // The user can save first.
@@ -111,14 +111,14 @@ async function signedOutTabs(page, context) {
   await reading.close();
   await typing.close();
   await signIn(page, token);
-  await heading(page, "URL 2");
+  await onRecord(page, "URL 2");
 }
 
 /** A link that looks like a provider's answer does not end the session. */
 async function foreignAnswers(page) {
   for (const state of ["window.x", "x"]) {
     await page.goto(`${base}/console?state=${state}&code=1#/urls/2`);
-    await heading(page, "URL 2");
+    await onRecord(page, "URL 2");
     assert.equal(page.url(), `${base}/console#/urls/2`);
   }
 }

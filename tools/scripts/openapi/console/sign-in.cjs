@@ -35,6 +35,7 @@ async function signingIn(page) {
   await checked(page, "a refused sign-in");
   await signIn(page, token);
   await heading(page, "Overview");
+  await page.locator("#account").getByText("bea · Company 1").waitFor();
   const stored = await page.evaluate("[JSON.stringify(localStorage), document.cookie, sessionStorage.length]");
   assert.deepEqual(stored, ["{}", "", 1]);
 }

@@ -3,29 +3,36 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, api, checked, columnOf, heading, message } = require("./common.cjs");
+const { base, api, checked, columnOf, heading, message, onRecord } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const save = (page) => page.getByRole("button", { name: "Save", exact: true }).click();
 
 async function caseWork(page) {
   const { client_distributor_id: affiliate } = (await api("GET", "affiliates")).data[0];
-  const opened = await api("POST", "cases", { request_id: "walk", case: { client_affiliate_id: affiliate }, incidents: [{ incident_type: "form", reference: "form 12" }] });
+  const opened = await api("POST", "cases", { request_id: `walk-${Date.now()}`, case: { client_affiliate_id: affiliate }, incidents: [{ incident_type: "form", reference: "form 12" }] });
   const id = opened.detail.case_id;
   await page.goto(`${base}/console#/cases/${id}`);
-  await heading(page, `Case ${id}`);
-  assert.deepEqual(await columnOf(page, "Incidents", 3), ["form 12"]);
+  await onRecord(page, `Case ${id}`);
+  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 12"]);
   await page.getByRole("button", { name: "Assign to me" }).click();
   await page.getByLabel("Case status").selectOption("In Progress");
   await page.getByLabel("Risk level").selectOption("High");
-  await page.getByLabel("Follow-up date").fill("2027-01-31T08:30");
-  await page.getByLabel("Tags").fill("priority\nspring");
+  await page.getByLabel("Follow-up date").fill("2027-01-31");
+  await page.getByLabel("Tags", { exact: true }).fill("priority");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("winter");
+  await page.keyboard.press("Enter");
+  // What is typed is a tag as well, and a click removes one.
+  await page.keyboard.type("spring");
+  await page.getByRole("button", { name: "Remove the tag winter" }).click();
+  await page.getByRole("list", { name: "Chosen tags" }).getByText("spring").waitFor();
   await page.getByLabel("Note").fill("Called.");
   await checked(page, "work on a case");
   await save(page);
   await message(page, "Saved.");
   const { case_worker: worker, case_status: status, risk_level: risk, follow_up_date: date, tags, note } = await read("cases", id);
-  assert.deepEqual({ worker, status, risk, date, tags, note }, { worker: "bea", status: "In Progress", risk: "High", date: "2027-01-31 08:30:00", tags: ["priority", "spring"], note: "Called." });
+  assert.deepEqual({ worker, status, risk, date, tags, note }, { worker: "bea", status: "In Progress", risk: "High", date: "2027-01-31 00:00:00", tags: ["priority", "spring"], note: "Called." });
   await save(page);
   await message(page, "Nothing has changed.");
 
@@ -44,6 +51,11 @@ async function caseWork(page) {
   await save(page);
   await message(page, "Saved.");
   await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Low", "Called twice."]);
+
+  // The box is for the next note. The earlier ones stay in sight, with who wrote them.
+  await becomes(() => page.getByLabel("Note").inputValue(), "");
+  await becomes(async () => (await page.getByRole("list", { name: "Changes" }).locator("> li", { has: page.locator("blockquote") }).allInnerTexts())
+    .map((text) => /^bea wrote a note · just now Undo\n+(.*)/.exec(text)?.[1]), ["Called twice.", "Called."]);
 
   // An action keeps unsaved changes.
   await page.getByLabel("Note").fill("Called three times.");
@@ -65,7 +77,7 @@ async function caseWork(page) {
 async function review(page) {
   const [{ detail: { url_id: id } }] = await api("POST", "urls", { urls: [{ url: "https://example.org/to-be-reviewed" }] });
   await page.goto(`${base}/console#/urls/${id}`);
-  await heading(page, `URL ${id}`);
+  await onRecord(page, `URL ${id}`);
   await page.getByLabel("Incident status").selectOption("In Violation");
   await page.getByLabel("False positive").selectOption("no");
   await page.getByLabel("Note").fill("Claims to cure.");
@@ -91,9 +103,10 @@ async function review(page) {
 async function opening(page) {
   const open = async (path, title) => {
     await page.goto(`${base}/console#/${path}`);
-    await heading(page, title);
+    await onRecord(page, title);
     await page.getByRole("button", { name: "Open a case" }).click();
-    await heading(page, /^Case \d+$/);
+    await onRecord(page, /^Case \d+$/);
+    await message(page, "The case was opened.");
     return read("cases", page.url().match(/cases\/(\d+)$/)[1]);
   };
   const { distributor_id: affiliate, incidents: none } = await open("affiliates/2", "Affiliate 2");

@@ -1,0 +1,97 @@
+// What happened to a record, newest first: notes and changes, with who and when. The service asks for the scope `audit`.
+
+import { counted, element, put as show, value } from "./elements.js";
+import { partWords } from "./history-parts.js";
+import { author, names as namesOf, operationName, visibleFields } from "./history-words.js";
+import { longText, VERY_LONG } from "./long-text.js";
+import { attempt, rejectionMessage } from "./rejections.js";
+import { call } from "./requests.js";
+import { agoNode } from "./timestamps.js";
+import { undoButton } from "./undo.js";
+
+const MOST = 10;
+
+const noteOf = ({ resource, fields }) => (resource === "affiliate" ? null : fields.find(({ field }) => field === "note")?.after ?? null);
+const quote = (text) => element("blockquote", {}, text.length > VERY_LONG ? longText("Note", text) : value(text));
+
+/** What a change did: a sentence, and a list if there is more to say. */
+function told(change, names) {
+  const note = noteOf(change);
+  const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
+  const phrases = [...fields.map((field) => names.phrase(change, field)), ...names.parts(change).map((part) => partWords(part, names))];
+  const list = element("ul", { class: "changes" }, phrases.map((phrase) => element("li", {}, phrase)));
+  if (change.operation !== "updated") {
+    return [operationName(change), phrases.length > 0 && element("details", {}, element("summary", {}, counted(phrases.length, "field", "fields")), list)];
+  }
+  if (phrases.length === 0) return [note === null ? `changed ${change.resource === "case" ? "its incidents" : "its related records"}` : "wrote a note", null];
+  return phrases.length === 1 && note === null ? [phrases[0], null] : [note === null ? `made ${phrases.length} changes` : "wrote a note", list];
+}
+
+/**
+ * The notes and changes of the record of a kind: `affiliate`, `url` or `case`. With `page`, changes can be undone: it has `record`, the `note`
+ * box of its form, `mayLeave`, which asks whether the page may lose what was typed, `reload`, which shows the record with a message, and
+ * `editNote`, which puts the latest note into the box.
+ */
+export function activity(resource, id, signal, page = null) {
+  const names = namesOf(signal);
+  const messages = element("div", {});
+  const list = element("ol", { class: "activity", "aria-label": "Changes", "aria-busy": "true" });
+  const latest = page?.record.note ? element("li", {}, element("p", {}, "The latest note"), quote(page.record.note)) : null;
+  let before = null;
+
+  async function read(position, limit = MOST) {
+    const { body } = await call("GET", "api/audit", { query: { resource, id, limit, ...(position === null ? {} : { before: position }) }, signal });
+    return body.data;
+  }
+  /** All changes of the record after a position, newest first. */
+  async function later(position) {
+    const found = [];
+    for (let next = null; next === null || next > position;) {
+      const answer = await read(next, 100);
+      found.push(...answer.changes.filter((change) => change.position > position));
+      if (answer.next === null) break;
+      next = answer.next;
+    }
+    return found;
+  }
+  const put = (message) => show(messages, message);
+  const entry = (change) => {
+    const note = noteOf(change);
+    const [sentence, details] = told(change, names);
+    const undo = page && undoButton({ resource, id, change, names, later, put, signal, ...page });
+    if (note !== null && note === page?.record.note) latest?.remove();
+    return element("li", {}, element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), undo && [" ", undo]),
+      note !== null && quote(note), details);
+  };
+
+  let isReading = false;
+  const readMore = async () => {
+    if (isReading) return;
+    isReading = true;
+    await attempt(signal, async () => {
+      const { changes, next } = await read(before);
+      await names.learn(changes);
+      const hadFocus = document.activeElement === button;
+      const entries = changes.map(entry);
+      list.append(...entries);
+      before = next;
+      button.hidden = next === null;
+      if (hadFocus) (entries[0]?.querySelector("a, button, summary") ?? button).focus();
+      if (list.childElementCount === 0) messages.replaceChildren(element("p", { class: "hint" }, next === null ? "No changes are recorded." : "None of the newest changes concern this record."));
+    }, (rejection) => {
+      if (rejection.status !== 403) {
+        put(rejectionMessage(rejection, readMore));
+        return;
+      }
+      // Without the earlier notes, the box has the latest one, which the next would replace.
+      page?.editNote();
+      messages.replaceChildren(element("p", { class: "hint" }, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit."));
+    });
+    list.removeAttribute("aria-busy");
+    isReading = false;
+  };
+  const button = element("button", { type: "button", hidden: true, on: { click: readMore } }, "Show older changes");
+  if (latest) list.append(latest);
+  readMore();
+  return element("section", { class: "story" }, element("h2", {}, page ? "Notes and history" : "History"), page?.note, messages, list, button);
+}
