@@ -5,7 +5,6 @@ pub(crate) mod bodies;
 pub(crate) mod body;
 mod collect;
 pub(crate) mod file;
-mod inflate;
 mod json;
 mod object;
 pub(crate) mod request;

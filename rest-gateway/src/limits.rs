@@ -17,15 +17,8 @@ pub(crate) const MAX_QUEUED_LARGE_REQUESTS: usize = 1024;
 pub(crate) const MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY: usize = 256;
 
 // Bodies of requests.
-/// Maximum body size on the heap, in bytes. A longer body is in mapped pages, which the system takes back with the body.
-///
-/// A mapped body of unknown size never moves, and uses only the pages that have arrived. The allocator keeps freed memory for a while:
-/// with 36 bodies of 31 MiB in chunks, the process grew by 705 MiB instead of 331.
-pub const BODY_IN_HEAP: usize = 64 << 10;
-/// A body of at most this size, before and after it is inflated, needs no permit, in bytes.
-pub(crate) const INFLATED_AT_ONCE: usize = 64 << 10;
-/// About how many bytes a step inflates, from at most [`INFLATED_AT_ONCE`] bytes.
-pub(crate) const INFLATE_STEP: usize = 256 << 10;
+/// Bytes of a body that are read without a pause. Other tasks of the thread wait during this time.
+pub const READ_AT_ONCE: usize = 64 << 10;
 /// How long a refused body is still read. Otherwise a client could see a reset connection before the response.
 pub(crate) const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// How much of a refused body is read, in bytes. At least twice the body limit.

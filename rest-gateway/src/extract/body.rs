@@ -27,8 +27,7 @@ use tokio::time::timeout;
 
 use super::{
     batch::{Input, list_of, refuse_many_items},
-    collect::{Collected, wait_to_reserve},
-    inflate::inflate,
+    collect::{self, wait_to_reserve},
     request::Query,
 };
 use crate::{
@@ -111,7 +110,12 @@ impl RequestBody {
             _ => self.prepare(memory(R::MESSAGE, &self.bytes)).await?,
         };
         let mut ignored = Ignored::default();
-        let request = self.parsed(&mut ignored, parse);
+        // The core could not send all violations of a long list.
+        let request = self.parsed(&mut ignored, |input| {
+            let request = parse(input)?;
+            let violations = rules::check(&request);
+            if violations.is_empty() { Ok(request) } else { Err(Error::invalid(violations)) }
+        });
         if let Some(ignored) = ignored.header() {
             // A body is read once.
             let _ = self.caller.record.ignored_fields.set(ignored);
@@ -128,31 +132,12 @@ impl RequestBody {
         let enter = || self.caller.gateway.enter(self.caller.company_id());
         let mut permit = enter().await?;
         if self.memory.grow_to(bytes).is_err() {
-            // A body with reserved memory may need a permit to be inflated to its end.
+            // Others may need the permit to release their memory.
             drop(permit);
             wait_to_reserve(&mut self.memory, bytes).await?;
             permit = enter().await?;
         }
         Ok(Some(permit))
-    }
-
-    /// Adds the other violations to a rejection if the core could not send all of them.
-    ///
-    /// The message is gone by then, so the body is parsed again. Valid requests pay nothing.
-    pub(crate) fn with_all_violations<T, R: Check>(
-        &self,
-        result: Result<T, Rejection>,
-        parse: impl Fn(Input<'_>) -> Result<R, Error>,
-    ) -> Result<T, Rejection> {
-        let Err(Rejection(error)) = &result else { return result };
-        if error.violations.total() == error.violations.len() {
-            return result;
-        }
-        let again = |input: Input<'_>| parse(input).map(|request| rules::check(&request));
-        match self.parsed(&mut Ignored::default(), again) {
-            Ok(violations) if !violations.is_empty() => Err(Error::invalid(violations).into()),
-            _ => result,
-        }
     }
 
     fn parsed<T>(&self, ignored: &mut Ignored, parse: impl FnOnce(Input<'_>) -> Result<T, Error>) -> Result<T, Error> {
@@ -201,16 +186,9 @@ async fn read(
     headers: &HeaderMap,
     body: &mut Body,
 ) -> Result<(Bytes, Reservation), Error> {
-    let empty = || Collected::new(caller.memory(), gateway.settings.body_limit);
-    let is_gzip = is_gzip(headers)?;
-    let mut arrived = empty();
-    arrived.read(body).await?;
-    if !is_gzip {
-        return Ok(arrived.finish());
-    }
-    let mut inflated = empty();
-    inflate(arrived.bytes(), &mut inflated, || gateway.enter(caller.company_id())).await?;
-    Ok(inflated.finish())
+    let mut memory = caller.memory();
+    let bytes = collect::read(body, is_gzip(headers)?, gateway.settings.body_limit, &mut memory).await?;
+    Ok((bytes, memory))
 }
 
 /// Returns whether a request body is in gzip, or an error for any other encoding.

@@ -1,106 +1,72 @@
-//! Collects the bytes of a body in one piece.
+//! Reads the bytes of a body within limits of size and memory.
+
+use std::io;
 
 use admission::{MEMORY_WAIT, Reservation, SMALL};
+use async_compression::tokio::bufread::GzipDecoder;
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{BufMut as _, Bytes};
 use compliance_api::{error::Error, rules::Violations};
-use either::Either;
+use futures::TryStreamExt as _;
 use http_body::Body as _;
-use http_body_util::BodyExt as _;
-use memmap2::MmapMut;
+use http_body_util::{BodyDataStream, LengthLimitError, Limited};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _},
+    task::yield_now,
+};
+use tokio_util::io::StreamReader;
 
-use crate::limits::BODY_IN_HEAP;
+use crate::limits::READ_AT_ONCE;
 
-/// The received part of a body. Its memory is reserved before it is used.
-pub(super) struct Collected {
-    bytes: Store,
-    length: usize,
-    memory: Reservation,
+/// Reads a body of at most `limit` bytes to its end, before and after it is decompressed. `memory` is reserved for it first.
+pub(super) async fn read(
+    body: &mut Body,
+    is_gzip: bool,
     limit: usize,
+    memory: &mut Reservation,
+) -> Result<Bytes, Error> {
+    let announced = usize::try_from(body.size_hint().lower()).ok().filter(|announced| *announced <= limit);
+    let announced = announced.ok_or_else(Error::body_too_large)?;
+    let stream = BodyDataStream::new(Limited::new(body, limit)).map_err(io::Error::other);
+    let arriving = StreamReader::new(stream);
+    if !is_gzip {
+        return collect(arriving, announced, limit, memory).await;
+    }
+    let mut decoder = GzipDecoder::new(arriving);
+    decoder.multiple_members(true);
+    collect(decoder, announced, limit, memory).await
 }
 
-/// A short body is on the heap, and a long one in mapped pages.
-type Store = Either<Vec<u8>, MmapMut>;
-
-fn store(capacity: usize) -> Result<Store, Error> {
-    if capacity <= BODY_IN_HEAP {
-        return Ok(Either::Left(vec![0; capacity]));
-    }
-    // Pages use memory when they are written, but the system may refuse to promise more than it has.
-    MmapMut::map_anon(capacity).map(Either::Right).map_err(|_| Error::overloaded())
-}
-
-impl Collected {
-    /// An empty body of at most `limit` bytes.
-    pub(super) fn new(memory: Reservation, limit: usize) -> Self {
-        Self { bytes: Either::Left(Vec::new()), length: 0, memory, limit }
-    }
-
-    /// Reads a body to its end.
-    pub(super) async fn read(&mut self, body: &mut Body) -> Result<(), Error> {
-        // A body without an announced size is counted as it grows.
-        self.expect(body.size_hint().lower())?;
-        while let Some(frame) = body.frame().await {
+/// Collects bytes, of which `expected` are likely.
+async fn collect(
+    mut reader: impl AsyncRead + Unpin,
+    expected: usize,
+    limit: usize,
+    memory: &mut Reservation,
+) -> Result<Bytes, Error> {
+    let mut bytes = Vec::new();
+    let mut capacity = expected;
+    loop {
+        if bytes.len() == capacity {
+            // One byte more than the limit shows that a body is too large.
+            capacity = (capacity * 2).clamp(SMALL, limit + 1);
+        }
+        if capacity > SMALL {
+            reserve(memory, capacity.min(limit))?;
+        }
+        bytes.reserve_exact(capacity - bytes.len());
+        let part = (capacity - bytes.len()).min(READ_AT_ONCE);
+        match reader.read_buf(&mut (&mut bytes).limit(part)).await {
+            Ok(0) => return Ok(bytes.into()),
+            Ok(_) if bytes.len() > limit => return Err(Error::body_too_large()),
+            Ok(_) if bytes.len() >= READ_AT_ONCE => yield_now().await,
+            Ok(_) => {}
+            Err(error) if error.get_ref().is_some_and(|error| error.is::<LengthLimitError>()) => {
+                return Err(Error::body_too_large());
+            }
             // The client of an incomplete body is usually gone.
-            if let Ok(data) = frame.map_err(|_| not_readable())?.into_data() {
-                self.push(&data)?;
-            }
+            Err(_) => return Err(not_readable()),
         }
-        Ok(())
-    }
-
-    /// Reserves memory for a body of this size, before its first byte.
-    fn expect(&mut self, bytes: u64) -> Result<(), Error> {
-        match usize::try_from(bytes) {
-            Ok(bytes) if bytes <= self.limit => {
-                self.hold(bytes)?;
-                self.move_to(bytes)
-            }
-            _ => Err(Error::body_too_large()),
-        }
-    }
-
-    pub(super) fn push(&mut self, data: &[u8]) -> Result<(), Error> {
-        let (start, length) = (self.length, self.length + data.len());
-        if length > self.limit {
-            return Err(Error::body_too_large());
-        }
-        if length > self.bytes.len() {
-            let steps = [SMALL, BODY_IN_HEAP, self.limit].map(|step| step.min(self.limit));
-            self.move_to(steps.into_iter().find(|step| length <= *step).unwrap_or(self.limit))?;
-        }
-        self.hold(length)?;
-        self.bytes[start..length].copy_from_slice(data);
-        self.length = length;
-        Ok(())
-    }
-
-    /// Moves the received part, which is short, to a store of this capacity.
-    fn move_to(&mut self, capacity: usize) -> Result<(), Error> {
-        if capacity <= BODY_IN_HEAP {
-            self.hold(capacity)?;
-        }
-        let mut moved = store(capacity)?;
-        moved[..self.length].copy_from_slice(self.bytes());
-        self.bytes = moved;
-        Ok(())
-    }
-
-    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        if bytes > SMALL { reserve(&mut self.memory, bytes) } else { Ok(()) }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.length
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-
-    /// Returns the whole body and its reservation.
-    pub(super) fn finish(self) -> (Bytes, Reservation) {
-        (Bytes::from_owner(self.bytes).slice(..self.length), self.memory)
     }
 }
 
@@ -119,87 +85,123 @@ pub(super) async fn wait_to_reserve(memory: &mut Reservation, bytes: usize) -> R
 }
 
 /// The error of a body that ends too early or does not match its encoding.
-pub(super) fn not_readable() -> Error {
+fn not_readable() -> Error {
     Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::iter::once;
+    use std::io::Write as _;
 
     use admission::Memory;
-    use compliance_api::error::Reason;
+    use axum::body::Body;
+    use bytes::Bytes;
+    use compliance_api::error::{Error, Reason};
+    use flate2::{Compression, write::GzEncoder};
+    use futures::stream;
 
-    use super::{BODY_IN_HEAP, Collected, SMALL};
+    use super::SMALL;
 
     const LIMIT: usize = 1 << 20;
 
-    #[test]
-    fn a_body_takes_what_has_arrived_and_is_not_moved_when_it_is_long() {
-        let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
-        let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
-        let (mut sent, mut starts) = (Vec::new(), Vec::new());
-        let rest = LIMIT % 1000;
-        for (number, length) in std::iter::repeat_n(1000, LIMIT / 1000).chain(once(rest)).enumerate() {
-            let piece = vec![number as u8; length];
-            sent.extend_from_slice(&piece);
-            body.push(&piece).unwrap();
-            starts.push(body.bytes().as_ptr());
-            let reserved = if sent.len() > SMALL { sent.len().max(BODY_IN_HEAP) } else { 0 };
-            assert_eq!((memory.reserved(), body.len()), (reserved, sent.len()));
-        }
-        starts.dedup();
-        assert!(starts.len() <= 3, "moved {} times", starts.len());
-        assert_eq!(body.push(b"x").unwrap_err().reason, Reason::BodyTooLarge);
-        let (bytes, reservation) = body.finish();
-        assert!(bytes == sent);
-        assert_eq!(reservation.bytes(), LIMIT);
-        drop(reservation);
-        assert_eq!(memory.reserved(), 0);
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
     }
 
-    #[test]
-    fn a_body_whose_size_is_known_has_its_memory_before_it_arrives() {
-        let memory = Memory::new(8 * LIMIT, 4 * LIMIT);
-        for size in [SMALL, SMALL + 1, BODY_IN_HEAP, BODY_IN_HEAP + 1, LIMIT] {
-            let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
-            body.expect(size as u64).unwrap();
-            assert_eq!((memory.reserved(), body.bytes.len()), (if size > SMALL { size } else { 0 }, size));
-            assert_eq!(body.bytes.is_right(), size > BODY_IN_HEAP);
-            let start = body.bytes().as_ptr();
-            for piece in vec![b'x'; size].chunks(999) {
-                body.push(piece).unwrap();
+    /// Reads a body, and returns the memory that it holds.
+    async fn read(memory: &Memory, mut body: Body, is_gzip: bool) -> Result<(Bytes, usize), Error> {
+        let mut reservation = memory.reservation(Some(1));
+        let bytes = super::read(&mut body, is_gzip, LIMIT, &mut reservation).await?;
+        Ok((bytes, reservation.bytes()))
+    }
+
+    fn memory() -> Memory {
+        Memory::new(8 * LIMIT, 4 * LIMIT)
+    }
+
+    fn in_parts(bytes: &[u8], size: usize) -> Body {
+        let parts: Vec<_> = bytes.chunks(size).map(|part| Ok::<_, Error>(Bytes::copy_from_slice(part))).collect();
+        Body::from_stream(stream::iter(parts))
+    }
+
+    #[tokio::test]
+    async fn bodies_up_to_the_limit_are_read_whole() {
+        let memory = memory();
+        for size in [0, 1, SMALL, SMALL + 1, LIMIT / 3, LIMIT] {
+            let sent: Vec<u8> = (0..size).map(|at| at as u8).collect();
+            let bodies =
+                [(Body::from(sent.clone()), false), (in_parts(&sent, 999), false), (in_parts(&gzip(&sent), 999), true)];
+            for (body, is_gzip) in bodies {
+                let (bytes, reserved) = read(&memory, body, is_gzip).await.unwrap();
+                assert!(bytes == sent, "{size}");
+                assert!(size <= SMALL || reserved >= size, "{reserved} for {size}");
             }
-            assert_eq!(body.bytes().as_ptr(), start);
-            assert!(body.finish().0 == vec![b'x'; size]);
         }
-        assert_eq!(memory.reserved(), 0);
-        for size in [LIMIT as u64 + 1, u64::MAX] {
-            let mut body = Collected::new(memory.reservation(Some(1)), LIMIT);
-            assert_eq!(body.expect(size).unwrap_err().reason, Reason::BodyTooLarge);
-        }
-    }
-
-    #[test]
-    fn a_body_for_which_there_is_no_memory_is_not_kept() {
-        let memory = Memory::new(400 << 10, 200 << 10);
-        let (mut other, mut body) = (memory.reservation(Some(1)), Collected::new(memory.reservation(Some(1)), LIMIT));
-        other.grow(100 << 10).unwrap();
-        body.push(&vec![b'x'; 100 << 10]).unwrap();
-        assert_eq!(body.push(b"x").unwrap_err().reason, Reason::RateLimited);
-        assert_eq!((memory.reserved(), body.len()), (200 << 10, 100 << 10));
-        // The company never has memory for so many bytes.
-        assert_eq!(body.push(&vec![b'x'; 101 << 10]).unwrap_err().reason, Reason::BodyTooLarge);
-        drop((other, body));
         assert_eq!(memory.reserved(), 0);
     }
 
-    #[test]
-    fn a_limit_may_be_small() {
-        let memory = Memory::new(LIMIT, LIMIT);
-        let mut body = Collected::new(memory.reservation(Some(1)), 10);
-        body.push(b"0123456789").unwrap();
-        assert_eq!(body.push(b"x").unwrap_err().reason, Reason::BodyTooLarge);
-        assert_eq!(body.finish().0, "0123456789");
+    #[tokio::test]
+    async fn larger_bodies_are_rejected() {
+        let memory = memory();
+        let large = vec![b' '; LIMIT + 1];
+        let bomb = gzip(&vec![b' '; 16 * LIMIT]);
+        // Gzip members without content decompress to nothing.
+        let empty = gzip(b"").repeat(LIMIT / 20 + 1);
+        let bodies = [
+            (Body::from(large.clone()), false),
+            (in_parts(&large, 999), false),
+            (Body::from(gzip(&large)), true),
+            (in_parts(&bomb, 999), true),
+            (in_parts(&empty, 999), true),
+        ];
+        for (body, is_gzip) in bodies {
+            assert_eq!(read(&memory, body, is_gzip).await.unwrap_err().reason, Reason::BodyTooLarge);
+        }
+        assert_eq!(memory.reserved(), 0);
+    }
+
+    #[tokio::test]
+    async fn bodies_without_memory_are_rejected() {
+        let memory = Memory::new(LIMIT, LIMIT / 2);
+        let mut other = memory.reservation(Some(1));
+        other.grow(LIMIT / 4).unwrap();
+        for (size, reason) in [(LIMIT / 2, Reason::RateLimited), (LIMIT, Reason::BodyTooLarge)] {
+            let body = Body::from(vec![b' '; size]);
+            assert_eq!(read(&memory, body, false).await.unwrap_err().reason, reason, "{size}");
+        }
+    }
+
+    #[tokio::test]
+    async fn gzip_members_are_one_body() {
+        let text: Vec<u8> =
+            (0..200_000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        for members in [1, 3, 1000] {
+            let all: Vec<u8> = text.chunks(text.len().div_ceil(members)).flat_map(gzip).collect();
+            assert!(read(&memory(), in_parts(&all, 5000), true).await.unwrap().0 == text, "{members} members");
+        }
+    }
+
+    #[tokio::test]
+    async fn incomplete_and_invalid_gzip_is_rejected() {
+        let whole = gzip(&vec![b'x'; 100_000]);
+        let with = |rest: &[u8]| [&whole[..], rest].concat();
+        let mut flipped = whole.clone();
+        let crc = flipped.len() - 6;
+        flipped[crc] ^= 1;
+        for bad in [
+            b"{}".to_vec(),
+            whole[..whole.len() - 1].to_vec(),
+            whole[..whole.len() / 2].to_vec(),
+            whole[..5].to_vec(),
+            flipped,
+            with(b"{}"),
+            with(&whole[..10]),
+        ] {
+            let length = bad.len();
+            let read = read(&memory(), Body::from(bad), true).await;
+            assert_eq!(read.unwrap_err().reason, Reason::InvalidFields, "{length} bytes");
+        }
     }
 }

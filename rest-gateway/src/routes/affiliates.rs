@@ -114,8 +114,7 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Rejection>
         Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
         Create::Batch(request) => create_batch(&body, request, &[]).await,
     };
-    let response = body.with_all_violations(result, create_affiliates)?;
-    Ok(body.respond(response))
+    Ok(body.respond(result?))
 }
 
 async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<Response, Rejection> {
@@ -161,8 +160,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
             updated.map(|it| respond_to_batch(&body, StatusCode::OK, &it.message.results, &[]))
         }
     };
-    let response = body.with_all_violations(result, parse)?;
-    Ok(body.respond(response))
+    Ok(body.respond(result?))
 }
 
 async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Rejection> {
@@ -205,8 +203,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(sync_affiliates).await?;
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
     let is_dry = request.validate_only;
-    let result = body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await;
-    let synced = body.with_all_violations(result, sync_affiliates)?.message;
+    let synced = body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await?.message;
     let (status, code, msg) = outcome(&synced, 0, absent_status.as_deref(), is_dry);
     let response = body.compute(|| respond(status, &Envelope::written(code, &msg, &synced)));
     Ok(body.respond(response))

@@ -94,8 +94,7 @@ pub(crate) async fn get(
 /// - Refused: `ReferenceNotFound`, `RequestIdReused`
 pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(bodies::whole::<OpenCaseRequest>).await?;
-    let result = body.caller.call(request, |core, request| core.monitoring.open_case(request)).await;
-    let opened = body.with_all_violations(result, bodies::whole::<OpenCaseRequest>)?.message;
+    let opened = body.caller.call(request, |core, request| core.monitoring.open_case(request)).await?.message;
     let (status, msg) = if opened.created {
         (StatusCode::CREATED, "Case opened.")
     } else {

@@ -162,8 +162,7 @@ pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Rejection> {
         return add_from_file(body).await;
     }
     let request = body.read(add_urls).await?;
-    let result = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await;
-    let added = body.with_all_violations(result, add_urls)?.message;
+    let added = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await?.message;
     Ok(respond_added(body, &added, &[]))
 }
 

@@ -7,7 +7,7 @@ use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
 use core_server::limits::{
     FEW_URLS, HEAVY_ITEMS, MANY_AFFILIATES, MESSAGE_BYTES, MESSAGE_RECORDS, PAGE_RECORDS, PART, SHALLOW_OFFSET,
 };
-use rest_gateway::limits::{BODY_IN_HEAP, LARGE_REQUEST};
+use rest_gateway::limits::{LARGE_REQUEST, READ_AT_ONCE};
 use storage::limits::{COPY_PART, SAMPLE};
 
 use super::{Case, run_table, sides};
@@ -24,7 +24,7 @@ const EACH: &[(usize, Make)] = &[
     (HEAVY_ITEMS, sides::batches),
     (SAMPLE, sides::batches),
     (SMALL, sides::bodies_and_transcripts),
-    (BODY_IN_HEAP, sides::bodies),
+    (READ_AT_ONCE, sides::bodies),
     (LARGE_REQUEST, sides::bodies),
     // Large numbers of records.
     (PAGE_RECORDS as usize, sides::listed),
