@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
 
-/// The end of a company's record of changes. If you keep it elsewhere, it shows later whether anything up to its position has changed.
+/// The end of a company's record of changes. A copy kept elsewhere later shows whether anything up to its position has changed.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
     /// The company.
@@ -65,9 +65,9 @@ pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> 
 /// The positions of a company's record that a restore skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Restore {
-    /// The first of them.
+    /// The first skipped position.
     pub first: i64,
-    /// The last of them: the position of the restore's entry.
+    /// The last skipped position, which is the position of the restore's entry.
     pub last: i64,
     /// When the restore was noticed.
     pub time: OffsetDateTime,
@@ -87,7 +87,7 @@ pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<
     sqlx::query_as(restores).bind(company_id).fetch_all(executor).await
 }
 
-/// Returns the number of erased rows of a company's record.
+/// Returns the number of erased rows in a company's record.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i6
 
 /// Checks every row of a company's record, and returns the first error.
 ///
-/// The check reads one snapshot, in constant memory. Changes that are missing at the beginning must have been dropped by retention.
+/// The check reads one snapshot, in constant memory. Only retention can have dropped changes at the beginning.
 ///
 /// # Errors
 ///
@@ -155,25 +155,25 @@ pub struct Retained {
 /// Changes that were dropped together, as the schema owner recorded them.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Drop {
-    /// The position before the first of them.
+    /// The position before the first dropped change.
     pub after: i64,
-    /// The position of the last of them.
+    /// The position of the last dropped change.
     pub position: i64,
     /// Their number, without positions that a restore skipped.
     pub changes: i64,
     /// The part of the record that had them.
     pub part: Option<String>,
-    /// How many days changes were kept at that time. `None` if drops were not recorded yet.
+    /// The retention at that time, in days. `None` if drops were not recorded yet.
     pub days: Option<i32>,
     /// When they were dropped. If drops were not recorded yet, when the drop was noticed.
     pub dropped_at: OffsetDateTime,
-    /// The role of the session that dropped them.
+    /// The role that dropped them.
     pub dropped_by: String,
-    /// The program of that session.
+    /// The program that dropped them.
     pub program: String,
 }
 
-/// Returns what is kept of a company's record. `None` if the company has no record.
+/// Returns the kept part of a company's record. `None` if the company has no record.
 ///
 /// # Errors
 ///
@@ -182,7 +182,7 @@ pub async fn retained(executor: impl PgExecutor<'_>, company_id: i64) -> Result<
     sqlx::query_as(include_str!("audit/retained.sql")).bind(company_id).fetch_optional(executor).await
 }
 
-/// Returns what was dropped of a company's record, oldest first.
+/// Returns the dropped parts of a company's record, oldest first.
 ///
 /// # Errors
 ///
@@ -196,7 +196,7 @@ pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec
 
 /// Whether something other than retention has dropped changes at the beginning.
 ///
-/// Drops must follow each other up to the beginning of the record, and none may have changes that had to be kept.
+/// Drops must follow each other up to the beginning of the record, and must not contain changes within the retention.
 async fn wrongly_dropped(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
     let wrong: Option<(i64, i64)> =
         sqlx::query_as(include_str!("audit/wrongly_dropped.sql")).bind(company_id).fetch_optional(connection).await?;

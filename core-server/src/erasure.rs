@@ -1,5 +1,6 @@
-//! Erasure of the personal data of an affiliate, or of a whole company, from records and from the record of changes. The chain of the record of changes remains whole: an erased row
-//! keeps its digest, and the entry of the erasure has the digest of what is left (`migrations/20261127000040_erasure.sql`).
+//! Erases the personal data of an affiliate, or of a whole company, from records and from the record of changes. The chain of the record of
+//! changes remains whole: an erased row keeps its digest, and the erasure's entry has the digest of the rest
+//! (`migrations/20261127000040_erasure.sql`).
 
 mod step;
 
@@ -98,7 +99,7 @@ impl ErasureService for Erasures {
 /// What was erased, or the affiliate's revision if the request does not allow it.
 type Erased = Result<Option<Step>, i64>;
 
-/// The revision of an affiliate, unless it is one of these. Locks the affiliate until the end of the transaction.
+/// Returns an affiliate's revision, unless it is one of these. Locks the affiliate until the transaction ends.
 async fn other_revision(
     connection: &mut PgConnection,
     company_id: i64,
@@ -113,7 +114,7 @@ async fn other_revision(
 /// Maximum number of rows of changes that one transaction of a company's erasure erases.
 const ERASED_CHANGES: i64 = 256;
 
-/// The tables with records, each before the tables that it refers to. The column is the one by which rows are deleted.
+/// The tables with records, each before the tables that it refers to, and the column that selects rows to delete.
 const RECORDS: [(&str, &str); 8] = [
     ("webhook_deliveries", "webhook_id"),
     ("webhooks", "id"),
@@ -129,7 +130,7 @@ const COUNTS: [&str; 2] = ["compliance_url_counts", "compliance_case_counts"];
 /// The tables whose rows remain, without personal data.
 const REDACTED: [&str; 3] = ["changes", "change_positions", "change_drops"];
 
-/// Every table that has data of a company.
+/// Every table with company data.
 pub fn tables() -> impl Iterator<Item = &'static str> {
     RECORDS.into_iter().map(|(table, _)| table).chain(COUNTS).chain(REDACTED)
 }
@@ -158,12 +159,12 @@ pub async fn rows_by_table(connection: &mut PgConnection, company_id: i64) -> Re
     Ok(all)
 }
 
-/// Erases a company: its records, their counts, and the personal data in its record of changes. What others write during this time may
-/// remain.
+/// Erases a company: its records, their counts, and the personal data in its record of changes. Records that others
+/// write during this time can remain.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers stay in the way. What was erased remains erased.
+/// If the database does not respond, or other writers keep blocking the erasure. What was erased remains erased.
 pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Result<(), ErasureError> {
     // Checked before anything is erased, because `erase_changes` does nothing for other roles.
     let is_owner = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = 'changes'::regclass";

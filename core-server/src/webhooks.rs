@@ -54,7 +54,7 @@ const MAX_WEBHOOKS: i64 = 20;
 const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
 /// Maximum number of name lookups for requests.
 const WEBHOOK_CHECKS: usize = 256;
-/// Maximum number of test messages of one company in flight.
+/// Maximum number of name lookups for requests of one company.
 const WEBHOOK_COMPANY_CHECKS: usize = 4;
 /// Maximum number of previous secrets.
 const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;

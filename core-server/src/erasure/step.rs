@@ -1,4 +1,4 @@
-//! One transaction of an erasure: what it erases, and how the command retries it when other writers are in its way.
+//! One transaction of an erasure: what it erases, and how the command retries it while other writers block it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
 use storage::error::{is_contention, is_lock_timeout};
 use tokio::time::sleep;
 
-/// Maximum number of records of a kind that one transaction erases. It takes about a second.
+/// Maximum records of one kind in a transaction, which takes about a second.
 pub const ERASED_RECORDS: i64 = 1000;
 /// How long a transaction of `compliance erase` waits for a lock.
 const ERASURE_LOCK_TIMEOUT: &str = "5s";
@@ -125,7 +125,7 @@ pub(super) async fn redact(
 
 /// Maximum number of attempts of one transaction.
 const ERASURE_TRIES: u32 = 12;
-/// The pause after the first attempt. Each further pause is longer by the same time.
+/// Pause after the first attempt. Each later pause is longer by this time.
 const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why the command cannot erase. What it has erased remains erased.

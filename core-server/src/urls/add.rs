@@ -21,7 +21,7 @@ use crate::backend::Backend;
 /// A request with more URLs has its own statement.
 pub const FEW_URLS: usize = 8;
 
-/// A URL to be added, as it was sent.
+/// A URL to add, as sent.
 pub(super) struct NewUrl {
     url: String,
     hash: [u8; 32],
@@ -33,7 +33,7 @@ pub(crate) const KNOWN: (&str, &str) = (include_str!("known.sql"), "bigint, byte
 /// The statement that adds URLs, with the types of its parameters.
 pub(crate) const ADD: (&str, &str) = (include_str!("add.sql"), "bigint[], text[], bytea[], text[], text[]");
 
-/// Adds URLs that were checked. Returns a result for each, in order.
+/// Adds checked URLs. Returns a result for each, in order.
 pub(super) async fn add(
     backend: &Backend,
     few: &Writes<AddFew>,
@@ -55,7 +55,7 @@ pub(super) async fn add(
     Ok(ids.into_iter().map(|id| result(id.is_some(), id)).collect())
 }
 
-/// Returns the results of adding URLs that were checked, without adding them.
+/// Returns the results of adding checked URLs, without adding them.
 pub(super) async fn validate(
     pool: &Connections,
     company_id: i64,

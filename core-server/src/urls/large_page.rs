@@ -1,7 +1,7 @@
 //! A page of URLs of any size as a stream: the rows of one statement, and so of one snapshot.
 //!
 //! The service reads rows ahead while memory allows, so most pages release their connection before the reader has finished. A page
-//! that cannot continue ends with an error, because the rest of it would be of another snapshot.
+//! that cannot continue ends with an error, because the rest would come from another snapshot.
 
 use std::{
     pin::pin,
@@ -59,7 +59,7 @@ pub(super) struct LargePage {
 type Sender = Messages<StreamComplianceUrlsResponse, (Reservation, OwnedSemaphorePermit)>;
 
 impl LargePage {
-    /// Responds with the page. Refuses a company with too many open streams, or without memory for a record.
+    /// Responds with the page. Rejects a company that has too many open streams, or no memory for a record.
     pub(super) fn stream(self, deadline: Instant) -> Result<Response<BoxStream<StreamComplianceUrlsResponse>>, Error> {
         let open = self.backend.quotas.open_stream(self.company_id)?;
         // The part of a record that arrives before its size is known.

@@ -5,7 +5,7 @@ use std::{io, net::IpAddr};
 use hickory_resolver::{ResolverBuilder, TokioResolver};
 use ipnet::IpNet;
 
-/// Reasons why a name has no address, for the owner of the endpoint.
+/// Reasons why a name has no address, for the endpoint's owner.
 const UNKNOWN: &str = "the host has no address";
 const UNANSWERED: &str = "the host's name servers did not respond";
 
@@ -47,7 +47,7 @@ impl Networks {
     }
 
     pub(super) fn allow(&self, address: IpAddr) -> bool {
-        // An IPv4 address may be written as an IPv6 address.
+        // An IPv6 address can contain an IPv4 address.
         let address = address.to_canonical();
         let is_in = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
         is_in(&self.allowed) || (address.is_ipv4() || is_in(&self.public_v6)) && !is_in(&self.special)

@@ -1,6 +1,6 @@
 //! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves the position once the
-//! endpoint has accepted the message. A failed message is sent again with the same changes, because the row stores its end. Only erased data is missing then. Only a message
-//! that is too large for the endpoint is replaced by a smaller one.
+//! endpoint has accepted the message. A failed message is sent again with the same changes, because the row stores its end. The repeated
+//! message lacks only erased data. Only a message that is too large for the endpoint is replaced by a smaller one.
 
 use std::{
     sync::Arc,
@@ -41,9 +41,9 @@ const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
 const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 /// The longest wait after any failure.
 const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
-/// A next attempt that is further away was stored when the clock was ahead, and is due.
+/// An attempt that is scheduled later was stored while the clock was ahead, and is due.
 pub(super) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
-/// A lease that ends later was stored when the clock was ahead, and has ended.
+/// A lease that ends later was stored while the clock was ahead, and has ended.
 pub(super) const WEBHOOK_LONGEST_LEASE: Duration = Duration::from_mins(2);
 /// How long a webhook can fail before the service disables it.
 const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
@@ -84,11 +84,11 @@ impl Delivery {
             types: endpoint.types.clone(),
             limit: Some(WEBHOOK_CHANGES),
         };
-        // A message that was sent is not shortened.
+        // A message is not shortened once it was sent.
         let most = if endpoint.message_to.is_some() { WEBHOOK_BYTES * 2 } else { WEBHOOK_BYTES };
         let source = Source { most, ..self.backend.source(self.company_id) };
         let ((mut page, _), _memory) = changes::read(source, &request).await?;
-        // Writers are for audits only, whatever scopes the creator of the endpoint had.
+        // Only audits show writers, whatever scopes the endpoint's creator had.
         page.changes.iter_mut().for_each(changes::hide_writer);
         let pass = |position, is_dropped: bool| self.store(self.leased(PASS, endpoint, position).bind(is_dropped));
         if page.dropped_position > endpoint.position {
@@ -113,7 +113,7 @@ impl Delivery {
             return Ok(false);
         }
         if start.elapsed() + WEBHOOK_TIMEOUT > WEBHOOK_LEASE {
-            // Another core may lease the webhook before the attempt ends.
+            // Another core can lease the webhook before the attempt ends.
             return Ok(false);
         }
         self.send(permit, endpoint, position, &page.changes).await

@@ -36,7 +36,7 @@ pub(super) struct Endpoint {
     disabled_reason: Option<String>,
     created_at: ValidTimestamp,
     leased_until: ValidTimestamp,
-    /// Maximum size of a message, in bytes, after the endpoint has refused a larger one.
+    /// Maximum message size, in bytes, after the endpoint has rejected a larger message.
     pub(super) body_limit: Option<i64>,
     /// The database's clock.
     pub(super) read_at: OffsetDateTime,

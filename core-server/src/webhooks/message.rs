@@ -112,7 +112,7 @@ mod tests {
             let count = fitting(&changes, limit);
             assert!(count == 1 || bytes(count) <= limit, "{limit}: {count}");
         }
-        // Half of a body that was refused has fewer changes.
+        // Half of a rejected body has fewer changes.
         assert!((2..=9).all(|count| fitting(&changes[..count], bytes(count) / 2) < count));
         assert_eq!(fitting(&changes, usize::MAX), 9);
     }

@@ -33,7 +33,7 @@ const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum length of an error in the log, in characters.
 const WEBHOOK_ERROR_CHARS: usize = 200;
 
-/// The error for an address that is not allowed.
+/// The error for a forbidden address.
 const REFUSED: &str = "the host has no public address";
 
 /// Clones share the connections.
@@ -41,7 +41,7 @@ const REFUSED: &str = "the host has no public address";
 pub(crate) struct Sender {
     networks: Networks,
     authorities: Vec<Certificate>,
-    /// Made when it is first used, because it reads the system's certificates.
+    /// Created on first use, because it reads the system's certificates.
     client: Arc<OnceLock<Client>>,
 }
 
@@ -88,7 +88,7 @@ impl Sender {
         Ok(Self { networks: Networks::new(&settings.networks), authorities, client: Arc::default() })
     }
 
-    /// Checks the URL of a webhook. A name that does not resolve now may resolve later.
+    /// Checks a webhook's URL. A name that does not resolve now can resolve later.
     pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
         let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -104,7 +104,7 @@ impl Sender {
         if is_allowed { Ok(()) } else { Err("must have a host with a public address") }
     }
 
-    /// Whether the address in a URL is allowed. Names are checked when they are connected to.
+    /// Whether the address in a URL is allowed. Names are checked at the connection.
     fn allows_address_of(&self, url: &Url) -> bool {
         match url.host() {
             Some(Host::Ipv4(address)) => self.networks.allow(address.into()),
@@ -195,7 +195,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// The reason for a missing response, for the owner of the endpoint: the root cause, without the URL.
+/// The reason for a missing response, for the endpoint's owner: the root cause, without the URL.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return format!("no connection within {} s", WEBHOOK_CONNECT_TIMEOUT.as_secs());
