@@ -30,6 +30,10 @@ sqlx:
 reference:
     tools/scripts/write-reference
 
+# Check the pages and the program's texts: links, long sentences, awkward constructions.
+prose *files:
+    tools/scripts/check-prose {{files}}
+
 # Check the gRPC contract: lint, format, compatibility.
 proto:
     tools/scripts/check-proto
