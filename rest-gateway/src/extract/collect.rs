@@ -122,7 +122,8 @@ mod tests {
     }
 
     fn in_parts(bytes: &[u8], size: usize) -> Body {
-        let parts: Vec<_> = bytes.chunks(size).map(|part| Ok::<_, std::io::Error>(Bytes::copy_from_slice(part))).collect();
+        let parts: Vec<_> =
+            bytes.chunks(size).map(|part| Ok::<_, std::io::Error>(Bytes::copy_from_slice(part))).collect();
         Body::from_stream(stream::iter(parts))
     }
 
