@@ -97,6 +97,9 @@ async function work(page, id) {
   await message(page, "Saved.");
   const { case_worker: worker, note, follow_up_date: date } = await read();
   assert.deepEqual([worker, note, date], ["bea", "Asked the affiliate for the page's date.", "2027-02-01 00:00:00"]);
+  // The note is a part of the history, and the box is for the next one.
+  await page.getByRole("list", { name: "Changes" }).locator("> li").first().getByText("Asked the affiliate for the page's date.").waitFor();
+  assert.equal(await page.getByLabel("Note").inputValue(), "");
   await picture(page, "day-case.png");
 
   await section(page, "URLs");

@@ -141,6 +141,10 @@ async function creating(page) {
   await page.getByLabel("Affiliate name").fill("Console One");
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "The affiliate was created.");
+  // The page says so once.
+  await page.reload();
+  await onRecord(page, /^Affiliate \d+$/);
+  assert.equal(await page.locator(".message").count(), 0);
   await section(page, "Affiliates");
   await heading(page, `${await total()} affiliates`, 2);
 

@@ -59,7 +59,7 @@ async function exports(page) {
   assert.equal(new Set(records.map(({ id }) => id)).size, total);
   assert.ok(records.every(({ disabled }) => disabled === "no"));
   for (const { url } of urls) assert.ok(records.some((record) => record.url === url), url);
-  const [first] = (await api("GET", "cases?per_page=200")).data.filter((record) => record.incidents.length > 1);
+  const [first] = (await api("GET", "cases?per_page=200&sort_dir=asc")).data.filter((record) => record.incidents.length > 1);
   await section(page, "Cases");
   await heading(page, /^Cases 1–/, 2);
   const found = (await exported(page)).records.find((record) => record.case_id === String(first.case_id));

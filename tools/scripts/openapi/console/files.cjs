@@ -36,6 +36,22 @@ async function files(page) {
   await add();
   await message(page, "2 affiliates were added.");
   assert.equal((await made("BOOK-2")).distributor_name, "Book Two");
+
+  // A large file shows how much of it is sent.
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route("**/api/affiliates?*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  const lines = Array.from({ length: 600 }, (_, index) => `LARGE-${index};Large ${index};${"x".repeat(2000)}`);
+  await choose("large.csv", Buffer.from(`Your affiliate ID;Name;Notes\r\n${lines.join("\r\n")}`));
+  await page.getByRole("button", { name: "Check only" }).click();
+  await page.getByRole("progressbar", { name: "Upload" }).waitFor();
+  release();
+  await message(page, "600 affiliates can be added.");
+  assert.equal(await page.getByRole("progressbar").count(), 0);
+  await page.unroute("**/api/affiliates?*");
   await choose("broken.xlsx", Buffer.from("PK\x03\x04"), WORKBOOK);
   await add();
   await message(page, "Nothing was saved");

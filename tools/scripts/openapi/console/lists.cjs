@@ -219,6 +219,7 @@ async function layout(page) {
       page: document.documentElement.scrollHeight,
     })`);
     assert.ok(Math.max(...heights) < 45, `a row is ${Math.max(...heights)} px high at ${size.width} px`);
+    assert.ok(await page.locator("header").evaluate((node) => node.offsetHeight) < 60, `the header has one row at ${size.width} px`);
     const box = page.getByRole("region", { name: "URLs", exact: true });
     const [inner, outer] = await box.evaluate((node) => [node.scrollHeight, node.clientHeight]);
     assert.ok(inner - outer < 3, `a box of ${outer} px within the page has ${inner} px`);

@@ -43,6 +43,7 @@ async function caseWork(page) {
   await message(page, "Nothing was saved: another person has changed this case.");
   assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is gone");
   assert.deepEqual(await page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem").allInnerTexts(), ["Risk level: High → Low"]);
+  assert.deepEqual(await page.locator(".head .badge").allInnerTexts(), ["In Progress", "Low"], "the head is current");
   await checked(page, "a conflict");
   await picture(page, "console-conflict.png");
   assert.equal(await page.getByLabel("Risk level").inputValue(), "Low");
