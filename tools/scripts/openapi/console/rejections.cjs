@@ -39,7 +39,7 @@ async function limit(page) {
   for (let number = 0; number < 8; number += 1) {
     await page.goto(`${limited}/console#/cases/${(number % 9) + 1}`);
     const limitedMessage = page.locator(".message").filter({ hasText: "has reached its request limit" });
-    await page.getByRole("heading", { name: `Case ${(number % 9) + 1}`, level: 1 }).or(limitedMessage).first().waitFor();
+    await page.locator(".kind").getByText(`Case ${(number % 9) + 1}`, { exact: true }).or(limitedMessage).first().waitFor();
     if (await limitedMessage.count() === 0) continue;
     await message(page, /Try again in \d+ seconds?\./);
     await checked(page, "the limit");
