@@ -18,9 +18,12 @@ function links() {
 export function showCurrent() {
   const mine = myCases();
   const shown = mine !== null && location.hash === mine ? mine : `#/${location.hash.split(/[/?]/)[1]}`;
-  for (const link of document.querySelectorAll("#navigation a")) {
-    if (link.getAttribute("href") === shown) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+  for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#navigation a"))) {
+    if (link.getAttribute("href") === shown) {
+      link.setAttribute("aria-current", "page");
+      // On a phone, the links scroll sideways.
+      link.closest("nav").scrollLeft = link.offsetLeft - 100;
+    } else link.removeAttribute("aria-current");
   }
 }
 
@@ -28,11 +31,11 @@ export function showCurrent() {
 export function showHeader(searched) {
   const [navigation, finder, account] = PARTS.map((id) => document.getElementById(id));
   navigation.replaceChildren(element("ul", {}, links().map(([href, text]) => element("li", {}, element("a", { href }, text)))));
-  showCurrent();
   if (finder.childElementCount === 0) finder.replaceChildren(searchForm());
   showSearched(searched);
   showAccount();
   for (const part of [navigation, finder, account]) part.hidden = false;
+  showCurrent();
 }
 
 /** Shows who is signed in, the company, and the end of the session, which a renewal moves. */
