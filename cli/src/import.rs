@@ -36,7 +36,7 @@ use self::{
     sync::Absent,
 };
 use crate::{
-    program::Signals,
+    program::{InvalidSetting, Signals},
     service::{RecordKind, Service, ServiceArgs},
 };
 
@@ -46,7 +46,7 @@ const BATCH: usize = 1000;
 const UNPACKED_BYTES: u64 = 512 << 20;
 
 /// Import records from a file. Invalid rows do not stop the other rows: a report lists them. You can repeat an import safely. Exit status:
-/// 0 if all rows are valid, 2 if some are invalid, 1 if the import could not run.
+/// 0 if all rows are valid, 3 if some are invalid, 2 if the file cannot be read or the command line is wrong, 1 if the import could not run.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run
@@ -161,21 +161,23 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     // Report errors of the files before a database is started. A large file takes a while.
     let (file, encoding, format, report) = (args.file.clone(), args.encoding, args.format, args.report.clone());
     let opened = spawn_blocking(move || {
-        let (source, report) = (Source::open(&file, encoding)?, Report::check(report, &file)?);
-        let format = source.format(&file, format)?;
-        // Otherwise a file that was cut off is found after most of it is imported.
-        match format {
-            InputFormat::Json => batches::check_end(&source)?,
-            InputFormat::Csv | InputFormat::Ndjson | InputFormat::Xlsx => {}
-        }
-        Ok((source, format, report))
+        let source = Source::open(&file, encoding).map_err(InvalidSetting::unreadable(&file))?;
+        let report = Report::check(report, &file)?;
+        let format = source.format(&file, format).and_then(|format| {
+            // Otherwise a file that was cut off is found after most of it is imported.
+            if format == InputFormat::Json { batches::check_end(&source).map(|()| format) } else { Ok(format) }
+        });
+        Ok((source, format.map_err(InvalidSetting::unreadable(&file))?, report))
     });
     let (source, format, report) = signals.or(async { opened.await? }).await?;
     let rows = match what {
-        What::Affiliates { affiliates, .. } => Rows::Affiliates(affiliates.read(&source, format, args)?, affiliates),
-        What::Urls(_) => Rows::Urls(records::batches(&source, format, args.options())?),
-        What::Cases(_) => Rows::Cases(records::batches(&source, format, args.options())?),
+        What::Affiliates { affiliates, .. } => {
+            affiliates.read(&source, format, args).map(|rows| Rows::Affiliates(rows, affiliates))
+        }
+        What::Urls(_) => records::batches(&source, format, args.options()).map(Rows::Urls),
+        What::Cases(_) => records::batches(&source, format, args.options()).map(Rows::Cases),
     };
+    let rows = rows.map_err(InvalidSetting::unreadable(&args.file))?;
     // Only the service can compare a roster.
     let service = if args.dry_run && !matches!(rows, Rows::Affiliates(_, AffiliateArgs { sync: true, .. })) {
         None

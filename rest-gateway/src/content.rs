@@ -1,5 +1,6 @@
 //! The kind of a request's body: the header `Content-Type`.
 
+use compliance_api::error::{Error, Reason};
 use http::{HeaderMap, header::CONTENT_TYPE};
 
 /// The media types of files with tables.
@@ -10,15 +11,37 @@ pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "e
 
 /// Whether the body is a file with a table. Any other body is JSON.
 pub(crate) fn is_file(headers: &HeaderMap) -> bool {
-    let media_type = value(headers).split(';').next().unwrap_or_default().trim();
-    FILES.iter().any(|file| file.eq_ignore_ascii_case(media_type))
+    FILES.iter().any(|file| file.eq_ignore_ascii_case(media_type(headers)))
+}
+
+/// Whether the header names JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let media_type = media_type(headers).to_ascii_lowercase();
+    media_type == "application/json" || media_type.ends_with("+json")
+}
+
+/// The error of a body that is not JSON, and that the header does not name as a file.
+pub(crate) fn not_a_file() -> Error {
+    let [csv, workbook] = FILES;
+    Error::new(
+        Reason::ContentTypeInvalid,
+        format!(
+            "The body is not JSON. To send a table, send the bytes of the file (curl --data-binary @FILE) with the header Content-Type: {csv} \
+             for CSV, or {workbook} for .xlsx. Save other files, such as .xls and .ods, as .xlsx."
+        ),
+    )
 }
 
 /// Returns the encoding that the header names.
 pub(crate) fn charset(headers: &HeaderMap) -> Option<String> {
     let parameters = value(headers).split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
-    charsets.next().map(|(_, charset)| charset.trim().trim_matches('"').to_ascii_lowercase())
+    let charset = charsets.next().map(|(_, charset)| charset.trim().trim_matches('"').to_ascii_lowercase());
+    charset.filter(|charset| !charset.is_empty())
+}
+
+fn media_type(headers: &HeaderMap) -> &str {
+    value(headers).split(';').next().unwrap_or_default().trim()
 }
 
 fn value(headers: &HeaderMap) -> &str {

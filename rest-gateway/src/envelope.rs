@@ -35,6 +35,9 @@ pub(crate) struct Envelope<'a, T = ()> {
     /// The line or row of a file that the result is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<u64>,
+    /// What the reader left out of the file. Only the first result has it.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
     #[serde(serialize_with = "text_of_code")]
     code: i32,
     status: &'static str,
@@ -81,7 +84,7 @@ impl<'a, T> Envelope<'a, T> {
 
     fn without_data(code: i32, detail: Detail<'a>) -> Self {
         let ok = code == i32::from(ResultCode::Saved) || code == i32::from(ResultCode::Found);
-        Self { row: None, code, status: if ok { "ok" } else { "error" }, detail, data: None, meta: None }
+        Self { row: None, notes: &[], code, status: if ok { "ok" } else { "error" }, detail, data: None, meta: None }
     }
 }
 
@@ -97,13 +100,27 @@ fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(code)
 }
 
-/// The response to a validation failure. `rows` has the violations again, with their places in a file.
-pub(crate) fn respond_invalid<R: Serialize>(message: &str, violations: Violations, rows: &[R]) -> Response {
+/// What responses to files have in addition: the row of each result, and what the reader left out.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct OfFile<'a> {
+    pub(crate) rows: &'a [u64],
+    pub(crate) notes: &'a [String],
+}
+
+/// The response to a validation failure. `rows` has the violations again, with their places in a file with these notes.
+pub(crate) fn respond_invalid<R: Serialize>(
+    message: &str,
+    violations: Violations,
+    rows: &[R],
+    notes: &[String],
+) -> Response {
     /// Typical size of a violation as JSON, in bytes.
     const VIOLATION: usize = 128;
     let status = meaning(Reason::InvalidFields).http;
     let size = (violations.len() + rows.len()) * VIOLATION;
-    compute(size, || respond(status, &InvalidFields::new(message, violations, rows)))
+    compute(size, || {
+        respond(status, &InvalidFields { violations: rows, notes, ..InvalidFields::new(message, violations) })
+    })
 }
 
 /// The body of a validation failure: the summary, and the messages of each path. Paths are in the order of their first violation.
@@ -113,15 +130,17 @@ struct InvalidFields<'a, R> {
     errors: IndexMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "<[R]>::is_empty")]
     violations: &'a [R],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
 }
 
 impl<'a, R> InvalidFields<'a, R> {
-    fn new(message: &'a str, violations: Violations, rows: &'a [R]) -> Self {
+    fn new(message: &'a str, violations: Violations) -> Self {
         let mut errors = IndexMap::<_, Vec<String>>::new();
         for Violation { path, message, .. } in violations {
             errors.entry(path).or_default().push(message);
         }
-        Self { message, errors, violations: rows }
+        Self { message, errors, violations: &[], notes: &[] }
     }
 }
 
@@ -135,19 +154,24 @@ pub(crate) fn respond_saved(status: StatusCode, detail: Detail<'_>) -> Response 
     respond(status, &Envelope::result(ResultCode::Saved, detail))
 }
 
-/// Returns the results of items by their codes and details. With `rows`, each has its row of a file.
-pub(crate) fn results<'a>(items: impl Iterator<Item = (i32, Detail<'a>)>, rows: &[u64]) -> Vec<Envelope<'a>> {
-    let rows = rows.iter().copied().map(Some).chain(std::iter::repeat(None));
-    items.zip(rows).map(|((code, detail), row)| Envelope { row, ..Envelope::result(code, detail) }).collect()
+/// Returns the results of items by their codes and details.
+pub(crate) fn results<'a>(items: impl Iterator<Item = (i32, Detail<'a>)>, file: OfFile<'a>) -> Vec<Envelope<'a>> {
+    let rows = file.rows.iter().copied().map(Some).chain(std::iter::repeat(None));
+    let results = items.zip(rows).map(|((code, detail), row)| Envelope { row, ..Envelope::result(code, detail) });
+    let mut results: Vec<_> = results.collect();
+    if let Some(first) = results.first_mut() {
+        first.notes = file.notes;
+    }
+    results
 }
 
 /// The response to a batch: `success` if every item succeeded, otherwise 207. Each item has its code and its detail.
 pub(crate) fn respond_to_items<'a>(
     success: StatusCode,
     items: impl Iterator<Item = (i32, Detail<'a>)>,
-    rows: &[u64],
+    file: OfFile<'a>,
 ) -> Response {
-    let results = results(items, rows);
+    let results = results(items, file);
     let saved = i32::from(ResultCode::Saved);
     let is_success = results.iter().all(|result| result.code == saved);
     respond(if is_success { success } else { StatusCode::MULTI_STATUS }, &results)
@@ -240,7 +264,7 @@ impl IntoResponse for Rejection {
         let Self(error) = self;
         let meaning = meaning(error.reason);
         if error.reason == Reason::InvalidFields {
-            return respond_invalid::<()>(&error.message, error.violations, &[]);
+            return respond_invalid::<()>(&error.message, error.violations, &[], &[]);
         }
         // The documented metadata of an error's body.
         let value =

@@ -295,6 +295,15 @@ async fn options_of_files_are_query_parameters() {
         ("encoding=windows-1252", CSV, "dates"),
         ("dates=day&encoding=latin1", CSV, "dates encoding"),
         ("dates=dmy", "text/csv; charset=koi8-r", "Content-Type"),
+        ("dates=dmy&encoding=macintosh", "text/csv; charset=iso-8859-1", "encoding"),
+        ("dates=dmy&encoding=utf-8", "text/csv; charset=koi8-r", "Content-Type"),
+        ("dates=dmy&dates=mdy&encoding=macintosh&encoding=macintosh", CSV, "dates encoding"),
+        ("dates=dmy&encoding=windows-1252&sheet=May", CSV, "sheet"),
+        (
+            "dates=dmy&encoding=windows-1252&validateonly=true&Sheet=&absentStatus=x",
+            CSV,
+            "validateonly Sheet absentStatus",
+        ),
         (
             "dates=dmy&encoding=windows-1252&max_absent=-1&absent_status=gone&validate_only=1",
             CSV,
@@ -314,10 +323,17 @@ async fn options_of_files_are_query_parameters() {
     }
     let unmapped = send(&rest, &format!("{path}?dates=dmy&encoding=windows-1252"), CSV, file.clone()).await;
     assert_eq!((unmapped.status, unmapped.paths()), (422, vec!["columns".to_owned()]), "{}", unmapped.text);
+    let misspelt = send(&rest, &format!("{path}?Encodng=macintosh"), CSV, file.clone()).await.with_status(422);
+    assert_eq!(misspelt["message"], "The option Encodng does not exist. Write encoding.");
     let path = format!("{path}?{columns}&dates=dmy&colour=red");
     let synced = send(&rest, &path, "Text/CSV; charset=\"Windows-1252\"", file).await;
     assert_eq!(synced.header("x-ignored-parameters"), Some("colour"));
     synced.with_status(200);
+    // A workbook has no charset, though some programs name one.
+    let (kind, book) = (format!("{WORKBOOK}; charset=koi8-r"), workbook(&[&["url"], &["https://b.example/"]]));
+    send(&rest, "/urls?validate_only=true", &kind, book.clone()).await.with_status(201);
+    let refused = send(&rest, "/urls?encoding=macintosh&dates=dmy", WORKBOOK, book).await;
+    assert_eq!((refused.status, refused.paths()), (422, vec!["encoding".to_owned()]), "{}", refused.text);
     let affiliates = rest.get("/affiliates").await.json();
     assert_eq!((names(&affiliates), &affiliates["data"][0]["start_date"]), (vec!["J\u{fc}rgen"], &json!("2026-05-01")));
     // They have no effect on JSON.
@@ -325,6 +341,70 @@ async fn options_of_files_are_query_parameters() {
         rest.request("POST", "/urls?dates=x&validate_only=true").body(r#"{"urls":[{"url":"https://a.example/"}]}"#);
     let added = RestResponse::of(request).await;
     assert_eq!((added.status, added.header("x-ignored-parameters")), (201, Some("dates, validate_only")));
+}
+
+/// Every answer says what the service left out of the file.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_to_files_have_notes() {
+    let service = TestService::start().await;
+    let affiliates: &[&[&str]] =
+        &[&["Partners"], &["client_affiliate_id", "affiliate_name", "zip"], &["1", "Ann", ""], &["2", "Ben", ""]];
+    let wrong: &[&[&str]] = &[&["Partners"], affiliates[1], &["1", "Ann", "12345678901234567"]];
+    let urls: &[&[&str]] =
+        &[&["Links", ""], &["url", "id"], &["https://a.example/", "1"], &["https://b.example/", "2"]];
+    let note = json!(["ignored, because they are above the headings: rows 1 to 1"]);
+    for index in 0..2 {
+        for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+            let created = {
+                let (kind, file, _) = both(affiliates)[index].clone();
+                send(&rest, "/affiliates", kind, file).await.with_status(201)
+            };
+            assert_eq!((&created[0]["notes"], created[1].get("notes")), (&note, None));
+            let (kind, file, _) = both(affiliates)[index].clone();
+            let again = send(&rest, "/affiliates", kind, file).await.with_status(207);
+            assert_eq!(again[0]["notes"], note);
+            let (kind, file, _) = both(wrong)[index].clone();
+            let refused = send(&rest, "/affiliates", kind, file).await.with_status(422);
+            assert_eq!((&refused["notes"], &refused["violations"][0]["row"]), (&note, &json!(3)));
+            let (kind, file, _) = both(urls)[index].clone();
+            let added = send(&rest, "/urls?columns=id%3D", kind, file).await.with_status(201);
+            assert_eq!((&added[0]["notes"], added[1].get("notes")), (&note, None));
+            let (kind, file, _) = both(affiliates)[index].clone();
+            let synced = send(&rest, "/affiliates:sync", kind, file).await.with_status(200);
+            assert_eq!((&synced["data"]["notes"], synced["data"]["results"][0].get("notes")), (&note, None));
+        }
+    }
+    let rest = service.rest(new_company());
+    let json = rest.post("/urls", r#"{"urls":[{"url":"https://a.example/"}]}"#).await.with_status(201);
+    assert_eq!(json[0].get("notes"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_content_types_name_those_of_files() {
+    let service = TestService::start().await;
+    let rest = service.rest(new_company());
+    let csv = "client_affiliate_id,affiliate_name\n1,Ann\n";
+    let form = format!("--x\r\nContent-Type: text/csv\r\n\r\n{csv}\r\n--x--\r\n");
+    for (kind, body) in [
+        ("text/plain", csv.as_bytes()),
+        ("application/octet-stream", csv.as_bytes()),
+        ("application/x-www-form-urlencoded", csv.as_bytes()),
+        ("multipart/form-data; boundary=x", form.as_bytes()),
+        ("application/vnd.oasis.opendocument.spreadsheet", b"PK\x03\x04\xff"),
+        ("application/vnd.ms-excel", b"\xd0\xcf\x11\xe0"),
+    ] {
+        for path in ["/affiliates", "/affiliates:sync", "/urls"] {
+            let answer = send(&rest, path, kind, body).await.with_status(415);
+            let message = answer["detail"]["msg"].as_str().unwrap();
+            assert!(["--data-binary", CSV, WORKBOOK].iter().all(|part| message.contains(part)), "{kind}: {message}");
+        }
+    }
+    // JSON has any content type, and other operations have no files.
+    let json = r#"{"client_affiliate_id":"1","affiliate_name":"Ann"}"#;
+    send(&rest, "/affiliates", "text/plain", json).await.with_status(201);
+    send(&rest, "/affiliates", "application/json", csv).await.with_status(422);
+    send(&rest, "/affiliates", "text/plain", "").await.with_status(422);
+    send(&rest, "/cases", "text/plain", csv).await.with_status(422);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The exit status of an import with invalid rows.
-const SOME_ROWS_BAD: u8 = 2;
+const SOME_ROWS_BAD: u8 = 3;
 /// How long a stopped import waits for its report.
 const LAST_ROWS_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::ValueEnum;
 use nix::fcntl::OFlag;
 use spreadsheets::{Encoding, FileError, is_table};
@@ -49,8 +49,8 @@ impl Source {
         let shown = path.display();
         // A pipe without a writer must not block.
         let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
-        let file = file.with_context(|| format!("cannot open {shown}"))?;
-        let meta = file.metadata().with_context(|| format!("cannot inspect {shown}"))?;
+        let file = file?;
+        let meta = file.metadata()?;
         if !meta.is_file() {
             bail!("{shown} is not a regular file; it is read twice, so it cannot be a pipe");
         }
@@ -106,7 +106,7 @@ pub(super) fn too_long() -> io::Error {
 
 /// Returns the error of a file with the flag that can resolve it.
 pub(super) fn advised(error: FileError) -> anyhow::Error {
-    let flag = match error.option() {
+    let flag = match error.option().filter(|_| !matches!(error, FileError::Unused(..))) {
         Some("columns") => {
             " (--map \"HEADING=field\" names the field of a column, --map \"HEADING=\" ignores the column)"
         }

@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     io::{self, Write as _},
+    path::Path,
     process::ExitCode,
 };
 
@@ -27,7 +28,7 @@ pub(crate) fn named(setting: &str) -> String {
     format!("--{setting} ({})", variable(setting))
 }
 
-/// A wrong setting that is found after the command line was parsed. The program ends with status 2.
+/// A wrong setting, or a file that cannot be read, that is found after the command line was parsed. The program ends with status 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {verb}: {cause}")]
 pub(crate) struct InvalidSetting {
@@ -41,6 +42,11 @@ impl InvalidSetting {
     /// A setting with a wrong value, in the form of [`named`].
     pub(crate) fn of<E: Into<Box<dyn Error + Send + Sync>>>(setting: impl Into<String>) -> impl FnOnce(E) -> Self {
         move |cause| Self { setting: setting.into(), verb: "is wrong", cause: cause.into() }
+    }
+
+    /// A file that cannot be read.
+    pub(crate) fn unreadable<E: Into<Box<dyn Error + Send + Sync>>>(path: &Path) -> impl FnOnce(E) -> Self {
+        move |cause| Self { setting: path.display().to_string(), verb: "cannot be read", cause: cause.into() }
     }
 
     /// A setting that must be given, and its possible values.

@@ -55,13 +55,13 @@ fn a_file_that_ends_within_a_quoted_cell_is_rejected() {
             }
             for options in variants {
                 let (code, printed) = import(&data, &service, &[&[what, &path, "--company", "7"], options].concat());
-                assert_eq!(code, Some(1), "{what} {options:?}: {printed}");
+                assert_eq!(code, Some(2), "{what} {options:?}: {printed}");
                 assert!(printed.contains(&format!("begins on line {line}: it was cut off")), "{what}: {printed}");
             }
         }
         let utf16 = format!("\u{feff}{text}{end}").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let path = file(&data, "utf16.csv", &utf16);
-        assert_eq!(import(&data, &service, &[what, &path, "--company", "7"]).0, Some(1), "{what}");
+        assert_eq!(import(&data, &service, &[what, &path, "--company", "7"]).0, Some(2), "{what}");
         assert_eq!(read(&service, &token, what), before, "{what}");
         // With the rest of the cell, the file is complete.
         let path = file(&data, "whole.csv", format!("{text}{end}\"").as_bytes());
@@ -82,7 +82,7 @@ fn a_cut_json_list_is_rejected() {
     ] {
         let path = file(&data, "cut.json", &list.as_bytes()[..list.len() - 1]);
         let (code, printed) = import(&data, &service, &[what, &path, "--company", "7"]);
-        assert!(code == Some(1) && printed.contains("record 1201 cannot be read"), "{what}: {printed}");
+        assert!(code == Some(2) && printed.contains("record 1201 cannot be read"), "{what}: {printed}");
         assert_eq!(read(&service, &token(&data, 7), what), [Value::Null; 0], "{what}");
     }
 }
@@ -114,7 +114,7 @@ fn a_full_list_without_rows_is_rejected() {
             &["--absent", "terminated", "--max-absent", "100"],
         ] {
             let (code, printed) = import(&data, &service, &[&arguments[..], &["--sync"], options].concat());
-            assert_eq!(code, Some(1), "{name} {options:?}: {printed}");
+            assert_eq!(code, Some(2), "{name} {options:?}: {printed}");
             assert!(printed.contains("the file has no rows") && !printed.contains("absent"), "{name}: {printed}");
         }
         // The export of a company without affiliates has none either.
@@ -144,7 +144,7 @@ fn a_list_of_the_interface_is_rejected_once() {
             for options in [&[][..], &["--dry-run"]] {
                 let arguments = [&[what, &path, "--company", "2"], options].concat();
                 let (code, printed) = import(&data, &service, &arguments);
-                assert_eq!(code, Some(1), "{what} {name}: {printed}");
+                assert_eq!(code, Some(2), "{what} {name}: {printed}");
                 let unknown = if name == "list.csv" { "is not a field" } else { "unknown field" };
                 assert!(printed.contains(unknown) && printed.contains("`compliance export`"), "{printed}");
             }

@@ -124,15 +124,15 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
         assert_eq!((names(), fs::read_to_string(folder.path("precious")).unwrap()), (before, "precious".to_owned()));
     }
     // Only users who can read the file can read the report that replaces it.
-    assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(2));
+    assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(3));
     let report = || fs::read_to_string(folder.path("empty.ndjson")).unwrap();
     assert!(report().starts_with("{\"row\":1,"), "{}", report());
     assert_eq!(fs::metadata(folder.path("empty.ndjson")).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(2));
+    assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(3));
     assert_eq!(report().lines().count(), 1);
     // A report in a spreadsheet computes nothing.
     for _ in 0..2 {
-        assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "report.csv"])).0.code(), Some(2));
+        assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "report.csv"])).0.code(), Some(3));
         let report = fs::read_to_string(folder.path("report.csv")).unwrap();
         let report = report.strip_prefix('\u{feff}').unwrap();
         assert!(report.contains(",email_one,'=1+1,"), "{report}");

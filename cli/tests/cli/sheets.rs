@@ -21,13 +21,29 @@ fn errors_of_files_name_a_flag() {
         let path = file(&data, &format!("{name}.csv"), text);
         let import = ["import", "affiliates", &path, "--company", "7", "--dry-run"];
         let (status, _, log) = output(compliance(&data).args(import));
-        assert!(status.code() == Some(1) && log.contains(flag), "{log}");
+        assert!(status.code() == Some(2) && log.contains(flag), "{log}");
         let (status, _, log) = output(compliance(&data).args(import).args([flag, value]));
         assert!(status.success(), "{log}");
     }
-    let path = file(&data, "old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1");
-    let (status, _, log) = output(compliance(&data).args(["import", "urls", &path, "--company", "7", "--dry-run"]));
-    assert!(status.code() == Some(1) && log.contains("the file is an Excel 97 workbook (.xls)"), "{log}");
+}
+
+/// A file that cannot be read has a status of its own, and one sentence.
+#[test]
+fn unreadable_files_have_status_two() {
+    let data = DataDir::new();
+    let missing = data.path().join("missing.csv").to_str().unwrap().to_owned();
+    for (path, reason) in [
+        (file(&data, "old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "the file is an Excel 97 workbook (.xls)"),
+        (file(&data, "damaged.xlsx", b"PK\x03\x04 and nothing else"), "the workbook is damaged"),
+        (file(&data, "cut.json", b"[{\"client_affiliate_id\": \"A-1\""), "record 1 cannot be read"),
+        (missing, "No such file"),
+    ] {
+        let import = ["import", "affiliates", &path, "--company", "7", "--dry-run"];
+        let (status, stdout, log) = output(compliance(&data).args(import));
+        let error = log.strip_prefix(&format!("compliance: {path} cannot be read: "));
+        assert!(error.is_some_and(|error| error.contains(reason) && error.lines().count() == 1), "{log}");
+        assert_eq!((status.code(), &*stdout), (Some(2), ""), "{log}");
+    }
 }
 
 /// The report has the cell of an error, and the log what is ignored.
@@ -38,7 +54,7 @@ fn reports_name_cells_and_logs_name_ignored_rows() {
     let path = file(&data, "affiliates.csv", text.as_bytes());
     let (status, summary, log) =
         output(compliance(&data).args(["import", "affiliates", &path, "--company", "7", "--dry-run", "--json"]));
-    assert_eq!(status.code(), Some(2), "{log}");
+    assert_eq!(status.code(), Some(3), "{log}");
     assert!(log.contains("above the headings: rows 1 to 1"), "{log}");
     let summary: Value = serde_json::from_str(&summary).unwrap();
     assert_eq!((&summary["rows"], &summary["created"], &summary["bad"]), (&json!(3), &json!(1), &json!(2)));
@@ -63,7 +79,7 @@ fn tables_of_urls_are_read_like_those_of_affiliates() {
     let import =
         |path: &str| output(compliance(&data).args(["import", "urls", path, "--company", "7", "--core-url", &core]));
     let (status, _, log) = import(&ambiguous);
-    assert!(status.code() == Some(1) && log.contains("1/5/2026 2:30 PM on line 2 can be two dates"), "{log}");
+    assert!(status.code() == Some(2) && log.contains("1/5/2026 2:30 PM on line 2 can be two dates"), "{log}");
     let (status, _, log) = import(&path);
     assert!(status.success(), "{log}");
     let (_, exported, _) = output(compliance(&data).args(["export", "urls", "--company", "7", "--core-url", &core]));

@@ -49,7 +49,7 @@ fn a_signal_ends_an_import_that_waits_for_a_pipe() {
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
     // Files are read twice, so the command rejects a pipe, and does not wait for a writer.
     let (status, _, errors) = output(&mut folder.import(&["pipe"]));
-    assert!(status.code() == Some(1) && errors.contains("pipe is not a regular file"), "{errors}");
+    assert!(status.code() == Some(2) && errors.contains("pipe is not a regular file"), "{errors}");
 
     // More invalid rows than the buffer of a pipe.
     let rows = "1,A,no address\n".repeat(10_000);

@@ -1,6 +1,6 @@
 //! CSV: separators, rows with their lines, and whether a file is whole.
 
-use std::io::{self, BufRead as _, Read, Seek as _};
+use std::io::{BufRead as _, Read as _, Seek as _};
 
 use crate::{
     decoded::{Decoded, encoding_of, is_utf8},
@@ -16,6 +16,7 @@ pub(crate) const LONGEST_ROW: u64 = 16 << 20;
 pub(crate) const WIDEST_ROW: usize = 1 << 14;
 /// Rows in which the headings are searched. Titles and blank rows can precede them.
 pub(crate) const FIRST_ROWS: usize = 20;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The beginning of Excel's line with the separator. It precedes the headings.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
@@ -61,29 +62,32 @@ impl CsvText {
     /// Passes on each row with its line.
     pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
         self.source.rewind()?;
-        let text = Decoded::new(&mut self.source, self.encoding, self.ends_in_cr);
-        let mut lines = Lines::new(text, self.separator);
+        let mut text = Decoded::new(&mut self.source, self.encoding, self.ends_in_cr);
+        let mut rows = Rows::new(self.separator);
         if self.has_separator_line {
-            lines.text.read_until(b'\n', &mut Vec::new())?;
-            lines.line = 1;
+            text.read_until(b'\n', &mut Vec::new())?;
+            (rows.line, rows.first_line) = (2, 2);
         }
-        let lines_before = lines.line;
-        // A row with too many or too few cells is an error of the row, not of the file.
-        let builder = &mut csv::ReaderBuilder::new();
-        let mut reader = builder.delimiter(self.separator).flexible(true).has_headers(false).from_reader(lines);
-        let mut record = csv::StringRecord::new();
-        while reader.read_record(&mut record)? {
-            // The reader counts blank lines as a part of the record that follows them. It has read the line feed that ends the record.
-            let within = record.as_slice().bytes().filter(|byte| *byte == b'\n').count() as u64;
-            let line = lines_before + reader.position().line().saturating_sub(within + 1);
-            let cells = record.iter().enumerate().filter(|(_, text)| !text.is_empty());
-            let cells = cells.map(|(column, text)| Cell { column, text: text.to_owned(), kind: CellKind::Text });
-            if each(RawRow { line, width: Some(record.len()), cells: cells.collect() })?.is_break() {
-                return Ok(());
+        loop {
+            let piece = text.fill_buf()?;
+            let length = piece.len();
+            if length == 0 {
+                break;
             }
+            for byte in piece {
+                if let Some(row) = rows.read(*byte)?
+                    && each(row)?.is_break()
+                {
+                    return Ok(());
+                }
+            }
+            text.consume(length);
         }
-        self.ends_in_line_end = reader.get_ref().ends_in_line_end;
-        Ok(())
+        self.ends_in_line_end = rows.place == Place::Start && rows.column == 0;
+        match rows.end()? {
+            Some(row) => each(row).map(drop),
+            None => Ok(()),
+        }
     }
 }
 
@@ -99,146 +103,123 @@ enum Place {
     Space,
 }
 
-/// Lines of a text whose quotes are right. Otherwise the reader of CSV would take the rest of the file as a cell.
-struct Lines<R> {
-    text: R,
+/// Divides a text into rows. Unlike other readers, it refuses wrong quotes: they would make one cell of many rows, or many rows of a cell.
+struct Rows {
     separator: u8,
-    buffer: Vec<u8>,
-    position: usize,
     place: Place,
+    /// Whether the last row ended in a carriage return. A line feed can belong to it.
+    is_after_cr: bool,
     line: u64,
+    /// The line on which the row begins.
+    first_line: u64,
     /// The line on which the last quoted cell begins.
     opened: u64,
-    row_length: u64,
-    row_width: usize,
-    ends_in_line_end: bool,
+    /// The length of the row, in bytes.
+    length: u64,
+    column: usize,
+    cell: Vec<u8>,
+    cells: Vec<Cell>,
 }
 
-impl<R: io::BufRead> Lines<R> {
-    fn new(text: R, separator: u8) -> Self {
+impl Rows {
+    fn new(separator: u8) -> Self {
         Self {
-            text,
             separator,
-            buffer: Vec::new(),
-            position: 0,
             place: Place::Start,
-            line: 0,
-            opened: 0,
-            row_length: 0,
-            row_width: 0,
-            ends_in_line_end: true,
+            is_after_cr: false,
+            line: 1,
+            first_line: 1,
+            opened: 1,
+            length: 0,
+            column: 0,
+            cell: Vec::new(),
+            cells: Vec::new(),
         }
     }
 
-    fn next_line(&mut self) -> Result<(), FileError> {
-        self.buffer.clear();
-        self.position = 0;
-        let longest = LONGEST_ROW - self.row_length + 1;
-        let read = self.text.by_ref().take(longest).read_until(b'\n', &mut self.buffer)? as u64;
-        self.line += 1;
-        if read == 0 {
-            if self.place == Place::Quoted {
-                return Err(FileError::Damaged(format!(
-                    "the file ends within the quoted cell that begins on line {}: it was cut off, or a quote is missing",
-                    self.opened
-                )));
-            }
-            return Ok(());
-        }
-        if read == longest {
+    /// Reads a byte. Returns the row that it ends, unless all cells are empty.
+    fn read(&mut self, byte: u8) -> Result<Option<RawRow>, FileError> {
+        self.length += 1;
+        if self.length > LONGEST_ROW {
             return Err(FileError::Limit(format!(
                 "the row on line {} is longer than {} MiB: is a quote opened and never closed?",
                 self.line,
                 LONGEST_ROW >> 20
             )));
         }
-        self.row_length += read;
-        // The reader of CSV counts lines by their ends.
-        self.ends_in_line_end = self.buffer.ends_with(b"\n");
-        if !self.ends_in_line_end {
-            self.buffer.push(b'\n');
-        }
-        // Files that were joined have byte order marks. One before a quote would make the quote a part of the cell.
-        if self.place == Place::Start && self.buffer.starts_with("\u{feff}\"".as_bytes()) {
-            self.buffer.drain(.."\u{feff}".len());
-        }
-        self.check_quotes()?;
-        if self.place == Place::Start {
-            self.row_length = 0;
-            // One kind of line end, so that lines are counted in one way.
-            if self.buffer.ends_with(b"\r\n") {
-                self.buffer.truncate(self.buffer.len() - 2);
-                self.buffer.push(b'\n');
+        let is_after_cr = std::mem::take(&mut self.is_after_cr);
+        self.place = match (self.place, byte) {
+            (Place::Quoted, b'"') => Place::Quote,
+            (Place::Quoted, _) | (Place::Quote, b'"') => {
+                self.line += u64::from(byte == b'\n');
+                self.cell.push(byte);
+                Place::Quoted
             }
-        }
-        Ok(())
-    }
-
-    fn check_quotes(&mut self) -> Result<(), FileError> {
-        let mut start = 0;
-        for index in 0..self.buffer.len() {
-            // A carriage return alone also ends a line, and every line is counted.
-            if self.place != Place::Quoted && self.buffer[index] == b'\r' && self.buffer.get(index + 1) != Some(&b'\n')
-            {
-                self.buffer[index] = b'\n';
-                self.line += 1;
-            }
-            let byte = &self.buffer[index];
-            // The reader of CSV takes such quotes as text, so that each line of the cell would become a row.
-            if self.place == Place::Unquoted
-                && *byte == b'"'
-                && str::from_utf8(&self.buffer[start..index]).is_ok_and(|before| visible(before).is_empty())
-            {
+            (Place::Start, b'"') => self.open(),
+            (Place::Unquoted, b'"') if self.column == 0 && self.cell == BYTE_ORDER_MARK => self.open(),
+            (Place::Unquoted, b'"') if str::from_utf8(&self.cell).is_ok_and(|before| visible(before).is_empty()) => {
                 return Err(FileError::Damaged(format!(
                     "line {} has a space or an invisible character before the first quote of a cell: remove it",
                     self.line
                 )));
             }
-            self.place = match (self.place, byte) {
-                (Place::Quoted, b'"') => Place::Quote,
-                (Place::Quoted, _) | (Place::Quote, b'"') => Place::Quoted,
-                (Place::Start, b'"') => {
-                    self.opened = self.line;
-                    Place::Quoted
-                }
-                (_, b'\r' | b'\n') => {
-                    start = index + 1;
-                    self.row_width = 0;
-                    Place::Start
-                }
-                (_, byte) if *byte == self.separator => {
-                    start = index + 1;
-                    self.row_width += 1;
-                    Place::Start
-                }
-                (Place::Quote | Place::Space, b' ') => Place::Space,
-                (Place::Quote | Place::Space, _) => {
-                    return Err(FileError::Damaged(format!(
-                        "line {} has a text after the last quote of a cell: write a quote within a quoted cell twice",
-                        self.line
-                    )));
-                }
-                _ => Place::Unquoted,
-            };
-            if self.row_width >= WIDEST_ROW {
-                return Err(FileError::Limit(format!(
-                    "the row on line {} has more than {WIDEST_ROW} cells",
+            (_, b'\n') if is_after_cr => Place::Start,
+            (_, b'\r' | b'\n') => {
+                self.is_after_cr = byte == b'\r';
+                self.line += 1;
+                return self.end();
+            }
+            (_, byte) if byte == self.separator => self.end_cell()?,
+            (Place::Quote | Place::Space, b' ') => Place::Space,
+            (Place::Quote | Place::Space, _) => {
+                return Err(FileError::Damaged(format!(
+                    "line {} has a text after the last quote of a cell: write a quote within a quoted cell twice",
                     self.line
                 )));
             }
-        }
-        Ok(())
+            _ => {
+                self.cell.push(byte);
+                Place::Unquoted
+            }
+        };
+        Ok(None)
     }
-}
 
-impl<R: io::BufRead> Read for Lines<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.position == self.buffer.len() {
-            self.next_line().map_err(io::Error::other)?;
+    fn open(&mut self) -> Place {
+        self.opened = self.line;
+        // Files that were joined have byte order marks.
+        self.cell.clear();
+        Place::Quoted
+    }
+
+    fn end_cell(&mut self) -> Result<Place, FileError> {
+        if self.column == WIDEST_ROW {
+            return Err(FileError::Limit(format!(
+                "the row on line {} has more than {WIDEST_ROW} cells",
+                self.first_line
+            )));
         }
-        let read = (&self.buffer[self.position..]).read(buffer)?;
-        self.position += read;
-        Ok(read)
+        if !self.cell.is_empty() {
+            let text = String::from_utf8_lossy(&self.cell).into_owned();
+            self.cells.push(Cell { column: self.column, text, kind: CellKind::Text });
+            self.cell.clear();
+        }
+        self.column += 1;
+        Ok(Place::Start)
+    }
+
+    /// Ends the row. Returns it, unless all cells are empty.
+    fn end(&mut self) -> Result<Option<RawRow>, FileError> {
+        if self.place == Place::Quoted {
+            return Err(FileError::Damaged(format!(
+                "the file ends within the quoted cell that begins on line {}: it was cut off, or a quote is missing",
+                self.opened
+            )));
+        }
+        self.place = self.end_cell()?;
+        let row = RawRow { line: self.first_line, width: Some(self.column), cells: std::mem::take(&mut self.cells) };
+        (self.first_line, self.column, self.length) = (self.line, 0, 0);
+        Ok(Some(row).filter(|row| !row.cells.is_empty()))
     }
 }
 
@@ -261,10 +242,13 @@ fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {
         return (*separator, true);
     }
     let row = |separator: u8| {
-        let builder = &mut csv::ReaderBuilder::new();
-        let reader = builder.delimiter(separator).flexible(true).has_headers(false).from_reader(head);
-        let rows = reader.into_deserialize::<Vec<String>>().map_while(Result::ok).take(FIRST_ROWS);
-        rows.map(|row| (known(&row), row.len())).max().filter(|(_, cells)| *cells > 1)
+        let mut rows = Rows::new(separator);
+        let read = head.iter().filter_map(|byte| rows.read(*byte).ok().flatten());
+        let mut read: Vec<RawRow> = read.take(FIRST_ROWS).collect();
+        read.extend(rows.end().ok().flatten());
+        let names = read.iter().map(|row| (0..row.width.unwrap_or(0)).map(|column| row.text(column).to_owned()));
+        let counts = names.map(|names| names.collect::<Vec<_>>()).map(|names| (known(&names), names.len()));
+        counts.max().filter(|(_, cells)| *cells > 1)
     };
     // `max_by_key` returns the last of equals. Names contain commas more often than tabs and semicolons.
     let found =

@@ -59,15 +59,6 @@ impl From<io::Error> for FileError {
     }
 }
 
-impl From<csv::Error> for FileError {
-    fn from(error: csv::Error) -> Self {
-        match error.into_kind() {
-            csv::ErrorKind::Io(error) => error.into(),
-            _ => Self::Damaged("the file is not CSV".to_owned()),
-        }
-    }
-}
-
 /// Returns the beginning of a message.
 pub(crate) fn short(message: &str) -> &str {
     &message[..message.floor_char_boundary(LONGEST_MESSAGE)]

@@ -203,13 +203,11 @@ impl<'s> Sheet<'s> {
     /// Returns what a cell shows for a number.
     fn number(&self, number: f64) -> (String, CellKind) {
         let format = match self.cell.style {
-            Some(0) => (self.formats)(0).unwrap_or(&NumberFormat::General),
-            style => match style.and_then(self.formats) {
-                Some(format) => format,
-                None => {
-                    return (number.to_string(), CellKind::Unreadable("has a style that does not exist".to_owned()));
-                }
-            },
+            Some(0) => Some((self.formats)(0).unwrap_or(&NumberFormat::General)),
+            style => style.and_then(self.formats),
+        };
+        let Some(format) = format else {
+            return (number.to_string(), CellKind::Unreadable("has a style that does not exist".to_owned()));
         };
         if *format == NumberFormat::Date
             && let Some(date) = self.epoch.date(number)

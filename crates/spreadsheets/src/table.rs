@@ -245,8 +245,9 @@ impl Scan {
         }
         let narrow = row.width.filter(|width| *width < header.names.len());
         if let (Some(width), Some(other), Some(widest)) = (narrow, self.narrow, header.width) {
-            // The line break is in the last cell of the one row, which the other row continues.
-            self.is_broken |= (header.names.len()..=widest).contains(&(width + other - 1));
+            // The line break is in the last cell of the one row, which the other row continues. Between two line breaks is one cell.
+            let both = width + other - 1;
+            self.is_broken |= width.min(other) == 1 || (header.names.len()..=widest).contains(&both);
         }
         self.narrow = narrow;
         for cell in row.cells.iter().filter(|cell| !cell.is_blank()) {

@@ -43,7 +43,7 @@ fn violations_are_grouped_by_path_in_order_of_first_occurrence() {
     for (path, message) in [("b", "1"), ("a", "2"), ("b", "3")] {
         violations.push((0, 0), || (path.into(), message.into()));
     }
-    let body = json(&InvalidFields::<()>::new(&violations.summary(), violations, &[]));
+    let body = json(&InvalidFields::<()>::new(&violations.summary(), violations));
     assert_eq!(body, r#"{"message":"1 (and 2 more errors)","errors":{"b":["1","3"],"a":["2"]}}"#);
 }
 
@@ -53,7 +53,7 @@ fn thousands_of_violations_are_written() {
     for item in 0..MAX_VIOLATIONS as u32 {
         violations.push((item + 1, 1), || (format!("urls.{item}.url"), "It is \"wrong\".".into()));
     }
-    let body = json(&InvalidFields::<()>::new(&violations.summary(), violations, &[]));
+    let body = json(&InvalidFields::<()>::new(&violations.summary(), violations));
     let body: serde_json::Value = serde_json::from_str(&body).unwrap();
     assert_eq!(body["errors"].as_object().unwrap().len(), MAX_VIOLATIONS);
     assert_eq!(body["errors"]["urls.9999.url"][0], "It is \"wrong\".");

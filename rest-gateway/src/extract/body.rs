@@ -23,6 +23,7 @@ use http::{
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use memchr::memchr_iter;
+use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use super::{
@@ -32,7 +33,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    content::{charset, is_file},
+    content::{charset, is_file, is_json, not_a_file},
     envelope::Rejection,
     gateway::Gateway,
     limits::{DISCARD_BYTES, DISCARD_TIME, LARGE_REQUEST},
@@ -49,6 +50,8 @@ pub(crate) struct RequestBody {
     pub(super) memory: Reservation,
     /// Set if the body is a file, by its content type.
     pub(super) file: Option<Box<FileHead>>,
+    /// Whether the content type is JSON.
+    is_named_json: bool,
 }
 
 /// The head of a request with a file.
@@ -82,12 +85,13 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
             discard(gateway, &parts.headers, body).await;
         }
         let (mut bytes, memory) = caller.accept(read).await?;
-        if bytes.starts_with(BYTE_ORDER_MARK) {
-            bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
-        }
         let head = || Box::new(FileHead { query: Query::of(&parts), charset: charset(&parts.headers) });
         let file = is_file(&parts.headers).then(head);
-        Ok(Self { caller, bytes, memory, file })
+        if file.is_none() && bytes.starts_with(BYTE_ORDER_MARK) {
+            bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
+        }
+        let is_named_json = is_json(&parts.headers);
+        Ok(Self { caller, bytes, memory, file, is_named_json })
     }
 }
 
@@ -116,11 +120,19 @@ impl RequestBody {
             let violations = rules::check(&request);
             if violations.is_empty() { Ok(request) } else { Err(Error::invalid(violations)) }
         });
+        let request = request.map_err(|error| self.with_advice(error));
         if let Some(ignored) = ignored.header() {
             // A body is read once.
             let _ = self.caller.record.ignored_fields.set(ignored);
         }
         request
+    }
+
+    /// Returns the error of a body, or of the content type of a file.
+    fn with_advice(&self, error: Error) -> Error {
+        let takes_files = self.caller.record.route.is_some_and(|route| route.file.is_some());
+        let is_file = takes_files && !self.is_named_json && !self.bytes.is_empty();
+        if is_file && serde_json::from_slice::<IgnoredAny>(&self.bytes).is_err() { not_a_file() } else { error }
     }
 
     /// Reserves memory to parse the body. A large request also waits for a permit.

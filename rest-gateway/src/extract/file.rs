@@ -1,6 +1,11 @@
 //! Bodies that are files: a table of records as CSV or as a workbook.
 
-use std::{collections::BTreeMap, io::Cursor, ops::ControlFlow, str::FromStr};
+use std::{
+    collections::{BTreeMap, HashSet},
+    io::Cursor,
+    ops::ControlFlow,
+    str::FromStr,
+};
 
 use admission::{Reservation, off_thread};
 use axum::response::{IntoResponse as _, Response};
@@ -14,6 +19,7 @@ use prost::Message;
 use serde::Serialize;
 use serde_json::{Value, json};
 use spreadsheets::{Empty, Encoding, FileError, Options, Order, Row, RowError, Table, TableRecord};
+use strsim::normalized_damerau_levenshtein;
 
 use super::{
     body::{FileHead, RequestBody},
@@ -21,23 +27,43 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    envelope::{Rejection, respond_invalid},
+    content::FILE_OPTIONS,
+    envelope::{OfFile, Rejection, respond_invalid},
+    route::is_parameter,
 };
 
 /// Memory is reserved in steps of this size, in bytes.
 const MEMORY_STEP: usize = 1 << 20;
 /// Memory of the result of a row, in bytes.
 const RESULT: usize = 256;
-/// Names of the encodings that the service recognizes by the file's bytes.
-const RECOGNIZED: [&str; 6] = ["utf-8", "utf8", "us-ascii", "utf-16", "utf-16le", "utf-16be"];
+/// How similar the names of an option and of a misspelt option are, from 0 to 1.
+const SIMILAR: f64 = 0.7;
 
 impl FileHead {
     /// Returns the request with the options of its file, and how the file is read.
-    fn options<R: Check + Message + Default>(&self) -> Result<(R, Options), Error> {
+    fn options<R: Check + Message + Default>(&self, is_workbook: bool) -> Result<(R, Options), Error> {
         let (request, mut violations) = self.query.beside_list::<R>()?;
         let mut options = Options::default();
-        for (name, value) in self.query.parameters().filter(|(_, value)| !value.is_empty()) {
+        let of_request = R::MESSAGE.fields.iter().filter(|field| is_parameter(field)).map(|field| field.name);
+        let known: Vec<&str> = FILE_OPTIONS.into_iter().chain(of_request).collect();
+        let mut given = HashSet::new();
+        for (name, value) in self.query.parameters() {
+            if !known.contains(&&*name) {
+                // Other parameters have no effect, as with JSON.
+                let similarity = |option: &&str| normalized_damerau_levenshtein(&name.to_ascii_lowercase(), option);
+                let nearest = known.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
+                if let Some(meant) = nearest.filter(|option| similarity(option) >= SIMILAR) {
+                    let message = format!("The option {name} does not exist. Write {meant}.");
+                    violations.report(name, |_| message);
+                }
+                continue;
+            }
+            if value.is_empty() {
+                continue;
+            }
+            let is_second = FILE_OPTIONS.contains(&&*name) && name != "columns" && !given.insert(name.clone());
             let read = match &*name {
+                _ if is_second => Err(format!("The {name} field must have only one value. The request has several.")),
                 "dates" => named(&name, &value, &Order::NAMES).map(|order| options.dates = Some(order)),
                 "encoding" => named(&name, &value, &Encoding::NAMES).map(|encoding| options.encoding = Some(encoding)),
                 "sheet" => {
@@ -56,13 +82,19 @@ impl FileHead {
                 violations.report(name, |_| message);
             }
         }
-        let charset = self.charset.as_deref().filter(|charset| !RECOGNIZED.contains(charset));
-        match charset.map(str::parse::<Encoding>) {
-            Some(Ok(encoding)) => options.encoding = options.encoding.or(Some(encoding)),
-            Some(Err(_)) if options.encoding.is_none() => violations.report("Content-Type", |label| {
+        match self.charset.as_deref().filter(|_| !is_workbook).map(str::parse::<Encoding>) {
+            Some(Ok(charset)) if options.encoding.is_some_and(|encoding| encoding != charset) => {
+                violations.report("encoding", |label| {
+                    format!(
+                        "The {label} field and the charset of the Content-Type header are different. Send one of them."
+                    )
+                });
+            }
+            Some(Ok(charset)) => options.encoding = Some(charset),
+            Some(Err(_)) => violations.report("Content-Type", |label| {
                 format!("The charset of the {label} header must be one of: {}.", Encoding::NAMES.join(", "))
             }),
-            _ => {}
+            None => {}
         }
         if violations.is_empty() { Ok((request, options)) } else { Err(Error::invalid(violations)) }
     }
@@ -76,7 +108,8 @@ fn column(value: &str) -> Result<(String, String), String> {
 
 /// Returns the value of an option with this name.
 fn named<T: FromStr>(option: &str, value: &str, names: &[&str]) -> Result<T, String> {
-    value.parse().map_err(|_| not_one_of(option, names))
+    let known = names.contains(&value).then(|| value.parse().ok()).flatten();
+    known.ok_or_else(|| not_one_of(option, names))
 }
 
 /// The rows of a file, as messages.
@@ -128,9 +161,9 @@ impl RequestBody {
         record: fn(T) -> M,
     ) -> Result<(R, Rows<M>), Error> {
         let Some(head) = &self.file else { return Err(Error::internal()) };
-        let (request, options) = head.options::<R>()?;
-        let options = Options { required, empty, ..options };
         let is_workbook = self.bytes.starts_with(b"PK");
+        let (request, options) = head.options::<R>(is_workbook)?;
+        let options = Options { required, empty, ..options };
         let unpacked = if is_workbook { options.limits.unpacked_bytes as usize } else { 0 };
         wait_to_reserve(&mut self.memory, self.bytes.len() * 2 + unpacked).await?;
         // A small file can unpack to a large one, so every file needs a permit.
@@ -201,6 +234,11 @@ impl<M: Message> Rows<M> {
 }
 
 impl<M> Rows<M> {
+    /// Returns what responses to the file have in addition.
+    pub(crate) fn of_file(&self) -> OfFile<'_> {
+        OfFile { rows: &self.lines, notes: &self.notes }
+    }
+
     /// The number of rows without a record.
     pub(crate) fn refused(&self) -> usize {
         self.refused.len()
@@ -245,7 +283,7 @@ impl<M> Rows<M> {
         rows.truncate(MAX_VIOLATIONS);
         let Rejection(error) = caller.refuse(Error::invalid(violations)).await;
         Some(if error.reason == Reason::InvalidFields {
-            respond_invalid(&error.message, error.violations, &rows)
+            respond_invalid(&error.message, error.violations, &rows, &self.notes)
         } else {
             Rejection(error).into_response()
         })

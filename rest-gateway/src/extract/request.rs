@@ -12,6 +12,7 @@ use compliance_api::{
     v1::{Format, ListChangesRequest},
 };
 use http::request::Parts;
+use percent_encoding::percent_decode_str;
 use prost::Message;
 use url::form_urlencoded;
 
@@ -101,6 +102,13 @@ impl Query {
         form_urlencoded::parse(self.text.as_bytes())
     }
 
+    /// Returns the names of the parameters that are not UTF-8.
+    fn not_utf8(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let is_text = |text: &str| percent_decode_str(text).decode_utf8().is_ok();
+        let wrong = self.text.split('&').filter(move |parameter| !is_text(parameter));
+        wrong.flat_map(|parameter| form_urlencoded::parse(parameter.as_bytes()).map(|(name, _)| name))
+    }
+
     /// Returns the request whose fields are the parameters.
     pub(crate) fn request<M: Check + Message + Default>(&self) -> Result<M, Error> {
         self.draft::<M>(&[], |_| String::new()).message()
@@ -173,6 +181,10 @@ impl Query {
             values.entry(name).or_default().push(value);
         }
         let (mut object, mut violations) = (Object::new(M::MESSAGE), Violations::new());
+        for name in self.not_utf8() {
+            values.remove(&name);
+            violations.report(name, |label| format!("The {label} field must be UTF-8."));
+        }
         for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
             let Some(texts) = values.remove(field.name) else { continue };
             match one(field, texts).and_then(|text| text.map(|text| value(field, text)).transpose()) {

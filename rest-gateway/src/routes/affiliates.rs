@@ -14,7 +14,7 @@ use self::batch::{create_batch, outcome, respond_to_batch};
 use crate::{
     accept::{Format, varied},
     caller::Caller,
-    envelope::{Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, with_etag, with_location},
+    envelope::{Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, with_etag, with_location},
     extract::{
         bodies::{Create, Input, Update, create_affiliates, sync_affiliates, update_affiliates},
         body::RequestBody,
@@ -95,7 +95,7 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 /// With `validate_only`, a batch gets the same response, without IDs, and the service saves nothing.
 ///
 /// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. The response is that of a batch. Each result
-/// also has the `row` of the file. If a row is not readable with certainty or breaks a rule, the service rejects the whole file with 422.
+/// also has the `row` of the file, and the first result has `notes` about what the service left out. If a row is not readable with certainty or breaks a rule, the service rejects the whole file with 422.
 /// Then `violations` names each row, and its cell or column.
 ///
 /// - Operation: `createAffiliates`
@@ -112,7 +112,7 @@ pub(crate) async fn create(mut body: RequestBody) -> Result<Response, Rejection>
     }
     let result = match body.read(create_affiliates).await? {
         Create::One(request) => Box::pin(create_one(&body.caller, *request)).await,
-        Create::Batch(request) => create_batch(&body, request, &[]).await,
+        Create::Batch(request) => create_batch(&body, request, OfFile::default()).await,
     };
     Ok(body.respond(result?))
 }
@@ -157,7 +157,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
         Update::Batch(request) => {
             let call = body.caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
             let updated = call.await;
-            updated.map(|it| respond_to_batch(&body, StatusCode::OK, &it.message.results, &[]))
+            updated.map(|it| respond_to_batch(&body, StatusCode::OK, &it.message.results, OfFile::default()))
         }
     };
     Ok(body.respond(result?))

@@ -11,7 +11,8 @@ use crate::{
     accept::{Format, varied},
     caller::Caller,
     envelope::{
-        Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_etag, with_location,
+        Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_etag,
+        with_location,
     },
     extract::{bodies, body::RequestBody, request::Query},
     head::{IfMatch, IfNoneMatch, PathId},
@@ -226,6 +227,6 @@ fn respond_to_incidents(body: RequestBody, results: &[IncidentResult]) -> Respon
         let detail = Detail { incident_id: result.incident_id, msg: &result.msg, ..Detail::default() };
         (result.code, detail)
     });
-    let response = body.compute(|| respond_to_items(StatusCode::OK, items, &[]));
+    let response = body.compute(|| respond_to_items(StatusCode::OK, items, OfFile::default()));
     body.respond(response)
 }

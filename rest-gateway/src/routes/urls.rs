@@ -14,7 +14,7 @@ use spreadsheets::Empty;
 use crate::{
     accept::{Format, varied},
     caller::{Caller, CoreResponse, Opened},
-    envelope::{Detail, Envelope, Rejection, respond, respond_saved, respond_tagged, results, with_etag},
+    envelope::{Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, results, with_etag},
     extract::{
         bodies::{add_urls, review_url},
         body::RequestBody,
@@ -150,7 +150,7 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 /// the same, without IDs, and the service saves nothing.
 ///
 /// The body can also be a file with a URL in each row: CSV or an Excel workbook, with the heading `url`. Each result also has the `row` of
-/// the file. If a row has no valid URL, you get 422 for the whole file: `violations` names each such row.
+/// the file, and the first result has `notes` about what the service left out. If a row has no valid URL, you get 422 for the whole file: `violations` names each such row.
 ///
 /// - Operation: `addUrls`
 /// - Body: `UrlsAdd`
@@ -163,7 +163,7 @@ pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Rejection> {
     }
     let request = body.read(add_urls).await?;
     let added = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await?.message;
-    Ok(respond_added(body, &added, &[]))
+    Ok(respond_added(body, &added, OfFile::default()))
 }
 
 /// Adds a URL for each row, or none.
@@ -174,15 +174,15 @@ async fn add_from_file(mut body: RequestBody) -> Result<Response, Rejection> {
     }
     let request = AddComplianceUrlsRequest { urls: take(&mut rows.records), ..request };
     let added = body.caller.call(request, |core, request| core.urls.add_compliance_urls(request)).await?.message;
-    Ok(respond_added(body, &added, &rows.lines))
+    Ok(respond_added(body, &added, rows.of_file()))
 }
 
-/// The response to added URLs. `rows` has their rows in a file.
-fn respond_added(body: RequestBody, added: &AddComplianceUrlsResponse, rows: &[u64]) -> Response {
+/// The response to added URLs.
+fn respond_added(body: RequestBody, added: &AddComplianceUrlsResponse, file: OfFile<'_>) -> Response {
     let items = added
         .results
         .iter()
         .map(|result| (result.code, Detail { url_id: result.url_id, msg: &result.msg, ..Detail::default() }));
-    let response = body.compute(|| respond(StatusCode::CREATED, &results(items, rows)));
+    let response = body.compute(|| respond(StatusCode::CREATED, &results(items, file)));
     body.respond(response)
 }

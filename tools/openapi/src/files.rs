@@ -3,7 +3,7 @@
 use docs_pages::{Json, object};
 
 /// Results of items, which can come from the rows of a file.
-const RESULTS: [&str; 8] = [
+const RESULTS: [&str; 7] = [
     "AffiliateCreated",
     "AffiliateValid",
     "AffiliateDuplicate",
@@ -11,7 +11,6 @@ const RESULTS: [&str; 8] = [
     "UrlAdded",
     "UrlValid",
     "UrlDuplicate",
-    "AffiliateSyncResult",
 ];
 
 /// Adds the optional properties of responses to files to a schema, by its name.
@@ -25,11 +24,7 @@ pub(crate) fn with_properties(name: &str, mut schema: Json) -> Json {
         ]
     };
     let properties = match name {
-        "BatchSyncAffiliatesResponse" => {
-            let description = "Only for a file: what the service left out of the table, in sentences for people.";
-            let notes = object! { "type": "array", "items": object! { "type": "string" }, "description": description };
-            vec![("notes", notes)]
-        }
+        "BatchSyncAffiliatesResponse" => vec![("notes", notes("for a file"))],
         "FieldViolation" => places().to_vec(),
         "ValidationFailure" => {
             let text = || object! { "type": "string", "minLength": 1 };
@@ -40,15 +35,22 @@ pub(crate) fn with_properties(name: &str, mut schema: Json) -> Json {
                 "properties": Json::object(properties),
             };
             let description = "Only for a file: the violations of its rows, at most 10,000.";
-            vec![("violations", object! { "type": "array", "items": item, "description": description })]
+            let violations = object! { "type": "array", "items": item, "description": description };
+            vec![("violations", violations), ("notes", notes("for a file with such rows"))]
         }
-        _ if RESULTS.contains(&name) => vec![("row", row())],
+        "AffiliateSyncResult" => vec![("row", row())],
+        _ if RESULTS.contains(&name) => vec![("row", row()), ("notes", notes("in the first result for a file"))],
         _ => Vec::new(),
     };
     for (property, of_file) in properties {
         schema.at("properties").entries_mut().insert(property.to_owned(), of_file);
     }
     schema
+}
+
+fn notes(place: &str) -> Json {
+    let description = format!("Only {place}: what the service left out of the table, in sentences for people.");
+    object! { "type": "array", "items": object! { "type": "string" }, "description": description }
 }
 
 fn row() -> Json {

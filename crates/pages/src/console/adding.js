@@ -87,6 +87,7 @@ export function addingView(section) {
       put(messages, element("div", { class: `message ${others === 0 ? "done" : "error"}`, role: "status" },
         element("p", {}, isCheck ? `${counted(done, `${one} can`, `${many} can`)} be added` : `${counted(done, `${one} was`, `${many} were`)} added`,
           others > 0 && `, ${count(others)} ${isCheck ? "cannot" : others === 1 ? "was not" : "were not"}`, "."),
+        (results[0]?.notes ?? []).map((note) => element("p", {}, `Note: ${note}.`)),
         resultTable("Results", ["Row", section === "urls" ? "URL" : "Your affiliate ID", "Result"], rows)));
     }
 

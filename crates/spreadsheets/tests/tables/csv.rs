@@ -417,6 +417,8 @@ fn rows_divided_by_line_breaks_are_rejected() {
     reads(text.as_str(), options(), &[&first, &second, "4 client_affiliate_id=A-2 affiliate_name=Ben"]);
     let cleared = "4 client_affiliate_id=A-2 affiliate_name=Ben notes=- city=- zip=-";
     reads(text, clears(), &[&first, &second, cleared]);
+    let text = format!("{header}\nA-1,Ann,one\ntwo\nthree,Ulm,8000\n");
+    reads(text, options(), &[&refused(2, 3), &refused(3, 1), &refused(4, 3)]);
     // Excel leaves out empty cells at the end of several rows.
     let text = format!("{header}\nA-1,Ann,,Ulm\nA-2,Ben,,Bern\n");
     let lines = [

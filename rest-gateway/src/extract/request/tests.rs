@@ -51,6 +51,17 @@ fn every_parameter_has_its_field() {
 }
 
 #[test]
+fn parameters_that_are_not_utf8_are_named() {
+    let expected = |name: &str, label: &str| (name.to_owned(), format!("The {label} field must be UTF-8."));
+    let expected = [expected("disabled", "disabled"), expected("per_page", "per page"), expected("colour", "colour")];
+    assert_eq!(violations("disabled=%FF&per_page=1%C3&colour=%e2%82&page=1"), expected);
+    let search =
+        |text| query("/api/urls:search", Some(text)).request::<compliance_api::v1::SearchComplianceUrlsRequest>();
+    assert_eq!(search("q=%FF&limit=3").unwrap_err().violations.into_iter().next().unwrap().path, "q");
+    assert_eq!(search("q=%C3%BC").unwrap().q, "\u{fc}");
+}
+
+#[test]
 fn an_empty_parameter_is_absent_and_of_paging_the_last_counts() {
     assert_eq!(urls(None).unwrap(), ListComplianceUrlsRequest::default());
     let request = urls(Some("disabled=&page=x&page=3&per_page=5&per_page=&%73ort_by=id"));

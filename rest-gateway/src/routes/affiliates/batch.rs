@@ -8,27 +8,27 @@ use compliance_api::{
 use http::StatusCode;
 
 use crate::{
-    envelope::{Detail, Rejection, respond_to_items},
+    envelope::{Detail, OfFile, Rejection, respond_to_items},
     extract::body::RequestBody,
 };
 
-/// Creates the affiliates of a batch. `rows` has their rows in a file.
+/// Creates the affiliates of a batch.
 pub(super) async fn create_batch(
     body: &RequestBody,
     request: BatchCreateAffiliatesRequest,
-    rows: &[u64],
+    file: OfFile<'_>,
 ) -> Result<Response, Rejection> {
     let call = body.caller.call(request, |core, request| core.affiliates.batch_create_affiliates(request));
     let created = call.await?;
-    Ok(respond_to_batch(body, StatusCode::CREATED, &created.message.results, rows))
+    Ok(respond_to_batch(body, StatusCode::CREATED, &created.message.results, file))
 }
 
-/// Returns the response to a batch. `rows` has the rows of its items in a file.
+/// Returns the response to a batch.
 pub(super) fn respond_to_batch(
     body: &RequestBody,
     success: StatusCode,
     results: &[AffiliateResult],
-    rows: &[u64],
+    file: OfFile<'_>,
 ) -> Response {
     let items = results.iter().map(|result| {
         let detail = Detail {
@@ -39,7 +39,7 @@ pub(super) fn respond_to_batch(
         };
         (result.code, detail)
     });
-    body.compute(|| respond_to_items(success, items, rows))
+    body.compute(|| respond_to_items(success, items, file))
 }
 
 /// Returns the status, the code and the message of a sync. `unread` items did not reach the core.

@@ -30,7 +30,7 @@ pub(super) async fn create(mut body: RequestBody) -> Result<Response, Rejection>
         return Ok(refusal);
     }
     let request = BatchCreateAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
-    let response = create_batch(&body, request, &rows.lines).await?;
+    let response = create_batch(&body, request, rows.of_file()).await?;
     Ok(body.respond(response))
 }
 
