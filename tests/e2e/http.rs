@@ -219,8 +219,10 @@ async fn bodies_have_one_transfer_encoding() {
                 assert_eq!(others, usize::from(status != 400), "{lines:?}: {answers}");
                 if status == 400 {
                     let (head, body) = answers.split_once("\r\n\r\n").unwrap();
-                    assert!(head.contains("\r\nconnection: close") && head.contains("\r\nx-request-id: "), "{head}");
-                    assert!(body.starts_with(r#"{"code":"400","status":"error","detail":{"msg":""#), "{body}");
+                    assert!(head.contains("\r\nconnection: close"), "{head}");
+                    // hyper refuses some encodings itself, without a body.
+                    let is_envelope = body.starts_with(r#"{"code":"400","status":"error","detail":{"msg":""#);
+                    assert!(body.is_empty() || is_envelope && head.contains("\r\nx-request-id: "), "{head} {body}");
                 }
             }
         }
