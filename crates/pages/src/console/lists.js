@@ -128,6 +128,8 @@ export function listView(section) {
       for (const { name } of known) if (query.get(name)) sent[name] = query.get(name);
       announce("Loading…");
       results.setAttribute("aria-busy", "true");
+      // Links of the earlier results would leave out the new filters.
+      for (const child of /** @type {Iterable<HTMLElement>} */ (results.children)) child.inert = true;
       await attempt(signal, async () => {
         const { body } = await call("GET", `api/${section}`, { query: sent, signal });
         // The user has requested another page since.

@@ -17,6 +17,7 @@ async function overview(page) {
     "Open cases": text(data.cases.open), "Overdue follow-ups": text(data.cases.overdue),
     "New URLs": text(data.urls.new), "New infractions": text(data.infractions.new),
   });
+  await picture(page, "console-overview.png");
   const numbers = (title) => page.getByRole("table", { name: title }).locator("td.number").allInnerTexts();
   await becomes(() => numbers("Open cases by risk"), data.cases.by_risk.map(({ open }) => text(open)));
   await becomes(() => numbers("Open cases by age"), data.cases.by_age.map(({ open }) => text(open)));
@@ -56,7 +57,6 @@ async function overview(page) {
     await becomes(() => columnOf(page, "Overdue follow-ups", 2), ["3 days", "3 days"]);
     await becomes(() => columnOf(page, "Overdue follow-ups", 3), ["Critical", "–\nno value"]);
     await checked(page, "overview with overdue follow-ups");
-    await picture(page, "console-overview.png");
     await page.getByRole("region", { name: "Overdue follow-ups" }).getByRole("link", { name: String(one.case_id), exact: true }).click();
     await onRecord(page, `Case ${one.case_id}`);
   });
