@@ -92,8 +92,9 @@ impl CsvText {
 }
 
 /// The position of a byte in a cell.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 enum Place {
+    #[default]
     Start,
     Unquoted,
     Quoted,
@@ -104,6 +105,7 @@ enum Place {
 }
 
 /// Divides a text into rows. Unlike other readers, it refuses wrong quotes: they would make one cell of many rows, or many rows of a cell.
+#[derive(Default)]
 struct Rows {
     separator: u8,
     place: Place,
@@ -123,18 +125,7 @@ struct Rows {
 
 impl Rows {
     fn new(separator: u8) -> Self {
-        Self {
-            separator,
-            place: Place::Start,
-            is_after_cr: false,
-            line: 1,
-            first_line: 1,
-            opened: 1,
-            length: 0,
-            column: 0,
-            cell: Vec::new(),
-            cells: Vec::new(),
-        }
+        Self { separator, line: 1, first_line: 1, ..Self::default() }
     }
 
     /// Reads a byte. Returns the row that it ends, unless all cells are empty.

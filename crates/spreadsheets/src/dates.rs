@@ -8,9 +8,10 @@ use crate::{error::FileError, options::Order};
 const LAST_DAY: f64 = 2_958_466.0;
 
 /// The first day of a workbook's dates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Epoch {
     /// 1900, with a 29 February that did not exist.
+    #[default]
     Of1900,
     /// 1904, as on old Macs.
     Of1904,

@@ -52,7 +52,7 @@ impl File {
     pub(crate) fn epoch(&self) -> Option<Epoch> {
         match self {
             Self::Csv(_) => None,
-            Self::Workbook(workbook) => Some(workbook.epoch),
+            Self::Workbook(workbook) => Some(workbook.book.epoch),
         }
     }
 }

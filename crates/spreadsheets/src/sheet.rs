@@ -6,11 +6,11 @@ use quick_xml::events::BytesStart;
 
 use crate::{
     csv_text::{LONGEST_ROW, WIDEST_ROW},
-    dates::Epoch,
     error::{FileError, damaged},
     number_format::{NumberFormat, with_15_digits},
     row::{Cell, CellKind, RawRow, cell_name, column_name},
     source::Each,
+    workbook::Book,
     xml::{Node, attribute, flag},
 };
 
@@ -24,10 +24,7 @@ const MOST_RANGES: usize = 100_000;
 /// Reads the part of a sheet.
 #[expect(clippy::struct_excessive_bools, reason = "they say which element is open")]
 pub(crate) struct Sheet<'s> {
-    texts: &'s dyn Fn(usize) -> Option<&'s str>,
-    formats: &'s dyn Fn(usize) -> Option<&'s NumberFormat>,
-    epoch: Epoch,
-    is_uncomputed: bool,
+    book: &'s Book,
     row: u64,
     /// The column after the last cell.
     column: usize,
@@ -56,17 +53,9 @@ struct RawCell {
 }
 
 impl<'s> Sheet<'s> {
-    pub(crate) fn new(
-        texts: &'s dyn Fn(usize) -> Option<&'s str>,
-        formats: &'s dyn Fn(usize) -> Option<&'s NumberFormat>,
-        epoch: Epoch,
-        is_uncomputed: bool,
-    ) -> Self {
+    pub(crate) fn new(book: &'s Book) -> Self {
         Self {
-            texts,
-            formats,
-            epoch,
-            is_uncomputed,
+            book,
             row: 0,
             column: 0,
             cells: Vec::new(),
@@ -151,7 +140,7 @@ impl<'s> Sheet<'s> {
         let is_inline = self.cell.kind == "inlineStr";
         let is_misplaced = if is_inline { self.cell.values > 0 } else { self.cell.has_inline || self.cell.values > 1 };
         let unreadable = |reason: String| (value.clone(), CellKind::Unreadable(reason));
-        let (text, kind) = if self.cell.has_formula && (self.is_uncomputed || value.is_empty() && !is_text) {
+        let (text, kind) = if self.cell.has_formula && (self.book.is_uncomputed || value.is_empty() && !is_text) {
             unreadable(
                 "has a formula without a result; open the workbook in a spreadsheet program and save it".to_owned(),
             )
@@ -167,7 +156,7 @@ impl<'s> Sheet<'s> {
                 }
                 _ if value.is_empty() => return Ok(()),
                 "s" => {
-                    let text = value.trim().parse().ok().and_then(self.texts);
+                    let text = value.trim().parse().ok().and_then(|index| self.book.texts.get(index));
                     let Some(text) = text else {
                         let name = cell_name(column, self.row);
                         return Err(damaged(format_args!("the cell {name} has a shared text that does not exist")));
@@ -203,14 +192,14 @@ impl<'s> Sheet<'s> {
     /// Returns what a cell shows for a number.
     fn number(&self, number: f64) -> (String, CellKind) {
         let format = match self.cell.style {
-            Some(0) => Some((self.formats)(0).unwrap_or(&NumberFormat::General)),
-            style => style.and_then(self.formats),
+            Some(0) => Some(self.book.format(0).unwrap_or(&NumberFormat::General)),
+            style => style.and_then(|style| self.book.format(style)),
         };
         let Some(format) = format else {
             return (number.to_string(), CellKind::Unreadable("has a style that does not exist".to_owned()));
         };
         if *format == NumberFormat::Date
-            && let Some(date) = self.epoch.date(number)
+            && let Some(date) = self.book.epoch.date(number)
         {
             return (date, CellKind::Date);
         }

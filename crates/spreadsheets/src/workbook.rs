@@ -26,19 +26,62 @@ const LONGEST_CODE: usize = 1000;
 pub(crate) struct Workbook {
     parts: Parts,
     path: String,
-    texts: Texts,
-    /// The format of each cell style.
-    styles: Vec<u32>,
-    formats: HashMap<u32, NumberFormat>,
-    pub(crate) epoch: Epoch,
-    /// Whether the program that wrote the workbook has not computed its formulas.
-    is_uncomputed: bool,
+    pub(crate) book: Book,
     pub(crate) merges: Merges,
     pub(crate) hidden_rows: u64,
     /// The name of the sheet, and the names of other visible sheets.
     pub(crate) sheet: String,
     pub(crate) others: Vec<String>,
     unpacked: u64,
+}
+
+/// What the cells of all sheets refer to.
+#[derive(Default)]
+pub(crate) struct Book {
+    pub(crate) texts: Texts,
+    /// The format of each cell style.
+    styles: Vec<u32>,
+    formats: HashMap<u32, NumberFormat>,
+    pub(crate) epoch: Epoch,
+    /// Whether the program that wrote the workbook has not computed its formulas.
+    pub(crate) is_uncomputed: bool,
+}
+
+impl Book {
+    /// Returns the format of a cell style.
+    pub(crate) fn format(&self, style: usize) -> Option<&NumberFormat> {
+        self.formats.get(self.styles.get(style)?)
+    }
+
+    fn read_styles(&mut self, parts: &mut Parts, path: &str) -> Result<(), FileError> {
+        let Self { styles, formats, .. } = self;
+        let (mut is_cell_style, mut is_format) = (false, false);
+        parts.read(path, &mut |node| {
+            match node {
+                // Conditional formats have numbers of their own.
+                Node::Start("numFmts", _) => is_format = true,
+                Node::End("numFmts") => is_format = false,
+                Node::Start("numFmt", element) if is_format => {
+                    let number = attribute(element, "numFmtId").and_then(|id| id.parse().ok());
+                    let code = attribute(element, "formatCode").filter(|code| code.len() <= LONGEST_CODE);
+                    if let (Some(number), Some(code)) = (number, code) {
+                        formats.insert(number, NumberFormat::of(visible(&code)));
+                    }
+                }
+                Node::Start("cellXfs", _) => is_cell_style = true,
+                Node::End("cellXfs") => is_cell_style = false,
+                Node::Start("xf", element) if is_cell_style => {
+                    styles.push(attribute(element, "numFmtId").and_then(|id| id.parse().ok()).unwrap_or(0));
+                }
+                _ => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for format in styles {
+            formats.entry(*format).or_insert_with(|| NumberFormat::built_in(*format));
+        }
+        Ok(())
+    }
 }
 
 impl Workbook {
@@ -53,12 +96,12 @@ impl Workbook {
         let (folder, name) = main.rsplit_once('/').unwrap_or(("", &main));
         let relations = relations(&mut parts, &format!("{folder}/_rels/{name}.rels"))?;
         let target = |kind: &str| relations.values().find(|it| it.kind == kind).map(|it| it.target.clone());
-        let (mut epoch, mut is_uncomputed, mut sheets) = (Epoch::Of1900, false, Vec::new());
+        let (mut book, mut sheets) = (Book::default(), Vec::new());
         parts.read(&main, &mut |node| {
             if let Node::Start(name, element) = node {
                 match name {
-                    "workbookPr" if flag(element, "date1904") => epoch = Epoch::Of1904,
-                    "calcPr" => is_uncomputed = flag(element, "fullCalcOnLoad"),
+                    "workbookPr" if flag(element, "date1904") => book.epoch = Epoch::Of1904,
+                    "calcPr" => book.is_uncomputed = flag(element, "fullCalcOnLoad"),
                     "sheet" if sheets.len() < MOST_RELATIONS => sheets.extend(sheet(element, &relations)),
                     _ => {}
                 }
@@ -80,39 +123,21 @@ impl Workbook {
             }));
         };
         let (path, sheet, others) = (chosen.path.clone(), chosen.name.clone(), others(&chosen.name));
-        let mut texts = Texts::default();
         if let Some(target) = target("sharedStrings") {
-            texts.read(&mut parts, &target)?;
+            book.texts.read(&mut parts, &target)?;
         }
-        let (mut styles, mut formats) = (Vec::new(), HashMap::new());
         if let Some(target) = target("styles") {
-            read_styles(&mut parts, &target, &mut styles, &mut formats)?;
+            book.read_styles(&mut parts, &target)?;
         }
         let unpacked = parts.unpacked();
-        let (merges, hidden_rows) = (Merges::default(), 0);
-        Ok(Self {
-            parts,
-            path,
-            texts,
-            styles,
-            formats,
-            epoch,
-            is_uncomputed,
-            merges,
-            hidden_rows,
-            sheet,
-            others,
-            unpacked,
-        })
+        Ok(Self { parts, path, book, merges: Merges::default(), hidden_rows: 0, sheet, others, unpacked })
     }
 
     /// Passes on each row that has cells. The first reading finds merged cells, which follow the rows.
     pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
         self.parts.restart(self.unpacked);
         self.merges.restart();
-        let text = |index: usize| self.texts.get(index);
-        let format = |style: usize| self.formats.get(self.styles.get(style)?);
-        let mut sheet = Sheet::new(&text, &format, self.epoch, self.is_uncomputed);
+        let mut sheet = Sheet::new(&self.book);
         let mut each = each;
         if !self.parts.read(&self.path, &mut |node| sheet.read(node, &mut each))? {
             return Err(damaged(format_args!("it lacks the part {}", self.path)));
@@ -182,7 +207,7 @@ fn sheet(element: &BytesStart<'_>, relations: &HashMap<String, Relation>) -> Opt
 
 /// The shared texts of a workbook, one after another.
 #[derive(Default)]
-struct Texts {
+pub(crate) struct Texts {
     text: String,
     /// The end of each text.
     ends: Vec<u32>,
@@ -206,43 +231,9 @@ impl Texts {
         Ok(())
     }
 
-    fn get(&self, index: usize) -> Option<&str> {
+    pub(crate) fn get(&self, index: usize) -> Option<&str> {
         let end = *self.ends.get(index)? as usize;
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
         self.text.get(start..end)
     }
-}
-
-fn read_styles(
-    parts: &mut Parts,
-    path: &str,
-    styles: &mut Vec<u32>,
-    formats: &mut HashMap<u32, NumberFormat>,
-) -> Result<(), FileError> {
-    let (mut is_cell_style, mut is_format) = (false, false);
-    parts.read(path, &mut |node| {
-        match node {
-            // Conditional formats have numbers of their own.
-            Node::Start("numFmts", _) => is_format = true,
-            Node::End("numFmts") => is_format = false,
-            Node::Start("numFmt", element) if is_format => {
-                let number = attribute(element, "numFmtId").and_then(|id| id.parse().ok());
-                let code = attribute(element, "formatCode").filter(|code| code.len() <= LONGEST_CODE);
-                if let (Some(number), Some(code)) = (number, code) {
-                    formats.insert(number, NumberFormat::of(visible(&code)));
-                }
-            }
-            Node::Start("cellXfs", _) => is_cell_style = true,
-            Node::End("cellXfs") => is_cell_style = false,
-            Node::Start("xf", element) if is_cell_style => {
-                styles.push(attribute(element, "numFmtId").and_then(|id| id.parse().ok()).unwrap_or(0));
-            }
-            _ => {}
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    for format in styles {
-        formats.entry(*format).or_insert_with(|| NumberFormat::built_in(*format));
-    }
-    Ok(())
 }

@@ -162,7 +162,7 @@ fn the_last_event_is_in_the_header_or_in_the_query() {
 
 #[test]
 fn integers_are_written_as_integers() {
-    for wrong in ["5.0", "5e0", "+5", "%205", "-", "five", "%00", "%FF"] {
+    for wrong in ["5.0", "5e0", "+5", "%205", "-", "five", "%00"] {
         assert_eq!(violations(&format!("per_page={wrong}"))[0].1, "The per page field must be an integer.", "{wrong}");
     }
     assert_eq!(cases(Some("page=99999999999999999999")).unwrap().page, Some(i64::MAX));
