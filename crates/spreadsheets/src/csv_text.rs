@@ -237,8 +237,10 @@ fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {
         let read = head.iter().filter_map(|byte| rows.read(*byte).ok().flatten());
         let mut read: Vec<RawRow> = read.take(FIRST_ROWS).collect();
         read.extend(rows.end().ok().flatten());
-        let names = read.iter().map(|row| (0..row.width.unwrap_or(0)).map(|column| row.text(column).to_owned()));
-        let counts = names.map(|names| names.collect::<Vec<_>>()).map(|names| (known(&names), names.len()));
+        let counts = read.iter().map(|row| {
+            let cells: Vec<String> = (0..row.width.unwrap_or(0)).map(|column| row.text(column).to_owned()).collect();
+            (known(&cells), cells.len())
+        });
         counts.max().filter(|(_, cells)| *cells > 1)
     };
     // `max_by_key` returns the last of equals. Names contain commas more often than tabs and semicolons.

@@ -22,7 +22,6 @@ const FIRST_LONG: f64 = 1e9;
 const MOST_RANGES: usize = 100_000;
 
 /// Reads the part of a sheet.
-#[expect(clippy::struct_excessive_bools, reason = "they say which element is open")]
 pub(crate) struct Sheet<'s> {
     book: &'s Book,
     row: u64,

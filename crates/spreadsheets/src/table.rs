@@ -275,7 +275,7 @@ impl Scan {
         let last = row.cells.iter().rfind(|cell| !cell.is_blank()).map_or(0, |cell| cell.column + 1);
         let names: Vec<String> = (0..last).map(|column| row.text(column).to_owned()).collect();
         let limit = options.limits.columns;
-        if names.iter().filter(|name| !is_unnamed(name)).count() > limit {
+        if self.header.is_none() && names.iter().filter(|name| !is_unnamed(name)).count() > limit {
             return Err(FileError::Limit(format!("the file has more than {limit} columns with a heading")));
         }
         let (known, is_whole) = headings.known::<R>(&names, options.required);

@@ -20,6 +20,8 @@ fn rows_and_columns_are_limited() {
     limited(fails(format!("{header}\nA-1,Ann\nA-2,Ben\nA-3,Carl\n"), options(), "more than 2 rows below the headings"));
     assert_eq!(read(format!("{header},city,,,\nA-1,Ann\n"), options()).unwrap().len(), 1);
     limited(fails(format!("{header},city,zip\nA-1,Ann\n"), options(), "more than 3 columns with a heading"));
+    let sheet = texts(1, &["client_affiliate_id", "affiliate_name"]) + &texts(2, &["A-1", "Ann", "x", "x", "x"]);
+    assert_eq!(read(Book::of(sheet).bytes(), options()).unwrap().len(), 2);
     let wide = format!("{header}\nA-1,Ann{}\n", ",".repeat(20_000));
     limited(fails(wide, options(), "the row on line 2 has more than 16384 cells"));
     let sheet = rows(&["<c><v>1</v></c><c><v>2</v></c>", "<c><v>1</v></c><c><v>2</v></c>", "<c><v>1</v></c>"]);
