@@ -45,13 +45,13 @@ async fn collect(
     memory: &mut Reservation,
 ) -> Result<Bytes, Error> {
     let mut bytes = Vec::new();
-    let mut capacity = expected;
+    // One byte more shows that a body ends, or that it is too large.
+    let mut capacity = if expected == 0 { SMALL } else { expected + 1 }.min(limit + 1);
     loop {
         if bytes.len() == capacity {
-            // One byte more than the limit shows that a body is too large.
-            capacity = (capacity * 2).clamp(SMALL, limit + 1);
+            capacity = (capacity * 2).max(SMALL).min(limit + 1);
         }
-        if capacity > SMALL {
+        if capacity > SMALL + 1 {
             reserve(memory, capacity.min(limit))?;
         }
         bytes.reserve_exact(capacity - bytes.len());
@@ -91,7 +91,7 @@ fn not_readable() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::io::{self, Write as _};
 
     use admission::Memory;
     use axum::body::Body;
@@ -122,8 +122,7 @@ mod tests {
     }
 
     fn in_parts(bytes: &[u8], size: usize) -> Body {
-        let parts: Vec<_> =
-            bytes.chunks(size).map(|part| Ok::<_, std::io::Error>(Bytes::copy_from_slice(part))).collect();
+        let parts: Vec<_> = bytes.chunks(size).map(|part| Ok::<_, io::Error>(Bytes::copy_from_slice(part))).collect();
         Body::from_stream(stream::iter(parts))
     }
 
@@ -141,6 +140,22 @@ mod tests {
             }
         }
         assert_eq!(memory.reserved(), 0);
+    }
+
+    #[tokio::test]
+    async fn announced_bodies_take_no_more_memory() {
+        let memory = memory();
+        let (bytes, reserved) = read(&memory, Body::from(vec![b' '; LIMIT / 2]), false).await.unwrap();
+        assert_eq!((bytes.len(), reserved), (LIMIT / 2, LIMIT / 2 + 1));
+    }
+
+    #[tokio::test]
+    async fn limits_may_be_small() {
+        let read = async |bytes: &'static [u8]| {
+            super::read(&mut Body::from(bytes), false, 10, &mut memory().reservation(Some(1))).await
+        };
+        assert_eq!(read(b"0123456789").await.unwrap(), "0123456789");
+        assert_eq!(read(b"0123456789x").await.unwrap_err().reason, Reason::BodyTooLarge);
     }
 
     #[tokio::test]

@@ -117,7 +117,7 @@ async fn more_violations_than_a_status_can_carry_are_all_reported() {
     let body = serde_json::to_string(&json!({ "affiliates": vec![json!({"zip": "1"}); 5000] })).unwrap();
     let response = gateway.post("/api/affiliates", body).await;
     assert_eq!(response.status, 422);
-    assert_eq!(fake.calls(), ["batch_create_affiliates"]);
+    assert_eq!(fake.calls(), ["check_access"]);
     assert_eq!(response.paths().len(), 10_000);
     assert!(response.text.contains("(and 9999 more errors)"));
 }
