@@ -45,17 +45,18 @@ async fn collect(
     memory: &mut Reservation,
 ) -> Result<Bytes, Error> {
     let mut bytes = Vec::new();
-    // One byte more shows that a body ends, or that it is too large.
-    let mut capacity = if expected == 0 { SMALL } else { expected + 1 }.min(limit + 1);
+    let mut capacity = if expected == 0 { SMALL } else { expected }.min(limit);
     loop {
-        if bytes.len() == capacity {
-            capacity = (capacity * 2).max(SMALL).min(limit + 1);
+        if bytes.len() > capacity {
+            capacity = (capacity * 2).max(SMALL).min(limit);
         }
-        if capacity > SMALL + 1 {
-            reserve(memory, capacity.min(limit))?;
+        if capacity > SMALL {
+            reserve(memory, capacity)?;
         }
-        bytes.reserve_exact(capacity - bytes.len());
-        let part = (capacity - bytes.len()).min(READ_AT_ONCE);
+        // One byte more shows whether a body has ended.
+        let missing = capacity + 1 - bytes.len();
+        bytes.reserve_exact(missing);
+        let part = missing.min(READ_AT_ONCE);
         match reader.read_buf(&mut (&mut bytes).limit(part)).await {
             Ok(0) => return Ok(bytes.into()),
             Ok(_) if bytes.len() > limit => return Err(Error::body_too_large()),
@@ -146,7 +147,7 @@ mod tests {
     async fn announced_bodies_take_no_more_memory() {
         let memory = memory();
         let (bytes, reserved) = read(&memory, Body::from(vec![b' '; LIMIT / 2]), false).await.unwrap();
-        assert_eq!((bytes.len(), reserved), (LIMIT / 2, LIMIT / 2 + 1));
+        assert_eq!((bytes.len(), reserved), (LIMIT / 2, LIMIT / 2));
     }
 
     #[tokio::test]
