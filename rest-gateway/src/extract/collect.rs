@@ -62,7 +62,7 @@ async fn collect(
             Ok(_) if bytes.len() > limit => return Err(Error::body_too_large()),
             Ok(_) if bytes.len() >= READ_AT_ONCE => yield_now().await,
             Ok(_) => {}
-            Err(error) if error.get_ref().is_some_and(|error| error.is::<LengthLimitError>()) => {
+            Err(error) if matches!(error.get_ref(), Some(cause) if cause.is::<LengthLimitError>()) => {
                 return Err(Error::body_too_large());
             }
             // The client of an incomplete body is usually gone.
