@@ -29,7 +29,7 @@ const CALLED: [&str; 8] = [
     "is_database_known",
     "notice_restore",
     "advance_ids",
-    "locked_shards",
+    "lock_shard",
 ];
 
 const MISSING_RIGHTS: &str = include_str!("database/missing_rights.sql");

@@ -130,7 +130,7 @@ impl Core {
         let mut tasks = JoinSet::new();
         let watched = (connections.clone(), reporter.clone());
         tasks.spawn(supervise("health", move |task| health::watch(watched.0.clone(), watched.1.clone(), task)));
-        connections.watch_servers(&mut tasks, !settings.coordinator_only);
+        connections.watch_database(&mut tasks);
         let swept = Arc::clone(&limiters);
         tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&swept), task)));
         let access = AccessPolicy::new(verifier, limiters);

@@ -72,9 +72,6 @@ pub struct CoreSettings {
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub request_memory: usize,
-    /// On Citus, connect only to the coordinator, not to the worker nodes.
-    #[arg(long, env = "COMPLIANCE_COORDINATOR_ONLY")]
-    pub coordinator_only: bool,
     /// Minimum number of days for which the database must keep changes. If it keeps them for a shorter time, the core does not start.
     /// `compliance migrate --change-retention` sets the retention in the database [default: 90]. `compliance serve` sets it in its own
     /// database.

@@ -5,7 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::join_all;
 use serde_json::json;
 use sqlx::PgConnection;
 use test_support::{Options, Received, RestClient, TestService, WebhookReceiver, connect_to_citus, new_company};
@@ -74,29 +73,6 @@ async fn add_soon(rest: &RestClient, number: usize) {
     }
 }
 
-/// Reads by key, pages and single writes go to the node that has the company's records, once the service has found the nodes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs TEST_DATABASE_URL"]
-async fn nodes_are_called_directly() {
-    let service = TestService::start().await;
-    let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
-    let companies: Vec<RestClient> = (0..32).map(|_| service.rest(new_company())).collect();
-    let start = Instant::now();
-    for number in 0.. {
-        let (before, _) = counted(&mut coordinator).await;
-        join_all(companies.iter().map(async |rest| {
-            assert_eq!(add(rest, number).await, 201);
-            assert_eq!(total(rest).await, number as i64 + 1);
-            assert_eq!(rest.get("/affiliates/1").await.status, 404);
-        }))
-        .await;
-        if counted(&mut coordinator).await.0 == before {
-            return;
-        }
-        assert!(start.elapsed() < Duration::from_mins(2), "statements still go through the coordinator");
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
 async fn companies_on_other_nodes_are_not_affected() {
@@ -114,7 +90,7 @@ async fn companies_on_other_nodes_are_not_affected() {
     // Nothing listens there. Citus runs no function on the node until all nodes know the address.
     sqlx::query(update).bind(nodeid).bind(&nodename).bind(1).execute(&mut coordinator).await.unwrap();
     add_soon(&other_rest, 1).await;
-    // The service keeps its connections until it learns the new address.
+    // The coordinator keeps its connections until it learns the new address.
     let (start, mut added) = (Instant::now(), 1);
     while add(&rest, added).await == 201 {
         added += 1;

@@ -123,7 +123,7 @@ impl Hub {
 
     /// Reads the positions of all watched companies repeatedly, until nobody watches.
     async fn poll(self: Arc<Self>, task: Arc<Task>) {
-        // Reads in progress, with their companies. A node runs one statement at a time.
+        // Reads in progress, with their companies. A company is in one of them at a time.
         let mut reads = Vec::<(HashSet<i64>, AbortOnDropHandle<()>)>::new();
         loop {
             sleep(WATCH_INTERVAL).await;
@@ -137,7 +137,7 @@ impl Hub {
                 }
                 watched.companies.keys().copied().collect()
             };
-            for part in self.backend.pool.divided(companies, |id| *id).await {
+            for part in self.backend.pool.divided(companies, |id| *id) {
                 if !part.iter().any(|id| reads.iter().any(|(companies, _)| companies.contains(id))) {
                     let companies = part.iter().copied().collect();
                     let read = StatementContext::of("positions of changes").run(Arc::clone(&self).read_positions(part));

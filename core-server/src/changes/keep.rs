@@ -3,9 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use storage::{
-    database::Connections, error::is_lock_timeout, limits::SHARED_LOCK_TIMEOUT, statement::StatementContext,
-};
+use storage::{database::Connections, error::is_lock_timeout, statement::StatementContext};
 use telemetry::background::Task;
 
 /// Number of attempts per interval while another session has a lock.
@@ -19,7 +17,6 @@ const HOLDERS: &str = include_str!("holders.sql");
 ///
 /// The first run can wait: changes of a missing month go to the default partition.
 pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option<i32>, task: Arc<Task>) {
-    let pool = pool.with_lock_timeout(SHARED_LOCK_TIMEOUT);
     let (mut wait, mut in_the_way, mut shorter) = (interval, 0, None);
     loop {
         tokio::time::sleep(wait).await;

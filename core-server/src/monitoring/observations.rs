@@ -239,9 +239,7 @@ async fn save(company: CompanyWriter<'_>, rows: Vec<&Row>) -> Result<Vec<Option<
         );
         let new_records = rows.iter().map(|row| row.infractions.len()).sum::<usize>().max(rows.len());
         async move {
-            // A chunk that may wait for a lock has a permit for that instead.
-            let _permit =
-                if pool.waits_for_locks() { None } else { company.context.chunk_permits.acquire().await.ok() };
+            let _permit = company.context.chunk_permits.acquire().await;
             save.fetch_all(&pool.creating(new_records)).await
         }
     });

@@ -97,7 +97,7 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: 
         *companies = known.into_iter().map(|(company_id, _)| company_id).collect();
     }
     let mut due = Vec::new();
-    for part in backend.pool.divided(companies.clone(), |id| *id).await {
+    for part in backend.pool.divided(companies.clone(), |id| *id) {
         let found = query_as::<_, (i64, i64)>(DUE).bind(part).bind(are_slow).bind(WEBHOOK_CANDIDATES);
         let found = found.bind(WEBHOOK_LONGEST_WAIT.as_secs_f64()).bind(WEBHOOK_LONGEST_LEASE.as_secs_f64());
         if let Ok(Ok(found)) = timeout(WEBHOOK_DUE, found.fetch_all(&backend.pool)).await {

@@ -1,16 +1,14 @@
 //! Connections to PostgreSQL, migrations, and what differs on Citus.
 
-mod borrowed;
 mod citus;
 mod connections;
-mod current;
 mod error;
+mod manager;
 mod measure;
 mod migrate;
 mod open;
 mod pool;
 mod probe;
-mod reserve;
 pub mod restores;
 mod rows;
 mod session;
@@ -18,13 +16,13 @@ mod target;
 mod url;
 mod write;
 
-pub use borrowed::BorrowedConnection;
 pub use citus::{Session, statements_on_shards};
 pub use connections::{Connections, read, retried, short_read};
 pub use error::DatabaseError;
 pub use measure::measure;
 pub use migrate::{check_migrated, migrate};
 pub use open::{Database, connect, open};
+pub use pool::{BorrowedConnection, Outage};
 pub use restores::{Jump, jump_ahead};
 pub use rows::{End, Fetched, size};
 pub use target::Target;

@@ -18,14 +18,10 @@ pub const COPIES: usize = 3;
 pub const STATEMENT_CACHE: usize = 256;
 /// How long a request waits for a connection: well below its deadline, so that the error names the reason.
 pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a read waits for a lock. It then returns its connection and is retried.
-pub(crate) const LOCK_TIMEOUT: &str = "1s";
-/// How long a shared write waits for a lock.
+/// How long a statement waits for a lock. It then returns its connection and is retried.
 ///
-/// A shared write is a statement for several companies. Most statements take less time, and callers hardly notice the wait.
-pub const SHARED_LOCK_TIMEOUT: &str = "50ms";
-/// How long the first attempt of a company's write waits for a lock. Later attempts need a permit to wait.
-pub(crate) const FIRST_LOCK_TIMEOUT: &str = "5ms";
+/// Most statements take less time, and callers hardly notice the wait.
+pub(crate) const LOCK_TIMEOUT: &str = "100ms";
 /// How long a statement that finds a lock is retried.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
 /// How long a migration that finds a lock is retried.
@@ -34,9 +30,3 @@ pub(crate) const MIGRATION_LOCK_WAIT: Duration = Duration::from_mins(10);
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of the check for a pooler between the service and the database.
 pub(crate) const POOLER_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-/// Timeout of a check whether a server can be used.
-pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_millis(500);
-/// Interval of these checks.
-pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// Shortest delay between two checks, however many connections were lost.
-pub(crate) const SHORTEST_CHECK_INTERVAL: Duration = Duration::from_millis(10);

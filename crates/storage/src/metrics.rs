@@ -12,9 +12,6 @@ pub const RETRY_CONFLICT: &str = "conflict";
 pub const RETRY_CONNECTION: &str = "connection";
 /// Reason of a retry: the connection did not respond in time.
 pub const RETRY_SILENCE: &str = "silence";
-/// Reason of a retry: a read failed on a Citus node.
-pub(crate) const RETRY_NODE: &str = "node";
-
 /// Statements that failed for lack of a resource.
 const EXHAUSTED: &str = "compliance_database_exhausted_total";
 /// Disk space.
@@ -28,12 +25,6 @@ pub(crate) const EXHAUSTED_OTHER: &str = "limit";
 /// The server takes no writes. Some do so when their disk is nearly full.
 pub(crate) const EXHAUSTED_READ_ONLY: &str = "read_only";
 
-/// Reads on Citus, by the server.
-const READS: &str = "compliance_reads_total";
-/// A Citus node. The coordinator counts as `primary`.
-const BY_NODE: &str = "node";
-const BY_PRIMARY: &str = "primary";
-
 /// Counts a retry.
 pub fn count_retry(reason: &'static str) {
     count(RETRIES, "reason", reason);
@@ -44,29 +35,16 @@ pub(crate) fn count_exhausted(reason: &'static str) {
     count(EXHAUSTED, "reason", reason);
 }
 
-/// Counts a read on Citus, by the server.
-pub(crate) fn count_read(by_node: bool) {
-    count(READS, "server", if by_node { BY_NODE } else { BY_PRIMARY });
-}
-
 /// Measures the length of a queue, until `length` returns `None`.
 pub fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Send + 'static) {
     on_render(gauge!("compliance_core_queue_length", "queue" => name), move || Some(length()? as f64));
 }
 
 /// Describes the counters.
-pub(crate) fn describe_counts(on_citus: bool) {
-    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE, RETRY_NODE];
+pub(crate) fn describe_counts() {
+    let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE];
     describe(RETRIES, "Retried statements, by reason.", "reason", &reasons);
     let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
     let description = "Statements that the database could not run for lack of disk space, memory or connections, or for a similar reason.";
     describe(EXHAUSTED, description, "reason", &reasons);
-    if on_citus {
-        describe(
-            READS,
-            "Reads, by whether a Citus worker or the coordinator ran them.",
-            "server",
-            &[BY_NODE, BY_PRIMARY],
-        );
-    }
 }

@@ -214,7 +214,6 @@ impl<T: Record> ReadByKey<T> {
             let start = Instant::now();
             let mut fetched = self.fetch_divided(unique.clone()).await;
             if fetched.iter().any(|(_, part)| matches!(part, Ok(Err(error)) if is_moved(error))) {
-                self.pool.forget_locations(unique.iter().map(|key| key.0));
                 fetched = self.fetch_divided(unique).await;
             }
             statement::log_if_slow(self.name, Spent::default().since(start), requests.map(RequestContext::id));
@@ -231,9 +230,9 @@ impl<T: Record> ReadByKey<T> {
         keys.iter().map(|key| found.get_mut(key).map(FoundRecord::next).ok_or_else(|| error(key))).collect()
     }
 
-    /// Reads these keys with one statement, or on Citus with one for each node. Returns the companies of each statement.
+    /// Reads these keys with one statement, or on Citus with one for each company. Returns the companies of each statement.
     async fn fetch_divided(&self, keys: Vec<Key>) -> Vec<(Vec<i64>, Result<Fetched<T>, Elapsed>)> {
-        let parts = self.pool.divided(keys, |key| key.0).await;
+        let parts = self.pool.divided(keys, |key| key.0);
         let fetched = parts.into_iter().map(async |part| {
             let (companies, ids): (Vec<i64>, Vec<i64>) = part.into_iter().unzip();
             let fetched = timeout(COALESCED_TIMEOUT, self.fetch(&companies, &ids)).await;

@@ -1,9 +1,8 @@
 //! Writes of single records. Concurrent writes, of all companies together, become one statement and one commit.
 //!
-//! A company whose statement waits must not delay others. So a shared statement waits for locks only briefly, and leaves out
-//! companies that are known to wait. Their items are written by statements of their own.
+//! A company whose records are locked must not delay others. If a shared statement waits too long, each company's items get a statement
+//! of their own. Until these are written, new items of the company join them.
 
-mod lock_waits;
 mod queues;
 mod send;
 
@@ -20,20 +19,14 @@ use self::send::{
     without_conflicts,
 };
 pub use self::{
-    lock_waits::OnWait,
-    queues::{CompanyQueue, Queues, WritePermit},
+    queues::{CompanyQueue, OnWait, Queues, WritePermit},
     send::Write,
 };
-use crate::{
-    database::Connections,
-    error::from_batcher,
-    limits::{FIRST_LOCK_TIMEOUT, MAX_QUEUED_COALESCED, SHARED_LOCK_TIMEOUT},
-    metrics,
-};
+use crate::{database::Connections, error::from_batcher, limits::MAX_QUEUED_COALESCED, metrics};
 
 /// Statements in flight while some of them are slow.
 const WRITES_WHEN_SLOW: usize = 4;
-/// Separate statements in flight for companies that are not known to wait for a lock.
+/// Separate statements in flight that have not met a lock.
 const MAX_IN_FLIGHT: usize = 4;
 
 /// Writes items of one kind. Concurrent items share a statement.
@@ -45,7 +38,7 @@ impl<W: Write> Writes<W> {
     /// Writes with statements on `pool`. `queue` is the queue of batches that write the same records.
     pub fn new(write: W, pool: &Connections, queue: &CompanyQueue) -> Self {
         let limits = BatchLimits::for_this_machine(WRITES_WHEN_SLOW, MAX_QUEUED_COALESCED);
-        let shared = SharedWrites { write, pool: pool.with_lock_timeout(SHARED_LOCK_TIMEOUT) };
+        let shared = SharedWrites { write, pool: pool.clone() };
         let (queue, in_flight) = (queue.clone(), Semaphore::new(MAX_IN_FLIGHT));
         let separate = SeparateWrites { shared, queue, waiting: Mutex::default(), in_flight };
         let writes = Batcher::new(Writer(Arc::new(separate)), limits);
@@ -77,29 +70,20 @@ impl<W: Write> RunBatch for Writer<W> {
         let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_free);
         let (now, later) = without_conflicts(free, MAX_BATCH, keys_of::<W>);
         separate.add(later.into_iter().chain(busy));
-        let parts = separate.shared.pool.divided(now, company_of::<W>).await;
-        join_all(parts.into_iter().map(|part| self.write_shared(part, &permits))).await;
+        let parts = separate.shared.pool.divided(now, company_of::<W>);
+        join_all(parts.into_iter().map(|part| self.write_shared(part))).await;
     }
 }
 
 impl<W: Write> Writer<W> {
     /// Writes items with one statement. If it fails, each company's items get statements of their own.
-    async fn write_shared(&self, items: Vec<WaitingWrite<W>>, permits: &HashMap<i64, Option<WritePermit>>) {
+    async fn write_shared(&self, items: Vec<WaitingWrite<W>>) {
         let Self(separate) = self;
-        match separate.shared.write(&separate.shared.pool, items).await {
+        match separate.shared.write(items).await {
             Ok(()) => {}
             Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
             Err((items, failure)) => {
                 count_failure(&failure);
-                let mut companies: Vec<i64> = items.iter().map(company_of::<W>).collect();
-                companies.sort_unstable();
-                companies.dedup();
-                if let (Failure::Locked, [only]) = (&failure, &companies[..])
-                    && let Some(Some(permit)) = permits.get(only)
-                {
-                    permit.lock_timed_out(false);
-                }
-                separate.shared.pool.forget_locations(companies);
                 // Only one of the items may be the cause.
                 separate.add(items);
             }
@@ -161,29 +145,31 @@ impl<W: Write> SeparateWrites<W> {
     async fn write_all(&self, company: i64) -> Result<(), Error> {
         // After a statement with several items has failed, each of them has a statement of its own.
         let (mut remaining, mut single_items) = (Vec::new(), 0_usize);
+        let (mut is_locked, mut lock_retry) = (false, None);
         loop {
             // Waiting for the company's batches in the database would keep a connection.
             let write_permit = self.queue.all(company).await?;
-            let (lock_permit, _in_flight) = if write_permit.waits_for_lock() {
-                (write_permit.lock_permit().await.ok(), None)
+            let mut in_flight = None;
+            if is_locked {
+                lock_retry = Some(write_permit.lock_retry(lock_retry).await?);
             } else {
-                (None, self.in_flight.acquire().await.ok())
-            };
+                lock_retry = None;
+                in_flight = self.in_flight.acquire().await.ok();
+            }
             let Some(waiting) = self.next(company, remaining) else { return Ok(()) };
             let most = if single_items > 0 { 1 } else { MAX_BATCH };
             single_items = single_items.saturating_sub(1);
             let (now, later) = without_conflicts(waiting, most, keys_of::<W>);
             remaining = later;
-            let lock_timeout = lock_permit.as_ref().map_or(FIRST_LOCK_TIMEOUT, |permit| permit.lock_timeout);
-            match self.shared.write(&self.shared.pool.with_lock_timeout(lock_timeout), now).await {
-                Ok(()) => write_permit.found_no_lock(),
+            let written = self.shared.write(now).await;
+            drop(in_flight);
+            match written {
+                Ok(()) => is_locked = false,
                 Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
                 Err((items, Failure::Refused(error))) if items.len() == 1 => respond_failed::<W>(items, &error),
                 Err((items, failure)) => {
                     count_failure(&failure);
-                    if matches!(failure, Failure::Locked) {
-                        write_permit.lock_timed_out(lock_permit.is_some());
-                    }
+                    is_locked = matches!(failure, Failure::Locked);
                     if items.len() > 1 {
                         single_items = items.len();
                         remaining.splice(0..0, items).for_each(drop);

@@ -1,4 +1,4 @@
-//! Callers that disconnect during a call: their statements are cancelled, and their connections are clean for the next caller.
+//! Callers that disconnect during a call: their statements end, and no other caller gets their connections.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -46,7 +46,7 @@ fn input(name: &str) -> AffiliateInput {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_is_cancelled_when_its_caller_leaves() {
+async fn a_statement_ends_after_its_caller_has_left() {
     let (service, mut observer) = core(8).await;
     let mut clients = service.company(new_company());
     let mut locked = service.pool.begin().await.unwrap();
@@ -71,11 +71,11 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and application_name = 'affiliate-compliance' and state = 'active'
             and wait_event_type = 'Lock'";
-    let took = until("the statements are cancelled", async || {
+    let took = until("the statements have ended", async || {
         sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.unwrap() == 0
     })
     .await;
-    println!("4 abandoned statements were cancelled within {took:?}");
+    println!("4 abandoned statements have ended after {took:?}");
 
     // Other calls get connections while the lock exists.
     let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap_err();
@@ -87,10 +87,9 @@ async fn a_statement_is_cancelled_when_its_caller_leaves() {
     clients.affiliate("Abandoned 0").await;
 }
 
-/// With a single connection, the next caller gets the connection of the abandoned statement. It must not get that statement's response or
-/// error, and no transaction may be open.
+/// With a single connection, the next caller must not get the response or error of the abandoned statement, nor an open transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn abandoned_connections_are_not_lent_before_they_are_clean() {
+async fn abandoned_connections_are_not_lent_again() {
     let (service, mut observer) = core(3).await;
     let mut clients = service.company(new_company());
     let (first, second) = (clients.affiliate("First").await, clients.affiliate("Second").await);

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use sqlx::{ConnectOptions as _, PgConnection};
 use test_support::{RestClient, TestCluster, TestCore, TestDatabase, TestService, kill_process, new_company};
 
-use super::{NOTICED, PATIENCE, ROUNDS, SERVED, create, create_all, hold, service_of_its_own, status, until};
+use super::{PATIENCE, ROUNDS, SERVED, SILENCE_NOTICED, create, create_all, hold, service_of_its_own, status, until};
 
 /// Stops processes until it is dropped.
 struct Stopped(Vec<i32>);
@@ -55,7 +55,7 @@ async fn one_backend() {
     let service = TestCore::over(database.options, 3).await;
     let mut clients = service.company(new_company());
     let id = clients.affiliate("Kept").await;
-    // The last statement of the reserved connection was a check.
+    // The last statement of the probe's connection was a check.
     let sql = "select pid from pg_stat_activity
         where datname = current_database() and application_name = 'affiliate-compliance'
             and query not like '%pg_is_in_recovery%'";
@@ -76,8 +76,7 @@ async fn every_backend() {
     let (_service, _cluster, _database, mut observer, rest) = service().await;
     let stopped = Stopped::new(backends(&mut observer).await);
     assert!(stopped.0.len() > 2, "{:?}", stopped.0);
-    // The server accepts new connections, so the service continues without the old ones. Reads and writes have separate
-    // connections, because they wait for locks for different times.
+    // The server accepts new connections, so the service continues without the old ones.
     let mut attempts = 0..;
     let served = until("calls are served on new connections", async || {
         let number = attempts.next().unwrap_or_default();
@@ -133,7 +132,7 @@ async fn the_whole_server() {
         create(&rest, &format!("After {round}")).await.with_status(201);
         served.push(start.elapsed());
     }
-    hold("noticed that the server hangs", NOTICED, &noticed);
+    hold("noticed that the server hangs", SILENCE_NOTICED, &noticed);
     hold("served after its return", SERVED, &served);
     let list = rest.get("/affiliates").await.with_status(200);
     // The server may execute statements that it received before it stopped.

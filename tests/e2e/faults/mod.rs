@@ -17,8 +17,9 @@ use test_support::{Options, RestClient, RestResponse, TestCluster, TestDatabase,
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Number of measurements of a promised time.
 const ROUNDS: usize = 3;
-/// The promised times for an outage and its end.
+/// The promised times for a lost database, a silent one, and the end of both.
 const NOTICED: Duration = Duration::from_secs(1);
+const SILENCE_NOTICED: Duration = Duration::from_secs(3);
 const SERVED: Duration = Duration::from_secs(2);
 /// The fastest round can take this multiple of the promised time, because other tests use the processors.
 const SLACK: u32 = 3;

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use sqlx::{ConnectOptions as _, Connection as _};
 use test_support::{Options, Proxy, RestClient, TestService, fresh_database, new_company};
 
-use super::{NOTICED, PATIENCE, ROUNDS, SERVED, create, create_all, hold, status, until};
+use super::{PATIENCE, ROUNDS, SERVED, SILENCE_NOTICED, create, create_all, hold, status, until};
 
 /// A service whose database is behind a proxy, with a client, after some calls.
 async fn service() -> (TestService, Proxy, RestClient) {
@@ -60,7 +59,7 @@ async fn calls_to_a_silent_database_are_rejected_immediately() {
         create(&rest, &format!("Served {round}")).await.with_status(201);
         served.push(start.elapsed());
     }
-    hold("noticed the silence", NOTICED, &noticed);
+    hold("noticed the silence", SILENCE_NOTICED, &noticed);
     hold("served after its end", SERVED, &served);
     create_all(&rest, "After", 20).await;
     let list = rest.get("/affiliates").await.with_status(200);
@@ -73,33 +72,6 @@ async fn a_failover_without_a_reset() {
     let (_service, proxy, rest) = service().await;
     proxy.silence(true);
     served_again(&rest, 20).await;
-}
-
-/// The same during a check of the database, just after another response. It says nothing about the
-/// connections after it.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failover_just_after_an_answer() {
-    let database = fresh_database().await;
-    let proxy = Proxy::postgresql(database.socket);
-    let service = TestService::over(database.options.clone().socket(proxy.folder()), Options::default()).await;
-    let rest = service.rest(new_company());
-    until("calls are served", async || create(&rest, "Before").await.status == 201).await;
-    let mut locking = database.options.connect().await.unwrap();
-    let mut lock = locking.begin().await.unwrap();
-    sqlx::raw_sql("lock table affiliates in share row exclusive mode").execute(&mut *lock).await.unwrap();
-    let answered = tokio::spawn(create(&rest, "Answered"));
-    let waits = "select exists (select from pg_locks where not granted and relation = 'affiliates'::regclass)";
-    while !sqlx::query_scalar::<_, bool>(waits).fetch_one(&mut *lock).await.unwrap() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let held = proxy.hold().await;
-    // The next check begins within 250 ms, and waits for 500 ms.
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    lock.rollback().await.unwrap();
-    let acknowledged = if answered.await.unwrap().status == 201 { 2 } else { 1 };
-    proxy.silence(true);
-    drop(held);
-    served_again(&rest, acknowledged).await;
 }
 
 /// Makes calls until 20 more succeed. Every call gets a response, and acknowledged writes exist.

@@ -1,6 +1,6 @@
 //! On Citus, every operation uses only the shards of its company, on one node.
 
-use test_support::{Options, TestService, connect_to_citus, new_company, token};
+use test_support::{TestService, connect_to_citus, new_company, token};
 
 use super::{
     WATCH,
@@ -15,8 +15,7 @@ const WITHOUT_RECORDS: [&str; 2] = ["AccessService/CheckAccess", "MonitoringServ
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
 async fn every_operation_uses_one_shard() {
-    // It counts the statements.
-    let service = TestService::with(Options { coordinator_only: true, ..Options::default() }).await;
+    let service = TestService::start().await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
     let mut wrong = Vec::new();
     // One statement reads the positions of all watched companies.

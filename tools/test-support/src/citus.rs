@@ -77,7 +77,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     let made = nodes.iter().map(async |node| {
         let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
         // As docs/operations/citus.md describes.
-        let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '50ms'");
+        let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '100ms'");
         let counters = format!("alter database {name} set citus.enable_stat_counters = on");
         let database = format!("create database {name} owner {OWNER_ROLE}");
         on(node, &["set citus.enable_ddl_propagation = off".to_owned(), database, shards, counters, locks]).await;

@@ -31,8 +31,6 @@ pub struct Options {
     pub company_limits: Vec<CompanyLimit>,
     /// The settings of both gateways.
     pub settings: Settings,
-    /// Whether Citus nodes are reached only through the coordinator.
-    pub coordinator_only: bool,
     /// Maximum number of open lists, exports and streams of a company.
     pub company_streams: usize,
     /// Timeout of a call in the core.
@@ -56,7 +54,6 @@ impl Default for Options {
             rate_limit: RateLimit::Off,
             company_limits: Vec::new(),
             settings: Settings { request_timeout: DEADLINE, ..Settings::default() },
-            coordinator_only: core.coordinator_only,
             company_streams: core.max_streams,
             call_timeout: DEADLINE,
             list_timeout: core.list_timeout,
@@ -108,7 +105,6 @@ impl TestService {
                 max_connection_age: options.max_connection_age,
                 ..CoreSettings::default().connections
             },
-            coordinator_only: options.coordinator_only,
             max_streams: options.company_streams,
             webhooks: options.webhooks,
             ..CoreSettings::default()

@@ -2,16 +2,14 @@
 
 mod calls;
 mod functions;
-mod nodes;
 mod schema;
 
 use sqlx::{PgConnection, Row as _};
 
-pub(super) use calls::Scope;
 pub use calls::Session;
+pub(super) use calls::{Calls, Scope};
 pub(super) use functions::missing as missing_functions;
 pub use functions::statements_on_shards;
-pub(super) use nodes::Citus;
 pub(super) use schema::{distribute, one_by_one, prepare, undistributed};
 
 use super::error::DatabaseError;

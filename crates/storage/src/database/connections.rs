@@ -1,6 +1,7 @@
 //! The connections of a service to its database.
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -10,18 +11,17 @@ use telemetry::background::supervise;
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 use super::{
-    borrowed::BorrowedConnection,
-    citus::{Citus, Scope, Session},
+    citus::{Calls, Scope, Session},
     open::Database,
-    pool::Pool,
-    probe::{probe, report_failure},
+    pool::{BorrowedConnection, Pool},
+    probe::probe,
 };
 use crate::{
     Schema,
     deadline::check_caller,
     error::{is_disconnected, is_lock_timeout, is_moved, is_stale},
-    limits::{FIRST_LOCK_TIMEOUT, LOCK_TIMEOUT, LOCK_WAIT},
-    metrics::{RETRY_CONNECTION, RETRY_LOCK, RETRY_NODE, RETRY_SILENCE, count_read, count_retry},
+    limits::LOCK_WAIT,
+    metrics::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
     statement::Watch,
     table::{Expected, Inputs, Layouts, SchemaError},
 };
@@ -33,17 +33,14 @@ const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug)]
 pub struct Connections {
     pub(super) pool: Arc<Pool>,
-    citus: Option<Arc<Citus>>,
-    /// Lock timeout of statements.
-    lock_timeout: &'static str,
+    /// On Citus, the functions that run statements.
+    calls: Option<Arc<Calls>>,
     /// Whether statements are writes of a call, which must not begin after its caller has left.
     of_call: bool,
-    /// On Citus, the first company of a statement, which runs on its node. 0 for companies on several nodes.
+    /// On Citus, the company of a statement.
     company_id: i64,
     /// Number of records of a kind that a statement may create.
     new_records: usize,
-    /// For a Citus node: the coordinator, which draws new IDs.
-    coordinator: Option<Arc<Pool>>,
 }
 
 impl Connections {
@@ -52,38 +49,20 @@ impl Connections {
     /// The limit is the limit of its pool.
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(&database.pool, expected).await?;
-        Ok(Self {
-            pool: Pool::new(database, Arc::new(inputs), true),
-            citus: database.on_citus.then(|| Arc::new(Citus::new(schema))),
-            lock_timeout: LOCK_TIMEOUT,
-            of_call: false,
-            company_id: 0,
-            new_records: 0,
-            coordinator: None,
-        })
+        let calls = database.on_citus.then(|| Arc::new(Calls::new(schema)));
+        Ok(Self { pool: Pool::new(database, inputs), calls, of_call: false, company_id: 0, new_records: 0 })
     }
 
-    /// Adds the tasks that check which servers respond: the database, and if `with_nodes` the Citus nodes.
-    pub fn watch_servers(&self, tasks: &mut JoinSet<()>, with_nodes: bool) {
+    /// Adds the task that checks whether the database responds.
+    pub fn watch_database(&self, tasks: &mut JoinSet<()>) {
         let pool = Arc::clone(&self.pool);
-        if let Some(citus) = self.citus.clone().filter(|_| with_nodes) {
-            let coordinator = Arc::clone(&pool);
-            let watch = move |task| Arc::clone(&citus).watch(Arc::clone(&coordinator), task);
-            tasks.spawn(supervise("node watch", watch));
-        }
         tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&pool), task)));
     }
 
-    /// For writes of a call. None begins after its caller has left, and each waits for locks only briefly.
+    /// For writes of a call. None begins after its caller has left.
     #[must_use]
     pub fn of_call(&self) -> Self {
-        Self { of_call: true, ..self.with_lock_timeout(FIRST_LOCK_TIMEOUT) }
-    }
-
-    /// For statements with this lock timeout, such as `50ms`.
-    #[must_use]
-    pub fn with_lock_timeout(&self, lock_timeout: &'static str) -> Self {
-        Self { lock_timeout, ..self.clone() }
+        Self { of_call: true, ..self.clone() }
     }
 
     /// For statements of one company.
@@ -98,22 +77,15 @@ impl Connections {
         Self { new_records, ..self.clone() }
     }
 
-    /// Returns whether each statement runs on its company's node, as on Citus.
+    /// Returns whether each statement has one company, as on Citus.
     pub fn is_divided(&self) -> bool {
-        self.citus.is_some()
+        self.calls.is_some()
     }
 
     /// Prepares a borrowed connection for a statement.
     pub fn session<'c>(&'c self, connection: &'c mut PgConnection) -> Session<'c> {
-        let Self { company_id, new_records, lock_timeout, .. } = *self;
-        let (calls, scope) =
-            (self.citus.as_ref().map(|citus| &citus.calls), Scope { company_id, new_records, lock_timeout });
-        Session::new(connection, calls, scope, self.coordinator.as_ref())
-    }
-
-    /// Returns whether writes may wait for locks longer than a first attempt.
-    pub fn waits_for_locks(&self) -> bool {
-        self.lock_timeout != FIRST_LOCK_TIMEOUT
+        let scope = Scope { company_id: self.company_id, new_records: self.new_records };
+        Session::new(connection, self.calls.as_deref(), scope)
     }
 
     /// Returns the layouts of the input types.
@@ -123,7 +95,7 @@ impl Connections {
 
     /// Maximum number of connections.
     pub fn most(&self) -> u32 {
-        self.pool.most()
+        self.pool.manager().most()
     }
 
     /// Returns whether the database responds, now and after each change.
@@ -133,66 +105,32 @@ impl Connections {
 
     /// Borrows a connection. Waits a bounded time for one, and not at all while the database does not respond.
     pub async fn borrow_connection(&self) -> Result<BorrowedConnection, sqlx::Error> {
-        let borrowed = BorrowedConnection::of(&self.pool, self.lock_timeout).await?;
+        let borrowed = BorrowedConnection::of(&self.pool).await?;
         if self.of_call {
             check_caller().await;
         }
         Ok(borrowed)
     }
 
-    /// Divides items into groups that can share a statement. On Citus, each node has a group; otherwise there is one.
-    pub async fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
-        match &self.citus {
-            Some(citus) => citus.divide(&self.pool, items, company_of).await,
-            None => vec![items],
+    /// Divides items into groups that can share a statement. On Citus, each company has a group; otherwise there is one.
+    pub fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
+        if !self.is_divided() {
+            return vec![items];
         }
-    }
-
-    /// Forgets the nodes of companies, because one of them has moved.
-    pub fn forget_locations(&self, companies: impl IntoIterator<Item = i64>) {
-        if let Some(citus) = &self.citus {
-            citus.forget(companies);
+        let mut groups: BTreeMap<i64, Vec<T>> = BTreeMap::new();
+        for item in items {
+            groups.entry(company_of(&item)).or_default().push(item);
         }
-    }
-
-    /// Returns the connections to the company's node, if it responds.
-    ///
-    /// `None` also if the node is unknown.
-    pub fn node(&self) -> Option<Self> {
-        let (pool, coordinator) = (self.citus.as_ref()?.node(self.company_id)?, Some(Arc::clone(&self.pool)));
-        Some(Self { pool, coordinator, ..self.clone() })
-    }
-
-    /// Reports that a statement failed, if it ran on a node.
-    ///
-    /// Until the company is located again, its statements go through the coordinator, which waits until a move has ended.
-    pub async fn node_failed(&self, server: &Self, error: &sqlx::Error) {
-        if server.coordinator.is_some() {
-            self.report_failure(server, error);
-            server.pool.inputs.changed(error).await;
-        }
-    }
-
-    fn report_failure(&self, server: &Self, error: &sqlx::Error) {
-        self.forget_locations([self.company_id]);
-        report_failure(&server.pool, error);
-    }
-
-    /// Chooses the Citus node of the [company](Self::of_company) for a read that begins now.
-    async fn node_for_read(&self, citus: &Citus) -> Option<Self> {
-        if self.company_id > 0 {
-            citus.locate(&self.pool, &[self.company_id]).await;
-        }
-        self.node()
+        groups.into_values().collect()
     }
 
     /// Returns the rows of a statement.
     pub(crate) async fn rows<'q, E: 'q + Execute<'q, Postgres>>(&self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
-        let (connection, epoch) = borrowed.connection()?;
-        let result = match self.citus {
-            Some(_) => epoch.unless_hung(self.session(connection).rows(query)).await?,
-            None => epoch.unless_hung(connection.fetch_all(query)).await?,
+        let (connection, outage) = borrowed.connection()?;
+        let result = match self.calls {
+            Some(_) => outage.or_end(self.session(connection).rows(query)).await?,
+            None => outage.or_end(connection.fetch_all(query)).await?,
         };
         borrowed.done(result)
     }
@@ -207,40 +145,28 @@ pub async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     retried(from, run).await
 }
 
-/// Runs a read, on Citus on the company's node if it responds.
+/// Runs a read, and retries it once if its connection is dead.
 ///
-/// A read that fails on a node runs again through the coordinator. It is retried once if its connection is dead. If it waits too long
-/// for a lock, such as that of a schema change, it returns its connection and is retried.
+/// If it waits too long for a lock, such as that of a schema change, it returns its connection and is retried.
 pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
 ) -> Result<T, sqlx::Error> {
-    let mut node = match &from.citus {
-        Some(citus) => Box::pin(from.node_for_read(citus)).await,
-        None => None,
-    };
     let (mut disconnected, mut stale, start) = (false, false, Instant::now());
     loop {
-        let result = run(node.as_ref().unwrap_or(from).clone()).await;
-        let Err(error) = result else {
-            if from.citus.is_some() {
-                count_read(node.is_some());
+        match run(from.clone()).await {
+            Err(error) if is_disconnected(&error) && !disconnected => {
+                count_retry(RETRY_CONNECTION);
+                disconnected = true;
             }
-            return result;
-        };
-        if let Some(failed) = node.take() {
-            from.report_failure(&failed, &error);
-            count_retry(RETRY_NODE);
-        } else if is_disconnected(&error) && !disconnected {
-            count_retry(RETRY_CONNECTION);
-            disconnected = true;
-        } else if is_stale(&error) && !stale {
-            count_retry(RETRY_CONNECTION);
-            stale = true;
-        } else if (is_lock_timeout(&error) || is_moved(&error)) && start.elapsed() < LOCK_WAIT {
-            count_retry(RETRY_LOCK);
-        } else {
-            return Err(error);
+            Err(error) if is_stale(&error) && !stale => {
+                count_retry(RETRY_CONNECTION);
+                stale = true;
+            }
+            Err(error) if (is_lock_timeout(&error) || is_moved(&error)) && start.elapsed() < LOCK_WAIT => {
+                count_retry(RETRY_LOCK);
+            }
+            result => return result,
         }
     }
 }

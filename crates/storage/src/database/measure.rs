@@ -14,7 +14,7 @@ pub fn measure(connections: &Connections) {
         let pool = Arc::downgrade(&connections.pool);
         move || Some(measure(&*pool.upgrade()?) as f64)
     };
-    describe_counts(connections.is_divided());
+    describe_counts();
     describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
     describe_gauge!("compliance_core_queue_length", "Calls that wait for a statement, by queue.");
     let name = "compliance_database_connections_max";

@@ -1,218 +1,177 @@
-//! The connections to one server. Each is borrowed for one statement at a time.
-//!
-//! A connection whose statement has ended is borrowed again without a check, which would be a round trip for every statement. The probe
-//! detects a server that hangs, another host or another password, and replaces all connections together.
+//! The connections of a service. A statement or transaction borrows one of them.
 
-use std::{
-    mem,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
-use parking_lot::Mutex;
-use sqlx::{PgConnection, PgPool};
+use deadpool::managed::{self, Object, PoolError, QueueMode};
+use sqlx::PgConnection;
+use telemetry::trace::Span;
 use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Notify, watch},
     time::timeout,
 };
-use tokio_util::sync::CancellationToken;
 
-use super::{current::Current, open::Database, reserve::Reserve, session::Sessions};
+use super::{manager::Manager, open::Database};
 use crate::{
-    error::Unavailable,
-    limits::{ACQUIRE_TIMEOUT, LOCK_TIMEOUT},
+    error::{Unavailable, is_disconnected, is_of_other_node, is_stale},
+    limits::ACQUIRE_TIMEOUT,
+    statement::ConnectionWait,
     table::Inputs,
 };
 
-/// Connections that no statement borrows: the reserved one, and one for questions about the schema.
+/// Connections that no statement borrows: one for the probe, and one for questions about the schema.
 const NOT_BORROWED: usize = 2;
-/// Age at which a connection is replaced. No connection keeps its memory, or the server that a name resolved to, forever.
-const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
-/// Connections that were idle for longer are checked before a statement needs them.
-const CONNECTION_UNCHECKED: Duration = Duration::from_secs(2);
 
-/// The connections to one server.
+/// The connections to the database.
 #[derive(Debug)]
 pub(super) struct Pool {
-    /// Options and limit of connections. This pool opens none once the service runs.
-    pub(super) options: PgPool,
-    pub(super) current: Arc<Current>,
-    pub(super) permits: Arc<Semaphore>,
-    limit: usize,
-    /// Idle connections, in the order of their last use.
-    idle: Mutex<Vec<Connection>>,
-    pub(super) reserve: Reserve,
-    /// Whether the server responds. The probe sets it, and every statement reads it.
+    connections: managed::Pool<Manager>,
+    /// Whether the database responds. The probe sets it, and every statement reads it.
     pub(super) responds: watch::Sender<bool>,
-    /// Epoch of new connections.
-    epoch: watch::Sender<Arc<Epoch>>,
-    /// Makes the probe check the server soon, because a connection was lost.
-    pub(super) check_soon: Notify,
+    /// Makes the probe check the database now, because a connection was lost.
+    pub(super) check_now: Notify,
     pub(super) inputs: Arc<Inputs>,
 }
 
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) raw: PgConnection,
-    /// Process ID of the server. Without meaning in shared sessions.
-    pub(super) backend: i32,
-    pub(super) epoch: Arc<Epoch>,
-    opened: Instant,
-    /// When it last worked.
-    pub(super) worked: Instant,
-    /// Lock timeout of its session, if known.
-    pub(super) lock_timeout: Option<&'static str>,
-}
-
 impl Pool {
-    /// Creates the pool of a server, with the limit of its sqlx pool.
-    pub(super) fn new(server: &Database, inputs: Arc<Inputs>, responds: bool) -> Arc<Self> {
-        let current = Arc::new(Current::new(server));
-        let limit = (server.pool.options().get_max_connections() as usize).saturating_sub(NOT_BORROWED).max(1);
-        Arc::new(Self {
-            options: server.pool.clone(),
-            permits: Arc::new(Semaphore::new(limit)),
-            limit,
-            idle: Mutex::default(),
-            reserve: Reserve::new(Arc::clone(&current)),
-            responds: watch::Sender::new(responds),
-            epoch: watch::Sender::default(),
-            check_soon: Notify::new(),
-            current,
-            inputs,
-        })
+    /// Creates a pool with the limit of the database's sqlx pool.
+    pub(super) fn new(database: &Database, inputs: Inputs) -> Arc<Self> {
+        let manager = Manager::new(database);
+        let limit = (manager.most() as usize).saturating_sub(NOT_BORROWED).max(1);
+        let connections = managed::Pool::builder(manager).max_size(limit).queue_mode(QueueMode::Lifo);
+        #[allow(clippy::expect_used, reason = "only timeouts of the pool itself need a runtime")]
+        let connections = connections.build().expect("the pool has no timeouts");
+        let responds = watch::Sender::new(true);
+        Arc::new(Self { connections, responds, check_now: Notify::new(), inputs: Arc::new(inputs) })
     }
 
-    /// Maximum number of connections.
-    pub(super) fn most(&self) -> u32 {
-        self.options.options().get_max_connections()
+    pub(super) fn manager(&self) -> &Manager {
+        self.connections.manager()
     }
 
     pub(super) fn responds(&self) -> bool {
         *self.responds.borrow()
     }
 
+    /// Number of connections that statements have borrowed.
     pub(super) fn in_use(&self) -> usize {
-        self.limit.saturating_sub(self.permits.available_permits())
+        let status = self.connections.status();
+        status.size - status.available
     }
 
     pub(super) fn idle_count(&self) -> usize {
-        self.idle.lock().len()
+        self.connections.status().available
     }
 
-    pub(super) fn shares_sessions(&self) -> bool {
-        self.current.sessions == Sessions::Shared
-    }
-
-    /// Returns whether a connection has this lock timeout. In shared sessions, all have the same.
-    pub(super) fn waits_as_long(&self, connection: &Connection, lock_timeout: &'static str) -> bool {
-        self.shares_sessions() || connection.lock_timeout == Some(lock_timeout)
-    }
-
-    /// Takes the connection with this lock timeout that was used last.
+    /// Closes idle connections, and borrowed ones after their statement.
     ///
-    /// Another one costs a round trip, so it is taken only if no more connections may be opened.
-    pub(super) fn take_idle(&self, lock_timeout: &'static str) -> Option<Connection> {
-        let mut idle = self.idle.lock();
-        let fitting = idle.iter().rposition(|connection| self.waits_as_long(connection, lock_timeout));
-        let last = idle.len().checked_sub(1).filter(|last| last + 1 + self.in_use() > self.limit);
-        fitting.or(last).map(|index| idle.remove(index))
+    /// If one connection was lost, the server has probably closed them all.
+    pub(super) fn replace_all(&self) {
+        self.manager().begin_generation();
+        drop(self.connections.retain(|_, _| false));
     }
 
-    /// Takes the connection that was idle for the longest time, if it needs a check. The permit keeps it within the limit.
-    pub(super) fn oldest_idle(&self) -> Option<(Connection, OwnedSemaphorePermit)> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
-        let mut idle = self.idle.lock();
-        let (index, oldest) = idle.iter().enumerate().min_by_key(|(_, connection)| connection.worked)?;
-        (oldest.worked.elapsed() >= CONNECTION_UNCHECKED).then(|| (idle.remove(index), permit))
-    }
-
-    /// Waits a bounded time. Fails as soon as the server does not respond.
-    pub(super) async fn wait<T>(
-        &self,
-        waiting: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, sqlx::Error> {
+    async fn get(&self) -> Result<Object<Manager>, sqlx::Error> {
         let mut responds = self.responds.subscribe();
+        let connection = tokio::select! {
+            biased;
+            connection = timeout(ACQUIRE_TIMEOUT, self.connections.get()) => connection,
+            _ = responds.wait_for(|responds| !responds) => return Err(Unavailable::Down.into()),
+        };
+        match connection {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(PoolError::Backend(error))) => {
+                self.check_now.notify_one();
+                Err(error)
+            }
+            Ok(Err(_)) => Err(sqlx::Error::PoolClosed),
+            Err(_) => Err(sqlx::Error::PoolTimedOut),
+        }
+    }
+}
+
+/// A connection that is borrowed for one statement or transaction.
+///
+/// The borrower reports the result with [`done`](Self::done). If this is dropped before, its caller has left, and the connection is closed:
+/// it may still receive the statement's response. The server notices this within a second, and ends the statement.
+pub struct BorrowedConnection {
+    pool: Arc<Pool>,
+    connection: Option<Object<Manager>>,
+    pub(super) in_transaction: bool,
+    span: Span,
+}
+
+impl BorrowedConnection {
+    /// Borrows a connection.
+    ///
+    /// Waits a bounded time for one, and not at all while the database does not respond.
+    pub(super) async fn of(pool: &Arc<Pool>) -> Result<Self, sqlx::Error> {
+        let wait = ConnectionWait::start();
+        if !pool.responds() {
+            return Err(Unavailable::Down.into());
+        }
+        if pool.manager().is_closed() {
+            return Err(sqlx::Error::PoolClosed);
+        }
+        let connection = Some(pool.get().await?);
+        Ok(Self { pool: Arc::clone(pool), connection, in_transaction: false, span: wait.end() })
+    }
+
+    /// Returns the connection, and what ends the wait for a statement on it.
+    pub fn connection(&mut self) -> Result<(&mut PgConnection, Outage), sqlx::Error> {
+        let outage = Outage(self.pool.responds.subscribe());
+        let connection = self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        Ok((&mut connection.raw, outage))
+    }
+
+    /// Returns the connection for a transaction. A failed transaction closes it, unless it was rolled back.
+    pub fn transaction(&mut self) -> Result<(&mut PgConnection, Outage), sqlx::Error> {
+        self.in_transaction = true;
+        self.connection()
+    }
+
+    /// Gives back the connection if nothing was sent.
+    pub fn unused(mut self) {
+        drop(self.connection.take());
+    }
+
+    /// Reports how a statement ended, and gives back the connection.
+    pub fn done<T>(mut self, result: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
+        if result.is_err() {
+            self.span.fail("the statement failed");
+        }
+        match &result {
+            // All open connections know the same objects, so the next statement needs a new connection.
+            Err(error) if is_disconnected(error) && !is_of_other_node(error) || is_stale(error) => {
+                self.pool.replace_all();
+                self.pool.check_now.notify_one();
+            }
+            // The rest of the response was not read.
+            Err(_) if self.in_transaction => {}
+            _ => drop(self.connection.take()),
+        }
+        result
+    }
+}
+
+impl Drop for BorrowedConnection {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            drop(Object::take(connection));
+        }
+    }
+}
+
+/// Ends waits for statements when the database no longer responds.
+#[derive(Debug)]
+pub struct Outage(watch::Receiver<bool>);
+
+impl Outage {
+    /// Waits until a statement ends. Fails if the database does not respond.
+    pub async fn or_end<F: Future>(mut self, statement: F) -> Result<F::Output, sqlx::Error> {
         tokio::select! {
             biased;
-            result = timeout(ACQUIRE_TIMEOUT, waiting) => result.unwrap_or(Err(sqlx::Error::PoolTimedOut)),
-            _ = responds.wait_for(|responds| !responds) => Err(Unavailable::Down.into()),
+            ended = statement => Ok(ended),
+            _ = self.0.wait_for(|responds| !responds) => Err(Unavailable::Hung.into()),
         }
-    }
-
-    /// Opens a connection with [`LOCK_TIMEOUT`].
-    pub(super) async fn open(&self) -> Result<Connection, sqlx::Error> {
-        let epoch = self.epoch();
-        let opened = self.current.open().await.inspect_err(|_| self.check_soon.notify_one());
-        let ((raw, backend), now) = (opened?, Instant::now());
-        Ok(Connection { raw, backend, epoch, opened: now, worked: now, lock_timeout: Some(LOCK_TIMEOUT) })
-    }
-
-    pub(super) fn epoch(&self) -> Arc<Epoch> {
-        Arc::clone(&self.epoch.borrow())
-    }
-
-    pub(super) fn is_current(&self, epoch: &Arc<Epoch>) -> bool {
-        Arc::ptr_eq(epoch, &self.epoch.borrow())
-    }
-
-    /// Begins a new epoch and closes all idle connections. Returns the previous epoch.
-    pub(super) fn suspect(&self) -> Arc<Epoch> {
-        let suspected = self.epoch.send_replace(Arc::default());
-        self.drop_idle();
-        suspected
-    }
-
-    pub(super) fn drop_idle(&self) {
-        let dropped = mem::take(&mut *self.idle.lock());
-        drop(dropped);
-    }
-
-    /// Closes idle connections after one was lost, because the server has probably closed them all.
-    pub(super) fn lost(&self) {
-        self.drop_idle();
-        self.check_soon.notify_one();
-    }
-
-    pub(super) fn take_back(&self, connection: Connection) {
-        if !connection.is_old() && self.is_current(&connection.epoch) && !self.options.is_closed() {
-            self.idle.lock().push(connection);
-        }
-    }
-}
-
-impl Connection {
-    pub(super) fn is_old(&self) -> bool {
-        self.opened.elapsed() > CONNECTION_LIFETIME
-    }
-}
-
-/// Connections that were opened in the same period.
-///
-/// The period ends when they are suspected to hang.
-#[derive(Debug, Default)]
-pub struct Epoch {
-    responses: AtomicU64,
-    /// Cancelled when these connections are abandoned.
-    pub(super) hung: CancellationToken,
-}
-
-impl Epoch {
-    /// Counts a response of the server.
-    pub(super) fn record_response(&self) {
-        self.responses.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Number of responses on these connections.
-    pub(super) fn responses(&self) -> u64 {
-        self.responses.load(Ordering::Relaxed)
-    }
-
-    /// Waits until a statement ends. Fails if the connection hangs.
-    pub async fn unless_hung<F: Future>(&self, statement: F) -> Result<F::Output, sqlx::Error> {
-        self.hung.run_until_cancelled(statement).await.ok_or_else(|| Unavailable::Hung.into())
     }
 }

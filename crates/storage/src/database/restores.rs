@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use sqlx::{Connection as _, FromRow, PgConnection, PgExecutor, PgPool};
+use sqlx::{Connection as _, FromRow, PgConnection, PgPool};
 use telemetry::metrics::{count, describe};
 use tokio::time::{sleep, timeout};
 
@@ -17,7 +17,6 @@ const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
 /// Delay before a failed jump is retried.
 const RESTORE_PAUSE: Duration = Duration::from_secs(1);
 
-const IS_RESTORED: &str = "select not is_database_known()";
 /// Without a timeout, because another process may do the same.
 const BEGIN: &str = "begin; set local statement_timeout = 0; set local lock_timeout = 0";
 
@@ -43,11 +42,6 @@ pub struct Jump {
 /// If the database does not respond, or the role does not own it.
 pub async fn jump_ahead(connection: &mut PgConnection) -> Result<Vec<Jump>, sqlx::Error> {
     sqlx::query_as("select * from jump_ahead()").fetch_all(connection).await
-}
-
-/// Returns whether the database was restored since it was last served.
-pub(super) async fn is_restored(executor: impl PgExecutor<'_>) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(IS_RESTORED).fetch_one(executor).await
 }
 
 /// Detects a restore before a service starts.

@@ -74,7 +74,7 @@ impl Connections {
         mut take: impl FnMut(PgRow) -> F,
     ) -> Result<(), sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
-        let (connection, epoch) = borrowed.connection()?;
+        let (connection, outage) = borrowed.connection()?;
         let reading = async {
             let mut returned = self.session(connection).stream(query);
             while let Some(row) = returned.try_next().await? {
@@ -84,7 +84,7 @@ impl Connections {
             }
             Ok(true)
         };
-        match epoch.unless_hung(reading).await? {
+        match outage.or_end(reading).await? {
             Ok(false) => Ok(()),
             result => borrowed.done(result).map(drop),
         }

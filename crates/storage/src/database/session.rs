@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Ro
 use tokio::time::timeout;
 
 use super::error::{DatabaseError, name};
-use crate::limits::{POOLER_CHECK_TIMEOUT, SHARED_LOCK_TIMEOUT, STATEMENT_CACHE};
+use crate::limits::{LOCK_TIMEOUT, POOLER_CHECK_TIMEOUT, STATEMENT_CACHE};
 
 /// No setting decides which index a statement uses. The values are written as PostgreSQL shows them.
 const SETTINGS: [(&str, &str); 6] = [
@@ -69,13 +69,15 @@ pub(super) async fn set(
 
 /// Returns the statements that set missing settings for the role, which shared sessions need.
 ///
-/// All statements of shared sessions have the lock timeout of a statement that writes for several companies.
+/// A shorter lock timeout than that of own sessions is enough.
 async fn missing_in_role(connection: &mut PgConnection, on_citus: bool) -> Result<Option<String>, sqlx::Error> {
-    let settings = settings(on_citus).chain([("lock_timeout", SHARED_LOCK_TIMEOUT)]);
+    let settings = settings(on_citus).chain([("lock_timeout", LOCK_TIMEOUT)]);
     let settings: Vec<String> = settings.map(|(name, value)| format!("('{name}', '{value}')")).collect();
     let question = format!(
         "select string_agg(format('alter role %I in database %I set %s = %L', current_user, current_database(), name, value), '; ')
-        from (values {}) as s (name, value) where current_setting(name) <> value",
+        from (values {}) as s (name, value) where case name
+            when 'lock_timeout' then current_setting(name)::interval not between '1ms' and value::interval
+            else current_setting(name) <> value end",
         settings.join(",")
     );
     let asked = sqlx::raw_sql(AssertSqlSafe(question)).fetch_one(connection);
@@ -89,7 +91,7 @@ pub enum Sessions {
     Own,
     /// A pooler gives each transaction any session, as with `pool_mode = transaction`.
     ///
-    /// It keeps prepared statements only. Settings of one caller would apply to others, and a cancelled process may serve another caller.
+    /// It keeps prepared statements only. Settings of one caller would apply to others.
     Shared,
 }
 

@@ -26,7 +26,7 @@ impl Connections {
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
-        let (connection, epoch) = borrowed.transaction()?;
+        let (connection, outage) = borrowed.transaction()?;
         // After a rollback the whole response was read, so the connection can be used again.
         let mut is_rolled_back = false;
         let working = async {
@@ -44,7 +44,7 @@ impl Connections {
                 Err(error) => Err(error),
             }
         };
-        let result = epoch.unless_hung(working).await?;
+        let result = outage.or_end(working).await?;
         borrowed.in_transaction &= !is_rolled_back;
         borrowed.done(result)
     }

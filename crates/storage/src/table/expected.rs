@@ -119,11 +119,6 @@ impl Inputs {
         Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
     }
 
-    /// Does the same on another node, where types have other OIDs.
-    pub async fn at_node(&self, pool: &PgPool) -> Result<Self, SchemaError> {
-        Self::open(pool, self.expected.clone()).await
-    }
-
     /// Returns the current layouts.
     pub fn layouts(&self) -> Arc<Layouts> {
         Arc::clone(&self.layouts.read())

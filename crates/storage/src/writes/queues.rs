@@ -1,16 +1,14 @@
 //! Queues of a company's writes. Writes that would wait for each other in the database wait here, without a connection.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    sync::Arc,
-    time::Duration,
+use std::{sync::Arc, time::Duration};
+
+use admission::CompanySemaphores;
+use compliance_api::error::Error;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep},
 };
 
-use compliance_api::error::Error;
-use parking_lot::Mutex;
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
-
-use super::lock_waits::{CompanyPermits, LockPermit, LockWaits, OnWait};
 use crate::{
     database::Connections,
     error::{from_database, is_lock_timeout_of_write},
@@ -20,16 +18,18 @@ use crate::{
     table::Layouts,
 };
 
+/// Statements that wait again for a lock, however many connections there are.
+const MAX_LOCK_RETRIES: u32 = 4;
+/// Delay after such a statement, because each attempt costs as much as a write.
+const LOCK_PAUSE: Duration = Duration::from_millis(200);
 /// Batches of one company that may be written at the same time. One may wait for a lock of the other.
 const BATCHES_PER_COMPANY: u32 = 2;
 /// The same for internal services. Most batches are small and write different records, so a commit can serve more of them.
 const MONITORING_WRITES: u32 = 4;
-/// How long a company is known to wait for a lock after a statement did.
-const LOCK_REMEMBERED: Duration = Duration::from_secs(10);
-/// The same after a later statement found no lock. Other rows of the company may still be locked.
-const LOCK_REMEMBERED_IF_WRITTEN: Duration = Duration::from_secs(2);
-/// With this number of companies, old waits are forgotten.
-const MAX_LOCKS_REMEMBERED: usize = 1024;
+/// Receives the ID of a company whose work begins to wait.
+///
+/// Other companies can then use its permits.
+pub type OnWait = Arc<dyn Fn(i64) + Send + Sync>;
 
 /// The queues of all companies, one for each kind of write.
 #[derive(Clone)]
@@ -51,8 +51,14 @@ impl Queues {
     ///
     /// `on_wait` receives a company whose work waits for a lock, or for other work of the company.
     pub fn new(connections: u32, on_wait: OnWait) -> Self {
-        let lock_waits = LockWaits::new(connections, on_wait.clone());
-        let queue = |most| CompanyQueue::new(most, &lock_waits, on_wait.clone());
+        let retries = (connections / 4).clamp(1, MAX_LOCK_RETRIES) as usize;
+        let retries = Arc::new(Semaphore::new(retries));
+        let queue = |most: u32| CompanyQueue {
+            most,
+            companies: CompanySemaphores::new(most as usize),
+            lock_retries: Arc::clone(&retries),
+            on_wait: on_wait.clone(),
+        };
         Self {
             created_affiliates: queue(BATCHES_PER_COMPANY),
             updated_affiliates: queue(BATCHES_PER_COMPANY),
@@ -66,18 +72,11 @@ impl Queues {
 /// A queue of one kind of write for each company. Writes begin in the order of requests.
 #[derive(Clone)]
 pub struct CompanyQueue {
-    permits: CompanyPermits,
-    lock_waits: LockWaits,
-    timeouts: Arc<Mutex<HashMap<i64, LockTimeout>>>,
-}
-
-/// What is known about a company whose statement did not get a lock in time.
-struct LockTimeout {
-    last: Instant,
-    /// Whether a statement waited for it with a `LockPermit`.
-    had_permit: bool,
-    /// Whether a later statement found no lock.
-    has_written: bool,
+    most: u32,
+    companies: CompanySemaphores,
+    /// Statements of all queues that have met a lock.
+    lock_retries: Arc<Semaphore>,
+    on_wait: OnWait,
 }
 
 /// Allows one batch or all writes of a company, until dropped.
@@ -88,75 +87,51 @@ pub struct WritePermit {
 }
 
 impl CompanyQueue {
-    fn new(most: u32, lock_waits: &LockWaits, on_wait: OnWait) -> Self {
-        Self { permits: CompanyPermits::new(most, on_wait), lock_waits: lock_waits.clone(), timeouts: Arc::default() }
-    }
-
     /// Waits until one more batch of the company may run.
     pub async fn one(&self, company: i64) -> Result<WritePermit, Error> {
-        Ok(self.permit(company, self.permits.acquire(company, 1).await?))
+        self.permits(company, 1).await
     }
 
     /// Waits until no other write of the company runs.
     pub async fn all(&self, company: i64) -> Result<WritePermit, Error> {
-        Ok(self.permit(company, self.permits.acquire(company, self.permits.most).await?))
+        self.permits(company, self.most).await
     }
 
     /// Takes all permits if no other write of the company runs.
-    ///
-    /// It takes none if the company is known to wait for a lock.
     pub fn try_all(&self, company: i64) -> Option<WritePermit> {
-        let permit = self.permit(company, self.permits.try_all(company)?);
-        (!permit.waits_for_lock()).then_some(permit)
+        let permit = self.companies.of(company).try_acquire_many_owned(self.most).ok()?;
+        Some(WritePermit { queue: self.clone(), company, _permit: permit })
     }
 
-    fn permit(&self, company: i64, permit: OwnedSemaphorePermit) -> WritePermit {
-        WritePermit { queue: self.clone(), company, _permit: permit }
+    async fn permits(&self, company: i64, permits: u32) -> Result<WritePermit, Error> {
+        let semaphore = self.companies.of(company);
+        let permit = if let Ok(permit) = Arc::clone(&semaphore).try_acquire_many_owned(permits) {
+            permit
+        } else {
+            (self.on_wait)(company);
+            semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())?
+        };
+        Ok(WritePermit { queue: self.clone(), company, _permit: permit })
     }
 }
 
 impl WritePermit {
-    /// Returns whether the company is known to wait for a lock.
-    pub fn waits_for_lock(&self) -> bool {
-        self.queue.timeouts.lock().get(&self.company).is_some_and(|timeout| timeout.last.elapsed() < LOCK_REMEMBERED)
-    }
-
-    /// Records that a statement did not get a lock in time.
+    /// Waits until a statement of the company that has met a lock may run again, for the time of the returned permit.
     ///
-    /// It also records whether the statement had a `LockPermit`.
-    pub fn lock_timed_out(&self, had_permit: bool) {
-        let mut timeouts = self.queue.timeouts.lock();
-        if timeouts.len() >= MAX_LOCKS_REMEMBERED {
-            timeouts.retain(|_, timeout| timeout.last.elapsed() < LOCK_REMEMBERED);
+    /// So statements that wait for locks leave most connections to others. `last` is the permit of the previous attempt.
+    pub async fn lock_retry(&self, last: Option<OwnedSemaphorePermit>) -> Result<OwnedSemaphorePermit, Error> {
+        (self.queue.on_wait)(self.company);
+        if last.is_some() {
+            sleep(LOCK_PAUSE).await;
         }
-        let had_before = timeouts.get(&self.company).is_some_and(|timeout| timeout.had_permit);
-        let timeout = LockTimeout { last: Instant::now(), had_permit: had_permit || had_before, has_written: false };
-        timeouts.insert(self.company, timeout);
+        // Other companies have their turn first.
+        drop(last);
+        Arc::clone(&self.queue.lock_retries).acquire_owned().await.map_err(|_| Error::internal())
     }
 
-    /// Records that a statement found no lock.
-    pub fn found_no_lock(&self) {
-        if let Entry::Occupied(mut entry) = self.queue.timeouts.lock().entry(self.company) {
-            let timeout = entry.get_mut();
-            timeout.has_written = true;
-            if !timeout.had_permit || timeout.last.elapsed() >= LOCK_REMEMBERED_IF_WRITTEN {
-                entry.remove();
-            }
-        }
-    }
-
-    /// Waits until a statement of the company may wait for a lock.
-    pub async fn lock_permit(&self) -> Result<LockPermit, Error> {
-        let has_waited = |timeout: &LockTimeout| timeout.had_permit && !timeout.has_written;
-        let is_first = !self.queue.timeouts.lock().get(&self.company).is_some_and(has_waited);
-        self.queue.lock_waits.permit(self.company, is_first).await
-    }
-
-    /// Runs a write, and retries it after errors that `can_retry` accepts.
+    /// Runs a write, and retries it after errors that `can_retry` accepts, or if it waited too long for a lock.
     ///
     /// The write is of a call that may send batches.
-    ///
-    /// A write that finds a lock returns its connection soon. It is retried when it has a `LockPermit`.
     pub async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         pool: &Connections,
@@ -164,29 +139,14 @@ impl WritePermit {
         run: impl Fn(Connections, Arc<Layouts>) -> F,
     ) -> Result<T, Error> {
         let (pool, start, _watch) = (pool.of_call(), Instant::now(), Watch::start());
-        let mut waits_for_lock = self.waits_for_lock();
+        let mut retry = None;
         loop {
-            let lock_permit = if waits_for_lock {
-                Some(self.lock_permit().await?)
-            } else {
-                // The company's other batches often keep a lock for longer than a statement waits without a permit.
-                self.queue.lock_waits.try_permit()
-            };
-            let pool =
-                lock_permit.as_ref().map_or_else(|| pool.clone(), |lock| pool.with_lock_timeout(lock.lock_timeout));
             match pool.try_write(can_retry, &run).await {
                 Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
                     count_retry(RETRY_LOCK);
-                    self.lock_timed_out(waits_for_lock);
-                    waits_for_lock = true;
+                    retry = Some(self.lock_retry(retry.take()).await?);
                 }
-                Err(error) => return Err(from_database(error)),
-                Ok(written) => {
-                    if waits_for_lock {
-                        self.found_no_lock();
-                    }
-                    return Ok(written);
-                }
+                written => return written.map_err(from_database),
             }
         }
     }
@@ -194,71 +154,41 @@ impl WritePermit {
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::advance;
+    use futures::poll;
 
-    use super::{super::lock_waits::FIRST_TIMEOUT, *};
+    use super::*;
 
     fn queue(connections: u32) -> CompanyQueue {
-        let nobody: OnWait = Arc::new(|_| {});
-        CompanyQueue::new(2, &LockWaits::new(connections, nobody.clone()), nobody)
+        Queues::new(connections, Arc::new(|_| {})).urls
     }
 
-    fn permit(queue: &CompanyQueue) -> WritePermit {
-        queue.permit(1, queue.permits.try_all(1).unwrap())
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_company_is_known_to_wait_for_a_lock_until_it_finds_none() {
-        let queue = queue(8);
-        let timed_out = |had_permit| permit(&queue).lock_timed_out(had_permit);
-        let found_none = || permit(&queue).found_no_lock();
-        let is_remembered = || queue.try_all(1).is_none();
-        found_none();
-        timed_out(false);
-        assert!(is_remembered() && queue.try_all(2).is_some());
-        found_none();
-        assert!(!is_remembered());
-        timed_out(true);
-        timed_out(false);
-        // Other rows of the company may still be locked.
-        found_none();
-        assert!(is_remembered());
-        advance(LOCK_REMEMBERED_IF_WRITTEN).await;
-        found_none();
-        assert!(!is_remembered() && queue.timeouts.lock().is_empty());
-        timed_out(true);
-        advance(LOCK_REMEMBERED).await;
-        assert!(!is_remembered());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_first_wait_of_a_company_is_short() {
+    #[tokio::test]
+    async fn all_permits_wait_for_the_company_alone() {
         let queue = queue(16);
-        let permit = permit(&queue);
-        let first = async || permit.lock_permit().await.unwrap().lock_timeout;
-        assert_eq!(first().await, FIRST_TIMEOUT);
-        permit.lock_timed_out(false);
-        assert_eq!(first().await, FIRST_TIMEOUT);
-        permit.lock_timed_out(true);
-        assert_ne!(first().await, FIRST_TIMEOUT);
-        permit.found_no_lock();
-        assert_eq!(first().await, FIRST_TIMEOUT);
+        let permits = [queue.one(1).await.unwrap(), queue.one(1).await.unwrap()];
+        assert!(queue.try_all(1).is_none() && queue.try_all(2).is_some());
+        let (mut all, mut later) = (Box::pin(queue.all(1)), Box::pin(queue.one(1)));
+        assert!(poll!(all.as_mut()).is_pending() && poll!(later.as_mut()).is_pending());
+        drop(permits);
+        assert!(poll!(later.as_mut()).is_pending(), "writes begin in the order of requests");
+        drop(all.await.unwrap());
+        later.await.unwrap();
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn old_waits_are_forgotten() {
-        let queue = queue(8);
-        let timed_out = |companies: std::ops::Range<usize>| {
-            for company in companies {
-                queue.permit(company as i64, queue.permits.try_all(company as i64).unwrap()).lock_timed_out(false);
+    #[tokio::test]
+    async fn a_quarter_of_the_connections_waits_again_for_locks() {
+        for (connections, most) in [(1, 1), (8, 2), (16, 4), (64, 4)] {
+            let queue = queue(connections);
+            let mut waiting = Vec::new();
+            for company in 0..most {
+                let permit = queue.one(company).await.unwrap();
+                waiting.push(permit.lock_retry(None).await.unwrap());
             }
-        };
-        timed_out(0..MAX_LOCKS_REMEMBERED);
-        advance(LOCK_REMEMBERED / 2).await;
-        timed_out(MAX_LOCKS_REMEMBERED..MAX_LOCKS_REMEMBERED + 10);
-        assert_eq!(queue.timeouts.lock().len(), MAX_LOCKS_REMEMBERED + 10, "none is old");
-        advance(LOCK_REMEMBERED / 2).await;
-        timed_out(0..1);
-        assert_eq!(queue.timeouts.lock().len(), 11);
+            let permit = queue.one(most).await.unwrap();
+            let mut next = Box::pin(permit.lock_retry(None));
+            assert!(poll!(next.as_mut()).is_pending());
+            waiting.pop();
+            drop(next.await.unwrap());
+        }
     }
 }

@@ -8,7 +8,7 @@ use futures::{future::join_all, poll};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    database::{BorrowedConnection, Connections, Session},
+    database::{Connections, Session},
     deadline,
     error::{from_database, is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write},
     limits::COALESCED_TIMEOUT,
@@ -96,20 +96,12 @@ pub(super) fn keys_of<W: Write>(pending: &WaitingWrite<W>) -> Vec<W::Key> {
 
 impl<W: Write> SharedWrites<W> {
     /// Writes items and responds to their callers. Returns the items if nothing was written.
-    pub(super) async fn write(
-        &self,
-        pool: &Connections,
-        batch: Vec<WaitingWrite<W>>,
-    ) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
+    pub(super) async fn write(&self, batch: Vec<WaitingWrite<W>>) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
         let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.request));
-        StatementContext::of(W::NAME).run(span.run(self.write_named(pool, batch))).await
+        StatementContext::of(W::NAME).run(span.run(self.write_named(batch))).await
     }
 
-    async fn write_named(
-        &self,
-        pool: &Connections,
-        mut batch: Vec<WaitingWrite<W>>,
-    ) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
+    async fn write_named(&self, mut batch: Vec<WaitingWrite<W>>) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
         let start = Instant::now();
         let (deadline, mut tries) = (start + COALESCED_TIMEOUT, 1);
         let add_spent = |batch: &mut Vec<WaitingWrite<W>>| {
@@ -121,7 +113,7 @@ impl<W: Write> SharedWrites<W> {
             if batch.is_empty() {
                 break Failure::Abandoned;
             }
-            match timeout_at(deadline, self.try_write(pool, &mut batch)).await {
+            match timeout_at(deadline, self.try_write(&mut batch)).await {
                 Ok(Ok(Some(written))) => {
                     add_spent(&mut batch);
                     log_if_slow::<W>(&batch);
@@ -129,7 +121,7 @@ impl<W: Write> SharedWrites<W> {
                     return Ok(());
                 }
                 Ok(Ok(None)) => batch.clear(),
-                Ok(Err(error)) if pool.may_retry(&error, is_contention, &mut tries).await => {}
+                Ok(Err(error)) if self.pool.may_retry(&error, is_contention, &mut tries).await => {}
                 Ok(Err(error)) if is_lock_timeout_of_write(&error) => break Failure::Locked,
                 // Every other statement would fail as well.
                 Ok(Err(error))
@@ -148,15 +140,12 @@ impl<W: Write> SharedWrites<W> {
     }
 
     /// Sends a statement for the callers that have not left by then. Returns `None` if all have left.
-    async fn try_write(
-        &self,
-        pool: &Connections,
-        batch: &mut Vec<WaitingWrite<W>>,
-    ) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
-        let pool = batch.first().map_or_else(|| pool.clone(), |first| pool.of_company(company_of::<W>(first)));
-        let mut borrowing = pin!(borrow_connection(&pool));
+    async fn try_write(&self, batch: &mut Vec<WaitingWrite<W>>) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
+        let company_id = batch.first().map_or(0, company_of::<W>);
+        let pool = self.pool.of_company(company_id);
+        let mut borrowing = pin!(pool.borrow_connection());
         let polled = poll!(borrowing.as_mut());
-        let (mut borrowed, server) = match polled {
+        let mut borrowed = match polled {
             Poll::Ready(polled) => polled?,
             Poll::Pending => {
                 let polled = borrowing.await?;
@@ -177,29 +166,15 @@ impl<W: Write> SharedWrites<W> {
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
         let writers = requests.iter().map(|request| request.request.context.writer()).collect();
         let items: Vec<&W::Item> = requests.into_iter().map(|request| &request.item).collect();
-        let (connection, epoch) = borrowed.connection()?;
-        let (session, layouts) = (server.session(connection), server.layouts());
+        let (connection, outage) = borrowed.connection()?;
+        let (session, layouts) = (pool.session(connection), pool.layouts());
         let written = tokio::select! {
             biased;
-            written = epoch.unless_hung(self.write.write(session, layouts, &items, writers)) => written?,
+            written = outage.or_end(self.write.write(session, layouts, &items, writers)) => written?,
             _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
         };
-        if let Err(error) = &written {
-            pool.node_failed(&server, error).await;
-        }
         borrowed.done(written).map(Some)
     }
-}
-
-/// Borrows a connection for a write: to the company's Citus node if it can be reached. Returns the connections that it is one of.
-async fn borrow_connection(pool: &Connections) -> Result<(BorrowedConnection, Connections), sqlx::Error> {
-    if let Some(node) = pool.node() {
-        match node.borrow_connection().await {
-            Ok(borrowed) => return Ok((borrowed, node)),
-            Err(error) => pool.node_failed(&node, &error).await,
-        }
-    }
-    Ok((pool.borrow_connection().await?, pool.clone()))
 }
 
 /// Counts a failed statement whose items are sent again.

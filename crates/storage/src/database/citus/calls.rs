@@ -2,7 +2,7 @@
 //!
 //! The function names the shards, so its statement is planned and run as on plain PostgreSQL.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use futures::{
     StreamExt as _, TryStreamExt as _,
@@ -14,11 +14,7 @@ use sqlx::{
 };
 
 use super::functions::{Function, functions};
-use crate::{
-    Schema,
-    database::{borrowed::fetch_all, pool::Pool},
-    error::is_disconnected,
-};
+use crate::{Schema, limits::LOCK_TIMEOUT};
 
 /// Functions by the statement that they run.
 #[derive(Debug)]
@@ -31,8 +27,6 @@ pub(in crate::database) struct Scope {
     pub company_id: i64,
     /// Number of records of a kind that the statement may create. Their IDs are drawn in advance, because each node has its own sequences.
     pub new_records: usize,
-    /// Lock timeout on the node.
-    pub lock_timeout: &'static str,
 }
 
 /// A connection that sends one statement.
@@ -42,24 +36,17 @@ pub struct Session<'c> {
     /// `None` on plain PostgreSQL.
     calls: Option<&'c Calls>,
     scope: Scope,
-    /// For a connection to a node: the coordinator, which has the sequences.
-    coordinator: Option<&'c Arc<Pool>>,
 }
 
 impl Calls {
-    pub(super) fn new(schema: &Schema) -> Self {
+    pub(in crate::database) fn new(schema: &Schema) -> Self {
         Self(functions(schema).map(|function| (function.statement, function)).collect())
     }
 }
 
 impl<'c> Session<'c> {
-    pub(in crate::database) fn new(
-        connection: &'c mut PgConnection,
-        calls: Option<&'c Calls>,
-        scope: Scope,
-        coordinator: Option<&'c Arc<Pool>>,
-    ) -> Self {
-        Self { connection, calls, scope, coordinator }
+    pub(in crate::database) fn new(connection: &'c mut PgConnection, calls: Option<&'c Calls>, scope: Scope) -> Self {
+        Self { connection, calls, scope }
     }
 
     /// Sets how many records of a kind the statement may create.
@@ -82,17 +69,14 @@ impl<'c> Session<'c> {
         if function.is_shared {
             arguments.add(self.scope.company_id).map_err(sqlx::Error::Encode)?;
         }
-        arguments.add(self.scope.lock_timeout).map_err(sqlx::Error::Encode)?;
+        arguments.add(LOCK_TIMEOUT).map_err(sqlx::Error::Encode)?;
         if !function.sequences.is_empty() {
             let mut first: Vec<i64> = Vec::new();
             // An update brings the IDs.
             if self.scope.new_records > 0 {
                 let draw = sqlx::query_as("select draw_ids($1, $2)").bind(&function.sequences);
                 let draw = draw.bind(self.scope.new_records as i64);
-                let drawn: Vec<(Vec<i64>,)> = match self.coordinator {
-                    Some(coordinator) => fetch_all(coordinator, draw).await.map_err(without_node)?,
-                    None => draw.fetch_all(&mut *self.connection).await?,
-                };
+                let drawn: Vec<(Vec<i64>,)> = draw.fetch_all(&mut *self.connection).await?;
                 first = drawn.into_iter().flat_map(|(first,)| first).collect();
             }
             arguments.add(first).map_err(sqlx::Error::Encode)?;
@@ -125,9 +109,4 @@ impl<'c> Session<'c> {
         };
         stream::once(rows).try_flatten().boxed()
     }
-}
-
-/// Replaces a lost connection to the coordinator, which says nothing about the node.
-fn without_node(error: sqlx::Error) -> sqlx::Error {
-    if is_disconnected(&error) { sqlx::Error::PoolTimedOut } else { error }
 }

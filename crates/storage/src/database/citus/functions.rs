@@ -14,18 +14,17 @@ use crate::{Schema, template::fill};
 const HELPERS: [&str; 5] = [
     include_str!("sql/next_id.sql"),
     include_str!("sql/draw_ids.sql"),
-    include_str!("sql/locked_shards.sql"),
+    include_str!("sql/lock_shard.sql"),
     include_str!("sql/company_shards.sql"),
     include_str!("sql/prepared_statement.sql"),
 ];
 const FUNCTION: &str = include_str!("sql/function.sql");
 const RUN: &str = include_str!("sql/run.sql");
-const RUN_ALL: &str = include_str!("sql/run_all.sql");
 /// Variables that [`RUN`] uses.
 const VARIABLES: &str = "statement text; prepared text;";
 
 /// Part of each function's name. A change of [`on_shards`] needs another version, so that the functions are created again.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// Statements that a session prepares at most. Each has a plan in memory for each shard.
 const MAX_PREPARED: &str = "1000";
@@ -44,8 +43,8 @@ pub(super) struct Function {
     name: String,
     /// The statement that calls it.
     pub(super) call: &'static str,
-    /// Whether the statement takes arrays of items: the first array has the company of each. The function takes one of the companies
-    /// as another parameter.
+    /// Whether the statement takes arrays of items: the first array has the company of each. Here all have the same company, which the
+    /// function takes as another parameter.
     pub(super) is_shared: bool,
     /// The sequences that number the records that the statement creates.
     pub(super) sequences: Vec<String>,
@@ -99,23 +98,13 @@ impl Function {
         let first_ids: String = (1..).zip(&self.sequences).fold(String::new(), |set, (index, sequence)| {
             format!("{set}, set_config('{NEXT}{sequence}', (${ids})[{index}]::text, true)")
         });
-        let run = |company: &str, values: &[String]| {
-            run_on_shards("return query execute", &self.name, self.types, &self.text, company, values)
-        };
-        let run = if self.is_shared {
-            let part = |(value, sql_type): (&String, &str)| {
-                if sql_type.ends_with("[]") { format!("({value})[first:last]") } else { value.clone() }
-            };
-            let items: Vec<String> = values.iter().zip(self.types.split(", ")).map(part).collect();
-            fill(RUN_ALL, &[("run", &run("($1)[first]", &items))])
-        } else {
-            format!("perform locked_shards(array[{company}]);\n{}", run(&company, &values))
-        };
+        let run = run_on_shards("return query execute", &self.name, self.types, &self.text, &company, &values);
         let parts = [
             ("name", &*self.name),
             ("types", &types.join(", ")),
             ("columns", &columns.join(", ")),
             ("variables", VARIABLES),
+            ("company", &company),
             ("lock_timeout", &lock_timeout),
             ("first_ids", &first_ids),
             ("run", &run),
@@ -168,7 +157,7 @@ fn on_shards(statement: &str, arguments: &[String], schema: &Schema) -> Option<(
 
 /// Returns the name of the function or prepared statement that runs a statement.
 fn name_of(kind: &str, statement: &str) -> String {
-    let digest = Sha256::new_with_prefix([VERSION, FUNCTION, RUN, RUN_ALL].concat())
+    let digest = Sha256::new_with_prefix([VERSION, FUNCTION, RUN].concat())
         .chain_update(HELPERS.concat())
         .chain_update(statement)
         .finalize();
