@@ -46,7 +46,7 @@ const BATCH: usize = 1000;
 const UNPACKED_BYTES: u64 = 512 << 20;
 
 /// Import records from a file. Invalid rows do not stop the other rows: a report lists them. You can repeat an import safely. Exit status:
-/// 0 if all rows are valid, 3 if some are invalid, 2 if the file cannot be read or the command line is wrong, 1 if the import could not run.
+/// 0 if all rows are valid, 3 if some are invalid. It is 2 if the file cannot be read or the command line is wrong, and 1 if the import could not run.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run

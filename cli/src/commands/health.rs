@@ -99,7 +99,7 @@ pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Res
         Err(status) if status.code() == Code::Unavailable => {
             let reason = timeout(CONNECT_TIMEOUT, failed_connection(url, tls)).await.ok().flatten();
             let reason = reason.unwrap_or_else(|| anyhow::anyhow!("it does not respond: {}", status.message()));
-            return Err(reason.context(format!("{url} cannot be used")));
+            return Err(reason.context(format!("{url} cannot be reached")));
         }
         Err(status) => anyhow::bail!("the core reports an error: {}", status.message()),
     };

@@ -6,10 +6,7 @@ use std::{
     fmt::Display,
     net::SocketAddr,
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -33,14 +30,25 @@ use tokio_util::{
     either::Either,
     io::{InspectReader, InspectWriter},
     sync::CancellationToken,
-    task::{AbortOnDropHandle, TaskTracker, task_tracker::TaskTrackerToken},
+    task::{AbortOnDropHandle, task_tracker::TaskTrackerToken},
 };
 use tower::{Service, ServiceExt as _};
 
-use crate::{limits::ConnectionLimits, server::App, stream::Coalesced, traffic::Traffic};
+use crate::{limits::ConnectionLimits, requests::Requests, stream::Coalesced, traffic::Traffic};
 
 /// How long a closing connection may still begin a request. A request may be on its way.
 const LINGER: Duration = Duration::from_millis(500);
+
+/// The application of a port.
+#[derive(Clone, Debug)]
+pub struct App<S> {
+    /// The port's name, for log and metrics.
+    pub name: &'static str,
+    /// Whether clients may use HTTP/1.1, besides HTTP/2.
+    pub http1: bool,
+    /// Responds to requests.
+    pub service: S,
+}
 
 /// The deadline of a response, as an extension. The connection of a client that has not read it closes.
 ///
@@ -85,32 +93,6 @@ pub(crate) struct Server<S> {
     pub(crate) tls: Option<ServerTls>,
     pub(crate) traffic: Traffic,
     pub(crate) stopping: Arc<Stopping>,
-}
-
-/// The requests of a connection.
-#[derive(Debug, Default)]
-pub(crate) struct Requests {
-    /// Has a token for each request whose response has not been sent.
-    pub(crate) in_flight: TaskTracker,
-    begun: AtomicU64,
-    /// Cancelled when a response exceeds its deadline.
-    overdue: CancellationToken,
-}
-
-impl Requests {
-    /// Waits until the connection has no request for `first`, or later for `between`.
-    async fn end(&self, first: Duration, between: Duration) {
-        let mut before = 0;
-        sleep(first).await;
-        loop {
-            let begun = self.begun.load(Relaxed);
-            if begun == before && self.in_flight.is_empty() {
-                return;
-            }
-            before = begun;
-            sleep(between).await;
-        }
-    }
 }
 
 impl<S, B> Server<S>

@@ -6,10 +6,11 @@
 
 mod connection;
 mod limits;
+mod requests;
 mod server;
 mod stream;
 mod traffic;
 
-pub use connection::{FinishBy, closing, is_draining, peer};
+pub use connection::{App, FinishBy, closing, is_draining, peer};
 pub use limits::ConnectionLimits;
-pub use server::{App, Listener, serve};
+pub use server::{Listener, serve};

@@ -17,24 +17,13 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use crate::{
-    connection::{Server, Stopping},
+    connection::{App, Server, Stopping},
     limits::ConnectionLimits,
     traffic::Traffic,
 };
 
 /// The pause after a failed accept, for example without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
-
-/// The application of a port.
-#[derive(Clone, Debug)]
-pub struct App<S> {
-    /// The port's name, for log and metrics.
-    pub name: &'static str,
-    /// Whether clients may use HTTP/1.1, besides HTTP/2.
-    pub http1: bool,
-    /// Responds to requests.
-    pub service: S,
-}
 
 /// An open port, with its certificate.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use tokio::{
     task::yield_now,
 };
 
-use crate::connection::Requests;
+use crate::requests::Requests;
 
 /// A stream whose first write after a read waits for tasks that are ready. They may write responses too.
 pub(crate) struct Coalesced<T> {

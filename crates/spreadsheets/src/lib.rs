@@ -7,6 +7,7 @@
 //! Memory is bounded by [`Limits`], whatever the file says of itself: rows are never held, and only the shared texts of a workbook are.
 
 mod affiliates;
+mod book;
 mod csv_text;
 mod dates;
 mod decoded;

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use quick_xml::events::BytesStart;
 
 use crate::{
+    book::Book,
     csv_text::{LONGEST_ROW, WIDEST_ROW},
     error::{FileError, damaged},
     number_format::{NumberFormat, with_15_digits},
     row::{Cell, CellKind, RawRow, cell_name, column_name},
     source::Each,
-    workbook::Book,
     xml::{Node, attribute, flag},
 };
 

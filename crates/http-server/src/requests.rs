@@ -1,0 +1,35 @@
+//! The requests of one connection.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use tokio::time::sleep;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// The requests of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    /// Has a token for each request whose response has not been sent.
+    pub(crate) in_flight: TaskTracker,
+    pub(crate) begun: AtomicU64,
+    /// Cancelled when a response exceeds its deadline.
+    pub(crate) overdue: CancellationToken,
+}
+
+impl Requests {
+    /// Waits until the connection has no request for `first`, or later for `between`.
+    pub(crate) async fn end(&self, first: Duration, between: Duration) {
+        let mut before = 0;
+        sleep(first).await;
+        loop {
+            let begun = self.begun.load(Relaxed);
+            if begun == before && self.in_flight.is_empty() {
+                return;
+            }
+            before = begun;
+            sleep(between).await;
+        }
+    }
+}
