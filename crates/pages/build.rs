@@ -22,7 +22,9 @@ fn list(folder: &str) -> Result<String, Box<dyn Error>> {
     names.sort();
     let mut list = "&[".to_owned();
     for name in names.iter().filter(|name| *name != "page.html") {
-        write!(list, "({name:?}, include_bytes!({:?})),", folder.join(name))?;
+        let path = folder.join(name);
+        let path = path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))?;
+        write!(list, "({name:?}, include_bytes!({path:?})),")?;
     }
     Ok(list + "]")
 }

@@ -66,9 +66,8 @@ fn read(url: &str) -> Result<Target, String> {
     // A user needs a host in the URL. The parameter replaces this host.
     let named = if parameters.has_host { "localhost" } else { named };
     let user = user.map_or_else(String::new, |user| format!("{user}@"));
-    let mut passed = Serializer::new(String::new());
-    let passed = passed.extend_pairs(&parameters.passed).finish();
-    let url_of_host = format!("postgres://{user}{named}{path}?{passed}");
+    let rest = Serializer::new(String::new()).extend_pairs(&parameters.passed).finish();
+    let url_of_host = format!("postgres://{user}{named}{path}?{rest}");
     // sqlx logs ignored parameters with their values.
     let parsed = with_default(NoSubscriber::default(), || PgConnectOptions::from_str(&url_of_host));
     let options = parsed.map_err(|error| error.to_string())?;
