@@ -39,7 +39,7 @@ pub mod wire;
 
 pub use id::MAX_ID;
 pub use secrets::PrivateUrl;
-pub use status::MAX_VIOLATION_BYTES;
+pub use status::{MAX_VIOLATION_BYTES, has_all};
 
 /// The encoded `FileDescriptorSet` of every file under `proto/`, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -5,7 +5,10 @@ use std::{collections::HashMap, error::Error as _};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
-use crate::error::{Error, RESTORED_POSITION, Reason, SERVER_ERROR, meaning};
+use crate::{
+    error::{Error, RESTORED_POSITION, Reason, SERVER_ERROR, meaning},
+    rules::{Violation, Violations},
+};
 
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
@@ -18,6 +21,15 @@ const VIOLATIONS_TOTAL: &str = "violations_total";
 /// Details are sent in a header, and clients accept headers of 8 KiB by default.
 pub const MAX_VIOLATION_BYTES: usize = 4096;
 
+/// Returns whether a status can have all of these violations.
+pub fn has_all(violations: &Violations) -> bool {
+    violations.iter().map(size).sum::<usize>() <= MAX_VIOLATION_BYTES
+}
+
+fn size(violation: &Violation) -> usize {
+    violation.path.len() + violation.message.len() + 8
+}
+
 impl From<Error> for Status {
     fn from(error: Error) -> Self {
         let mut metadata: HashMap<String, String> =
@@ -25,7 +37,7 @@ impl From<Error> for Status {
         let mut details = ErrorDetails::new();
         let mut bytes = 0;
         for violation in error.violations.iter() {
-            bytes += violation.path.len() + violation.message.len() + 8;
+            bytes += size(violation);
             if bytes > MAX_VIOLATION_BYTES {
                 metadata.insert(VIOLATIONS_TOTAL.to_owned(), error.violations.total().to_string());
                 break;

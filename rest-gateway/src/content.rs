@@ -1,6 +1,6 @@
 //! The kind of a request's body: the header `Content-Type`.
 
-use compliance_api::error::{Error, Reason};
+use compliance_api::{error::Error, rules::Violations};
 use http::{HeaderMap, header::CONTENT_TYPE};
 
 /// The media types of files with tables.
@@ -23,13 +23,11 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 /// The error of a body that is not JSON, and that the header does not name as a file.
 pub(crate) fn not_a_file() -> Error {
     let [csv, workbook] = FILES;
-    Error::new(
-        Reason::ContentTypeInvalid,
-        format!(
-            "The body is not JSON. To send a table, send the bytes of the file (curl --data-binary @FILE) with the header Content-Type: {csv} \
-             for CSV, or {workbook} for .xlsx. Save other files, such as .xls and .ods, as .xlsx."
-        ),
-    )
+    let message = format!(
+        "The body must be valid JSON. To send a table, send the bytes of the file (curl --data-binary @FILE) with the header Content-Type: {csv} for \
+         CSV, or {workbook} for .xlsx. Save other files, such as .xls and .ods, as .xlsx."
+    );
+    Error::invalid(Violations::one("body", message))
 }
 
 /// Returns the encoding that the header names.

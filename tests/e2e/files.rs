@@ -394,8 +394,8 @@ async fn other_content_types_name_those_of_files() {
         ("application/vnd.ms-excel", b"\xd0\xcf\x11\xe0"),
     ] {
         for path in ["/affiliates", "/affiliates:sync", "/urls"] {
-            let answer = send(&rest, path, kind, body).await.with_status(415);
-            let message = answer["detail"]["msg"].as_str().unwrap();
+            let answer = send(&rest, path, kind, body).await.with_status(422);
+            let message = answer["errors"]["body"][0].as_str().unwrap();
             assert!(["--data-binary", CSV, WORKBOOK].iter().all(|part| message.contains(part)), "{kind}: {message}");
         }
     }
@@ -403,6 +403,8 @@ async fn other_content_types_name_those_of_files() {
     let json = r#"{"client_affiliate_id":"1","affiliate_name":"Ann"}"#;
     send(&rest, "/affiliates", "text/plain", json).await.with_status(201);
     send(&rest, "/affiliates", "application/json", csv).await.with_status(422);
+    let cut = send(&rest, "/affiliates", "application/x-www-form-urlencoded", &json[..20]).await.with_status(422);
+    assert_eq!(cut["errors"]["body"][0], "The body must be valid JSON. The error is at line 1, column 20.");
     send(&rest, "/affiliates", "text/plain", "").await.with_status(422);
     send(&rest, "/cases", "text/plain", csv).await.with_status(422);
 }

@@ -114,11 +114,11 @@ impl RequestBody {
             _ => self.prepare(memory(R::MESSAGE, &self.bytes)).await?,
         };
         let mut ignored = Ignored::default();
-        // The core could not send all violations of a long list.
         let request = self.parsed(&mut ignored, |input| {
             let request = parse(input)?;
             let violations = rules::check(&request);
-            if violations.is_empty() { Ok(request) } else { Err(Error::invalid(violations)) }
+            // The core also knows other rules. But it could not send all violations of a long list.
+            if compliance_api::has_all(&violations) { Ok(request) } else { Err(Error::invalid(violations)) }
         });
         let request = request.map_err(|error| self.with_advice(error));
         if let Some(ignored) = ignored.header() {
@@ -128,10 +128,11 @@ impl RequestBody {
         request
     }
 
-    /// Returns the error of a body, or of the content type of a file.
+    /// Returns the error of a body, with advice if the body can be a file that its header does not name.
     fn with_advice(&self, error: Error) -> Error {
         let takes_files = self.caller.record.route.is_some_and(|route| route.file.is_some());
-        let is_file = takes_files && !self.is_named_json && !self.bytes.is_empty();
+        let first = self.bytes.trim_ascii_start().first();
+        let is_file = takes_files && !self.is_named_json && first.is_some_and(|first| !b"{[".contains(first));
         if is_file && serde_json::from_slice::<IgnoredAny>(&self.bytes).is_err() { not_a_file() } else { error }
     }
 

@@ -181,12 +181,14 @@ impl Query {
             values.entry(name).or_default().push(value);
         }
         let (mut object, mut violations) = (Object::new(M::MESSAGE), Violations::new());
-        for name in self.not_utf8() {
-            values.remove(&name);
-            violations.report(name, |label| format!("The {label} field must be UTF-8."));
-        }
+        let not_utf8: Vec<_> = self.not_utf8().collect();
         for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
             let Some(texts) = values.remove(field.name) else { continue };
+            // Text of another type has the violation of its type.
+            if matches!(field.kind, Kind::Text) && not_utf8.iter().any(|name| name == field.name) {
+                violations.report(field.name, |label| format!("The {label} field must be UTF-8."));
+                continue;
+            }
             match one(field, texts).and_then(|text| text.map(|text| value(field, text)).transpose()) {
                 Ok(Some(value)) => object.set(field.name, value),
                 Ok(None) => {}
