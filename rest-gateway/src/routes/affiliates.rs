@@ -177,18 +177,13 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 /// Sync affiliates
 ///
 /// Updates the company's affiliates from a list. `client_affiliate_id` identifies an affiliate, so its name can change. The service
-/// creates missing affiliates. For existing affiliates, it changes the fields that you send and that differ: null and `""` clear an
-/// optional field. If you send the same list again, nothing changes.
+/// creates missing affiliates. For existing affiliates, it changes the fields that you send: null and `""` clear an optional field.
+/// It refuses invalid items, and items with an identifier that several affiliates or items have. It saves all others, and the status is 207.
 ///
-/// All names change together, so two affiliates can swap their names. The service refuses invalid items, and items with an
-/// identifier that several affiliates or items have. It saves all others, and the status is 207.
+/// Absent affiliates, which the company has and the list does not, stay unchanged unless you send `absent_status`.
 ///
-/// Absent affiliates, which the company has and the list does not, stay unchanged unless you send `absent_status`. The limit
-/// `max_absent` protects you from a truncated list.
-///
-/// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. An empty cell clears the field, and fields
-/// without a column do not change. Each result and violation also has the `row` of the file, and a violation its `cell` or `column`. A
-/// row that the service cannot read with certainty is refused. Then no affiliate counts as absent.
+/// The body can also be a CSV file or an Excel workbook, with a row for each affiliate. An empty cell clears the field; fields without a
+/// column do not change.
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
