@@ -227,7 +227,7 @@ class ClientTest(unittest.TestCase):
         self.assertRegex(result.stdout, rf"(?m)^created the affiliate \d+\nCase {case['case_id']} of ")
         result = subprocess.run([sys.executable, OVERVIEW, "--add", "A-3", self.name], capture_output=True, text=True, timeout=60)
         self.assertEqual((result.returncode, result.stdout), (1, ""))
-        self.assertEqual(result.stderr, "overview: 409: An affiliate with this name already exists.\n")
+        self.assertRegex(result.stderr, r"\Aoverview: 409: An affiliate with this name already exists\. Its ID is [0-9]+\.\n\Z")
 
 
 if __name__ == "__main__":
