@@ -137,19 +137,19 @@ async function send(page, box) {
   // The form may still read an existing ID, so only the response of this operation counts.
   const { method, path } = await box.evaluate((element) => ({ ...element.dataset }));
   const route = new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`);
-  const sent = (response) => response.request().method() === method.toUpperCase() && route.test(new URL(response.url()).pathname);
-  const once = async () => {
-    const [response] = await Promise.all([
-      page.waitForResponse(sent),
-      box.getByRole("button", { name: "Send" }).click(),
-    ]);
-    return { status: String(response.status()), body: await response.json() };
-  };
-  // Chromium can drop a body before it is read here. A read can be sent again.
-  const answer = await once().catch((error) => {
-    if (method.toUpperCase() !== "GET" || !String(error).includes("No data found for resource")) throw error;
-    return once();
+  // Chromium can drop a body before it is read here, so the body is read on its way to the page.
+  const answers = [];
+  const matches = (url) => route.test(url.pathname);
+  await page.route(matches, async (handled) => {
+    if (handled.request().method() !== method.toUpperCase()) return handled.fallback();
+    const response = await handled.fetch();
+    answers.push({ status: String(response.status()), body: await response.json() });
+    return handled.fulfill({ response });
   });
+  await box.getByRole("button", { name: "Send" }).click();
+  await becomes(async () => answers.length, 1);
+  await page.unroute(matches);
+  const [answer] = answers;
   await becomes(async () => {
     const shown = box.locator(".result");
     if ((await shown.locator(".response-body").count()) === 0) return [];
