@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 /// Fails if the environment names a configuration file, which earlier versions had. Without its settings, the service would start
 /// with a database of its own.
 fn refuse_configuration_file() -> Result<(), InvalidSetting> {
-    let advice = "there is no configuration file; set its values as flags or variables, and unset this variable";
+    let advice = "configuration files are not supported: set the values as flags or variables, and unset this variable";
     match std::env::var_os("COMPLIANCE_CONFIG") {
         Some(_) => Err(InvalidSetting::of("COMPLIANCE_CONFIG")(advice)),
         None => Ok(()),

@@ -57,7 +57,7 @@ fn a_wrong_setting_is_rejected_before_anything_is_created() {
         (words(&["export", "urls", "--company", "7", "--core-url", "core"]), &[], &["--core-url", "core"]),
         (words(&["health", "core:50051"]), &[], &["core:50051: it must begin with http://"]),
         (serve(&["--config", "/f"]), &[], &["--config", "unexpected argument"]),
-        (serve(&[]), &[("COMPLIANCE_CONFIG", "/f")], &["COMPLIANCE_CONFIG", "there is no configuration file"]),
+        (serve(&[]), &[("COMPLIANCE_CONFIG", "/f")], &["COMPLIANCE_CONFIG", "configuration files are not supported"]),
         (serve(&["--jwt-secret", SECRET]), &[("COMPLIANCE_JWT_SECRET_FILE", "/f")], &["cannot be used with"]),
         (serve(&[]), &[("COMPLIANCE_GRPC_CLIENT_CA", "/f")], &["required", "--grpc-tls-cert"]),
     ];

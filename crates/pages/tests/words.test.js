@@ -30,7 +30,7 @@ test("errors name a field as its label does", () => {
   assert.equal(inLabels("zip", "An affiliate with this name already exists."), "An affiliate with this name already exists.");
 });
 
-test("times are told as people tell them", () => {
+test("times are relative for four weeks", () => {
   const expected = {
     "2026-08-15 12:00:05": "just now", "2026-08-15 11:59:30": "just now", "2026-08-15 11:59:00": "1 min ago", "2026-08-15 11:00:01": "59 min ago",
     "2026-08-15 10:00:00": "2 h ago", "2026-08-14 11:00:00": "1 d ago", "2026-07-17 12:00:01": "28 d ago", "2026-07-16 12:00:00": "2026-07-16",

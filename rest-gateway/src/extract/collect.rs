@@ -37,7 +37,7 @@ pub(super) async fn read(
     collect(decoder, announced, limit, memory).await
 }
 
-/// Collects bytes, of which `expected` are likely.
+/// Collects the bytes of a body, probably `expected` of them.
 async fn collect(
     mut reader: impl AsyncRead + Unpin,
     expected: usize,

@@ -14,8 +14,8 @@ const MOST = 10;
 const noteOf = ({ resource, fields }) => (resource === "affiliate" ? null : fields.find(({ field }) => field === "note")?.after ?? null);
 const quote = (text) => element("blockquote", {}, text.length > VERY_LONG ? longText("Note", text) : value(text));
 
-/** What a change did: a sentence, and a list if there is more to say. */
-function told(change, names) {
+/** Describes a change: a sentence, and a list of details if it has several. */
+function describe(change, names) {
   const note = noteOf(change);
   const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
   const phrases = [...fields.map((field) => names.phrase(change, field)), ...names.parts(change).map((part) => partWords(part, names))];
@@ -57,7 +57,7 @@ export function activity(resource, id, signal, page = null) {
   const put = (message) => show(messages, message);
   const entry = (change) => {
     const note = noteOf(change);
-    const [sentence, details] = told(change, names);
+    const [sentence, details] = describe(change, names);
     const undo = page && undoButton({ resource, id, change, names, later, put, signal, ...page });
     if (note !== null && note === page?.record.note) latest?.remove();
     return element("li", {}, element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), undo && [" ", undo]),

@@ -125,18 +125,18 @@ export function announce(text) {
   document.getElementById("announcements").textContent = text;
 }
 
-/** What the page at an address says once when it is shown next: the result of what led to it. */
-let told = null;
+/** The result of an action, and the address of the page that shows it, once. */
+let result = null;
 
-/** Has the page at an address say that an action has succeeded. */
+/** Shows that an action has succeeded on the next page, if it has this address. */
 export function tell(hash, text) {
-  told = { hash, text };
+  result = { hash, text };
 }
 
 /** Shows a view whose content has its own `heading`, which gets the focus. */
 export function present(title, heading, ...content) {
-  const message = told?.hash === location.hash && doneMessage(told.text);
-  told = null;
+  const message = result?.hash === location.hash && doneMessage(result.text);
+  result = null;
   document.title = `${title} – Compliance console`;
   const main = document.getElementById("content");
   main.replaceChildren();

@@ -176,7 +176,7 @@ export function listView(section) {
       others.hidden = !isOpen;
       opener.ariaExpanded = String(isOpen);
     };
-    // A choice applies at once; what is typed or needs an ID does not.
+    // Only a choice applies immediately. Typed texts and IDs apply with the button.
     const choose = ({ target }) => target instanceof HTMLSelectElement && target.value !== OTHER && apply();
     const form = element("form", { class: "filters", id: "filters", "aria-label": "Filters", novalidate: true, on: { submit: (event) => {
       event.preventDefault();

@@ -56,15 +56,15 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     { isDone: false, cells: [element("a", { href: `#/${section}/${id}` }, id), value(why)] })));
 
   let isSaving = false;
-  /** Changes records, reads the list again, and shows what `told` returns for the results. */
-  async function run(items, told) {
+  /** Changes records, reads the list again, and shows what `report` returns for the results. */
+  async function run(items, report) {
     if (isSaving) return;
     isSaving = true;
     await attempt(signal, async () => {
       const results = await change(items);
       for (const { id } of results.done) chosen.chosen.delete(id);
       await reload();
-      put(...told(results), failures(results.failed));
+      put(...report(results), failures(results.failed));
     }, refused);
     isSaving = false;
     apply.textContent = "Set";

@@ -8,6 +8,9 @@ use std::{
 use spreadsheets::{AffiliateRow, Empty, FileError, Options, Row, Table};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
+/// The result of a file with one affiliate.
+pub(crate) const ONE: [&str; 1] = ["2 client_affiliate_id=A-1 affiliate_name=Ann"];
+
 /// Options of a file in which every row has an identifier and a name.
 pub(crate) fn options() -> Options {
     Options { empty: Empty::Absent, required: AffiliateRow::REQUIRED, ..Options::default() }

@@ -54,7 +54,7 @@ async function lists(page) {
   const form = page.getByRole("form", { name: "Filters" });
   await filters(page);
   await checked(page, "filters");
-  // A choice among the usual filters applies at once, and keeps the others.
+  // A choice among the usual filters applies immediately, and keeps the others.
   await form.getByLabel("Monitoring").selectOption({ label: "On" });
   await page.waitForURL(/disabled=no/);
   await form.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });
