@@ -57,11 +57,12 @@ async fn an_affiliate_with_too_many_records_stays() {
             select <company>, n::text, int8send(n), <1> from generate_series(1, {count}) n"
         )
     };
-    // The creation, each update and the erasure each have one row.
+    // The creation, each update and the erasure each have one row. Without commits, each update would read all earlier versions.
     let updates = |count: usize| {
         format!(
             "do $$ begin for n in 1..{count} loop
-                update affiliates set city = n::text where company_id = <company> and id = <1>; end loop; end $$"
+                update affiliates set city = n::text where company_id = <company> and id = <1>;
+                if n % 50 = 0 then commit; end if; end loop; end $$"
         )
     };
     run_table(vec![

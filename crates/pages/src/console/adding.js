@@ -69,10 +69,12 @@ export function addingView(section) {
       const urls = section === "urls" && !chosen ? plainUrls(input.value) : null;
       if (urls) return { urls, request: { body: { urls: urls.map(({ url }) => ({ url })), ...(isCheck && { validate_only: true }) } } };
       const columns = ignored.value.split("\n").filter((name) => name.trim() !== "").map((name) => `${name}=`);
-      const query = Object.fromEntries(Object.entries({
-        dates: dates.value, encoding: chosen && encoding.value, sheet: sheet.value.trim(), columns, validate_only: isCheck && "true",
-      }).filter(([, given]) => given));
       const isWorkbook = chosen?.name.toLowerCase().endsWith(".xlsx");
+      // The service refuses options that have no effect on the file.
+      const query = Object.fromEntries(Object.entries({
+        dates: dates.value, encoding: chosen && !isWorkbook && encoding.value, sheet: isWorkbook && sheet.value.trim(), columns,
+        validate_only: isCheck && "true",
+      }).filter(([, given]) => given));
       return { urls, request: { body: chosen ?? new Blob([input.value]), type: isWorkbook ? WORKBOOK : "text/csv", query } };
     };
 
