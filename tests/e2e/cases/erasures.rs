@@ -61,8 +61,8 @@ async fn an_affiliate_with_too_many_records_stays() {
     let updates = |count: usize| {
         format!(
             "do $$ begin for n in 1..{count} loop
-                update affiliates set city = n::text where company_id = <company> and id = <1>;
-                if n % 50 = 0 then commit; end if; end loop; end $$"
+                update affiliates set city = n::text where company_id = <company> and id = <1>; if n % 50 = 0
+                then commit; end if; end loop; end $$"
         )
     };
     run_table(vec![
