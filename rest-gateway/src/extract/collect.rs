@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::io::StreamReader;
 
-use crate::limits::READ_AT_ONCE;
+use crate::limits::{LARGE_REQUEST, READ_AT_ONCE};
 
 /// Reads a body of at most `limit` bytes to its end, before and after it is decompressed. `memory` is reserved for it first.
 pub(super) async fn read(
@@ -49,6 +49,10 @@ async fn collect(
     loop {
         if bytes.len() > capacity {
             capacity = (capacity * 2).max(SMALL).min(limit);
+            // Growing again would copy the body each time. The system provides only the part that is written.
+            if capacity > LARGE_REQUEST {
+                bytes.reserve_exact(limit + 1 - bytes.len());
+            }
         }
         if capacity > SMALL {
             reserve(memory, capacity)?;
