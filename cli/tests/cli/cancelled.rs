@@ -117,7 +117,6 @@ fn survives(programs: &Programs, service: &Service) {
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
 fn a_storm_of_cancelled_calls_leaves_one_process_clean() {
     let programs = Programs::new();
     let service = Service::start_as(&mut programs.serve(&SETTINGS));
@@ -125,7 +124,6 @@ fn a_storm_of_cancelled_calls_leaves_one_process_clean() {
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
 fn a_storm_of_cancelled_calls_leaves_two_tiers_clean() {
     let programs = Programs::new();
     let core = Service::start_as(&mut programs.core(&SETTINGS));

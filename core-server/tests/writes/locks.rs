@@ -37,13 +37,11 @@ async fn twenty_companies_with_batches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
 async fn sixty_companies_with_single_writes() {
     nobody_else_waits(60, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
 async fn sixty_companies_with_batches() {
     nobody_else_waits(60, true).await;
 }
