@@ -52,9 +52,13 @@ export function addingView(section) {
     let isSending = false;
     let sent = "";
 
+    const isWorkbook = () => file.files.length > 0 && file.files[0].name.toLowerCase().endsWith(".xlsx");
     const choose = () => {
       input.disabled = file.files.length > 0;
       remove.hidden = file.files.length === 0;
+      // The service refuses options that have no effect.
+      encoding.disabled = file.files.length === 0 || isWorkbook();
+      sheet.disabled = !isWorkbook();
     };
     const remove = element("button", { type: "button", hidden: true, on: { click: () => {
       file.value = "";
@@ -62,6 +66,7 @@ export function addingView(section) {
       input.focus();
     } } }, "Remove the file");
     file.addEventListener("change", choose);
+    choose();
 
     /** The options of the request, and the URLs by their lines if there is no table. */
     const requestOf = (isCheck) => {
@@ -69,13 +74,11 @@ export function addingView(section) {
       const urls = section === "urls" && !chosen ? plainUrls(input.value) : null;
       if (urls) return { urls, request: { body: { urls: urls.map(({ url }) => ({ url })), ...(isCheck && { validate_only: true }) } } };
       const columns = ignored.value.split("\n").filter((name) => name.trim() !== "").map((name) => `${name}=`);
-      const isWorkbook = chosen?.name.toLowerCase().endsWith(".xlsx");
-      // The service refuses options that have no effect on the file.
       const query = Object.fromEntries(Object.entries({
-        dates: dates.value, encoding: chosen && !isWorkbook && encoding.value, sheet: isWorkbook && sheet.value.trim(), columns,
+        dates: dates.value, encoding: !encoding.disabled && encoding.value, sheet: !sheet.disabled && sheet.value.trim(), columns,
         validate_only: isCheck && "true",
       }).filter(([, given]) => given));
-      return { urls, request: { body: chosen ?? new Blob([input.value]), type: isWorkbook ? WORKBOOK : "text/csv", query } };
+      return { urls, request: { body: chosen ?? new Blob([input.value]), type: isWorkbook() ? WORKBOOK : "text/csv", query } };
     };
 
     function showResults(results, urls, isCheck) {

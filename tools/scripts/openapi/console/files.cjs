@@ -31,8 +31,11 @@ async function files(page) {
   const { distributor_name: name, email_one: email, start_date: date } = await made("SHEET-1");
   assert.deepEqual([name, email, date], ["Jürgen", "sheet@example.org", "2026-05-01"]);
 
-  // A workbook is read as it is.
+  // A workbook is read as it is: the encoding that was chosen for the CSV file is neither open to change nor sent.
+  assert.equal(await page.getByLabel("Sheet of a workbook").isDisabled(), true);
   await choose("book.xlsx", fs.readFileSync(path.join(__dirname, "book.xlsx")), WORKBOOK);
+  assert.equal(await page.getByLabel("Encoding of a CSV file").isDisabled(), true);
+  assert.equal(await page.getByLabel("Sheet of a workbook").isDisabled(), false);
   await add();
   await message(page, "2 affiliates were added.");
   assert.equal((await made("BOOK-2")).distributor_name, "Book Two");
