@@ -66,7 +66,7 @@ const MOST_KIB: u64 = 64 * 1024;
 
 /// The list is complete and ordered, and streams without growth of the process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn a_list_of_300_000() {
     let database = fresh_database().await;
     let (company, pool) = (new_company(), core_server::database::connect(database.options, 2).await.unwrap());

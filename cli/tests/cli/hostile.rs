@@ -9,33 +9,33 @@ mod world;
 use world::World;
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn http1() {
     http1::attack_all(&World::start());
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn http2_to_rest() {
     let world = World::start();
     http2::attack_all(&world, world.service.rest, ("GET", "/api/affiliates"));
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn http2_to_grpc() {
     let world = World::start();
     http2::attack_all(&world, world.service.grpc, ("POST", "/compliance.v1.AffiliateService/ListAffiliates"));
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn large_bodies() {
     bodies::large();
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn bodies_that_decompress_to_large_ones() {
     bodies::that_decompress_to_large_ones();
 }

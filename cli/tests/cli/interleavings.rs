@@ -53,7 +53,7 @@ fn chosen() -> (u64, u64, u64) {
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn no_write_outlives_its_caller() {
     let (count, seed, first) = chosen();
     let world = Arc::new(World::start());

@@ -54,7 +54,7 @@ impl Drop for Load {
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn a_soak_loses_no_acknowledged_write() {
     let minutes = std::env::var("COMPLIANCE_SOAK_MINUTES").ok().map(|text| text.parse::<f64>().unwrap());
     let seed = std::env::var("COMPLIANCE_MODEL_SEED").map_or(1, |seed| seed.parse().unwrap());

@@ -29,7 +29,7 @@ async fn ask(address: SocketAddr, path: &str, accepted: &str) -> Vec<http::Respo
 
 /// Such requests do not affect callers with a token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn documents_that_nobody_reads() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];

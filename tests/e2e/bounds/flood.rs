@@ -25,7 +25,7 @@ fn urls(writer: usize, count: usize) -> String {
 /// The other company is never rejected. Its long batch does not wait for the flood, and its short calls
 /// continue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn a_flood_of_batches() {
     let service = TestService::start().await;
     for [flood, other] in [

@@ -23,7 +23,7 @@ const FEW: i64 = 10;
 
 /// Unread lists count against their company, and end in time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn lists_that_nobody_reads() {
     // The service would close a connection without reads.
     let mut settings = Settings { list_timeout: LIST_TIMEOUT, ..Settings::default() };
@@ -54,7 +54,7 @@ async fn companies(service: &TestService) -> [(i64, String); 2] {
 
 /// The same over gRPC. The client reads the connection, but not the lists.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn grpc_lists_that_nobody_reads() {
     let options = Options { list_timeout: LIST_TIMEOUT, company_streams: MOST, ..Options::default() };
     let service = &TestService::with(options).await;

@@ -17,7 +17,7 @@ const MOST_KIB: u64 = 512 << 10;
 const HEALTH_TIME: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn small_bodies_that_take_much_memory() {
     let database = fresh_database().await;
     let server = ServerProcess::start(&database.url);
@@ -66,7 +66,7 @@ async fn small_bodies_that_take_much_memory() {
 
 /// Concurrent reads of records of 4 MiB, one per caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn large_records() {
     let database = fresh_database().await;
     let server = ServerProcess::start(&database.url);

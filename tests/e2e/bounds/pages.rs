@@ -59,7 +59,7 @@ async fn records_without_memory_for_one_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn pages_of_long_transcripts() {
     let service = TestService::start().await;
     let company = new_company();
@@ -256,7 +256,7 @@ async fn a_page_whose_connection_is_lost() {
 
 /// Readers that do not read hold few connections, and do not affect others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn slow_readers_of_large_pages() {
     let service = TestService::start().await;
     let (companies, other) = ([new_company(), new_company(), new_company()], new_company());

@@ -45,37 +45,37 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut StdRng) {
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn json() {
     replay("json");
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn query() {
     replay("query");
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn token() {
     replay("token");
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn csv() {
     replay("csv");
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn xlsx() {
     replay("xlsx");
 }
 
 #[test]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 fn protobuf() {
     replay("protobuf");
 }

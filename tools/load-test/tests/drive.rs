@@ -65,7 +65,7 @@ async fn rejected_requests_are_errors() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: tools/scripts/test-long runs it"]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn both_layers_respond_under_load() {
     let (_service, urls) = service(Options::default()).await;
     let folder = DataDir::new();
