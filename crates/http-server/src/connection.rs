@@ -150,6 +150,8 @@ where
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
         let ConnectionLimits { header_timeout, idle_timeout, shutdown_grace, .. } = self.limits;
         let remaining = tokio::select! {
+            // A request that has arrived is read before its connection counts as idle.
+            biased;
             _ = connection.as_mut() => return,
             () = requests.end(header_timeout, idle_timeout) => LINGER,
             () = requests.overdue.cancelled() => shutdown_grace,

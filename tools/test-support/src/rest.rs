@@ -10,6 +10,8 @@ use crate::contract;
 
 /// Maximum time of a response on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(2);
+/// Shorter than the service keeps idle connections, so that no request meets a connection that is just being closed.
+const IDLE: Duration = Duration::from_secs(20);
 
 /// A client with a token, or without one.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ impl RestClient {
     pub fn new(address: SocketAddr, token: Option<String>) -> Self {
         // Without TLS, since loading the system's certificates is slow in a development build.
         let client = Client::builder().tls_certs_only([]).no_proxy().redirect(Policy::none()).timeout(TIMEOUT);
-        let client = client.build().unwrap();
+        let client = client.pool_idle_timeout(IDLE).build().unwrap();
         Self { base: format!("http://{address}"), client, token }
     }
 
