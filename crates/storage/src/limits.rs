@@ -17,7 +17,7 @@ pub const COPIES: usize = 3;
 /// Prepared statements per connection. The service has fewer, so a connection prepares each of them once.
 pub const STATEMENT_CACHE: usize = 256;
 /// How long a request waits for a connection: well below its deadline, so that the error names the reason.
-pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a statement waits for a lock. It then returns its connection and is retried.
 ///
 /// Most statements take less time, and callers hardly notice the wait.

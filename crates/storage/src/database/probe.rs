@@ -23,6 +23,8 @@ const INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 /// Silence for longer means that the database does not respond.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+/// A new connection gets longer, because a busy server must first start a process for it.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 /// Connections that a check loses before the database counts as lost: a restarting proxy closes connections as well.
 const LOST_CONNECTIONS: u32 = 3;
 /// How often the log repeats why the database does not respond.
@@ -33,10 +35,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     let (mut connection, mut lost) = (None, Instant::now());
     let mut logged = (String::new(), lost);
     loop {
-        let failure = match timeout(CHECK_TIMEOUT, check(pool.manager(), &mut connection)).await {
-            Ok(checked) => checked.err(),
-            Err(_) => Some(sqlx::Error::PoolTimedOut),
-        };
+        let failure = check(pool.manager(), &mut connection).await.err();
         let is_restored = failure.as_ref().and_then(Unavailable::of) == Some(Unavailable::Restored);
         let serves = failure.is_none();
         if pool.responds.send_if_modified(|before| mem::replace(before, serves) != serves) {
@@ -78,10 +77,12 @@ async fn check(manager: &Manager, open: &mut Option<Connection>) -> Result<(), s
     let mut tries = 1;
     loop {
         let checked = match open.take().filter(|connection| manager.is_current(connection)) {
-            Some(mut connection) => manager.check(&mut connection.raw).await.map(|()| connection),
-            None => manager.open().await,
+            Some(mut connection) => timeout(CHECK_TIMEOUT, manager.check(&mut connection.raw))
+                .await
+                .map(|checked| checked.map(|()| connection)),
+            None => timeout(OPEN_TIMEOUT, manager.open()).await,
         };
-        match checked {
+        match checked.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Ok(connection) => {
                 *open = Some(connection);
                 return Ok(());
