@@ -49,46 +49,55 @@ const RECORDS: [&str; 7] = [
 const STATES: [&str; 3] = ["empty", "filled and never analyzed", "analyzed"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_use_the_same_indexes_everywhere() {
+async fn plans_are_the_same_in_every_state() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
-    let mut of_empty: Vec<BTreeSet<(String, String)>> = Vec::new();
+    let mut lists_of_empty = Vec::new();
     for state in STATES {
         bring_to(&mut connection, state).await;
-        for mode in ["force_generic_plan", "force_custom_plan"] {
-            set_mode(&mut connection, mode).await;
-            let mut statements = 0;
-            for (number, (name, statement, types)) in core_server::list_statements().enumerate() {
-                // Company, limit, offset, days and affiliate. Then the filters.
-                let filters = types.split(", ").skip(6).map(|kind| if kind == "boolean" { "false" } else { "1" });
-                let arguments =
-                    [&["1", "100", "0", "19800", "19900", "1"], &*filters.collect::<Vec<_>>()].concat().join(", ");
-                let plan = plan(&mut connection, &types, statement, &arguments).await;
-                let what = format!("{name} on a database that is {state}, {mode}");
-                let mut scans = Vec::new();
-                collect_scans(&plan, &mut scans);
-                assert!(scans.len() > 1, "{what}: no scans in {plan}");
-                for Scan { table, kind, condition, .. } in &scans {
-                    assert!(kind.starts_with("Index"), "{what}: {kind} of {table}");
-                    assert!(condition.contains("company_id"), "{what}: the index on {table} is read across companies");
-                    let by_key = table != "affiliates" || condition.matches(" = ").count() >= 2;
-                    assert!(by_key, "{what}: all affiliates are read in {plan}");
-                }
-                let indexes: BTreeSet<_> = scans
-                    .into_iter()
-                    // Both unique keys of infractions and of incidents begin with the searched columns.
-                    .filter(|scan| scan.table != "infractions" && scan.table != "incidents")
-                    .map(|scan| (scan.table, scan.index))
-                    .collect();
-                match of_empty.get(number) {
-                    Some(expected) => assert_eq!(&indexes, expected, "{what}"),
-                    None => of_empty.push(indexes),
-                }
-                statements += 1;
+        check_lists(&mut connection, state, &mut lists_of_empty).await;
+        check_lookups(&mut connection, state).await;
+        check_scans(&mut connection, state).await;
+        check_keys(&mut connection, state).await;
+    }
+    check_keys(&mut analyzed_while_loaded().await, "analyzed while it was loaded").await;
+}
+
+/// Lists use the indexes of an empty database.
+async fn check_lists(connection: &mut PgConnection, state: &str, of_empty: &mut Vec<BTreeSet<(String, String)>>) {
+    for mode in ["force_generic_plan", "force_custom_plan"] {
+        set_mode(connection, mode).await;
+        let mut statements = 0;
+        for (number, (name, statement, types)) in core_server::list_statements().enumerate() {
+            // Company, limit, offset, days and affiliate. Then the filters.
+            let filters = types.split(", ").skip(6).map(|kind| if kind == "boolean" { "false" } else { "1" });
+            let arguments =
+                [&["1", "100", "0", "19800", "19900", "1"], &*filters.collect::<Vec<_>>()].concat().join(", ");
+            let plan = plan(connection, &types, statement, &arguments).await;
+            let what = format!("{name} on a database that is {state}, {mode}");
+            let mut scans = Vec::new();
+            collect_scans(&plan, &mut scans);
+            assert!(scans.len() > 1, "{what}: no scans in {plan}");
+            for Scan { table, kind, condition, .. } in &scans {
+                assert!(kind.starts_with("Index"), "{what}: {kind} of {table}");
+                assert!(condition.contains("company_id"), "{what}: the index on {table} is read across companies");
+                let by_key = table != "affiliates" || condition.matches(" = ").count() >= 2;
+                assert!(by_key, "{what}: all affiliates are read in {plan}");
             }
-            // Four sorts of URLs and two of cases, in two directions, with and without days and filters, for early pages, late pages
-            // and pages of an affiliate.
-            assert_eq!(statements, (4 + 2) * 2 * 2 * 2 * 3);
+            let indexes: BTreeSet<_> = scans
+                .into_iter()
+                // Both unique keys of infractions and of incidents begin with the searched columns.
+                .filter(|scan| scan.table != "infractions" && scan.table != "incidents")
+                .map(|scan| (scan.table, scan.index))
+                .collect();
+            match of_empty.get(number) {
+                Some(expected) => assert_eq!(&indexes, expected, "{what}"),
+                None => of_empty.push(indexes),
+            }
+            statements += 1;
         }
+        // Four sorts of URLs and two of cases, in two directions, with and without days and filters, for early pages, late pages
+        // and pages of an affiliate.
+        assert_eq!(statements, (4 + 2) * 2 * 2 * 2 * 3);
     }
 }
 
@@ -137,92 +146,71 @@ const LOOKUPS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lookups_use_their_own_indexes() {
-    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
-    for state in STATES {
-        bring_to(&mut connection, state).await;
-        let checks = foreign_key_checks(&mut connection).await;
-        // Seven keys refer to four tables.
-        assert_eq!(checks.len(), 11, "{checks:?}");
-        for mode in ["force_generic_plan", "force_custom_plan"] {
-            set_mode(&mut connection, mode).await;
-            for (types, statement, expected) in LOOKUPS {
-                let arguments = if types.ends_with("bytea") { "1, ''" } else { "1, '1'" };
-                let plan = plan(&mut connection, types, statement, arguments).await;
-                expect_index(&plan, &[(*expected).to_owned()], 2, &format!("{statement}, {state}, {mode}"));
-            }
-            for (statement, expected) in &checks {
-                let plan = plan(&mut connection, "bigint, bigint", statement, "1, 1").await;
-                expect_index(&plan, expected, 2, &format!("{statement}, {state}, {mode}"));
-            }
+/// Lookups use their own index.
+async fn check_lookups(connection: &mut PgConnection, state: &str) {
+    let checks = foreign_key_checks(connection).await;
+    // Seven keys refer to four tables.
+    assert_eq!(checks.len(), 11, "{checks:?}");
+    for mode in ["force_generic_plan", "force_custom_plan"] {
+        set_mode(connection, mode).await;
+        for (types, statement, expected) in LOOKUPS {
+            let arguments = if types.ends_with("bytea") { "1, ''" } else { "1, '1'" };
+            let plan = plan(connection, types, statement, arguments).await;
+            expect_index(&plan, &[(*expected).to_owned()], 2, &format!("{statement}, {state}, {mode}"));
+        }
+        for (statement, expected) in &checks {
+            let plan = plan(connection, "bigint, bigint", statement, "1, 1").await;
+            expect_index(&plan, expected, 2, &format!("{statement}, {state}, {mode}"));
         }
     }
 }
 
-/// Reads by ID use the key, and reads of all records follow the key, with and without statistics.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_find_their_rows_by_key() {
-    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
-    for state in STATES {
-        bring_to(&mut connection, state).await;
-        expect_keys(&mut connection, state, core_server::read_statements(), 9).await;
-    }
-    expect_keys(&mut analyzed_while_loaded().await, "analyzed while it was loaded", core_server::read_statements(), 9)
-        .await;
-}
-
-/// Searches and the overview read one company in the order of the key, without sorting, with and without statistics.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scans_read_one_company_along_its_keys() {
-    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
-    for state in STATES {
-        bring_to(&mut connection, state).await;
-        // A month without changes has nothing to scan.
-        let empty = "select relname::text from pg_class where relname like 'changes\\_%' and pg_relation_size(oid) = 0";
-        let empty: Vec<String> = sqlx::query_scalar(empty).fetch_all(&mut connection).await.unwrap();
-        for mode in ["force_generic_plan", "force_custom_plan"] {
-            set_mode(&mut connection, mode).await;
-            for (number, (statement, types)) in core_server::scan_statements().enumerate() {
-                let arguments = match types.split(", ").count() {
-                    2 => "1, '2025-06-01Z'",
-                    3 if types.ends_with("smallint") => "1, 10, 2",
-                    6 => "1, '{abc,b}', 20, 7, 'abc', '12345'",
-                    5 if types.ends_with("bytea") => "1, '{abc,b}', 20, 7, ''",
-                    19 => {
-                        "1, 20, 0, null, null, null, null, true, 1, 1, 'ann', true, 1, 20000, true, '2025-06-01Z', 1, 20000, 1"
-                    }
-                    4 => "1, 1, 7, 1700000000",
-                    5 if types.starts_with("bigint, bigint, smallint, ") => "1, 10, 2, 1000, 1000",
-                    10 if types.ends_with("boolean, integer, integer") => {
-                        "1, 20, 0, null, null, null, null, true, 20000, 20001"
-                    }
-                    10 => "1, 1000, 1, 7, null, null, 0, 9999999999, 20, 2000",
-                    _ => "1, 10, null, 20, 2000",
-                };
-                let plan = plan(&mut connection, types, statement, arguments).await;
-                let what = format!("statement {number} on a database that is {state}, {mode}");
-                let mut scans = Vec::new();
-                collect_scans(&plan, &mut scans);
-                assert!(!scans.is_empty(), "{what}: no scans in {plan}");
-                for Scan { table, kind, index, condition } in scans {
-                    if kind == "Seq Scan" && empty.contains(&table) {
-                        continue;
-                    }
-                    let is_key = index == format!("{table}_pkey")
-                        // Changes of a record, or of records of a kind.
-                        || table.starts_with("changes_") && index.starts_with(&format!("{table}_company_id_resource_"))
-                        // After the clock went back.
-                        || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
-                        // Both unique keys begin with the searched columns.
-                        || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2
-                        // These lookups find an upline by its identifier, or a record that a search names.
-                        || ["affiliates_client_affiliate_id_idx", "affiliates_name_key", "compliance_urls_url_key"].contains(&&*index)
-                            && condition.matches(" = ").count() == 2;
-                    let what = format!("{what}: {kind} of {table} by {index}, {condition}");
-                    assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
-                    assert!(condition.contains("company_id = "), "{what}: the index is read across companies");
+/// Searches and the overview read one company in the order of the key, without sorting.
+async fn check_scans(connection: &mut PgConnection, state: &str) {
+    // A month without changes has nothing to scan.
+    let empty = "select relname::text from pg_class where relname like 'changes\\_%' and pg_relation_size(oid) = 0";
+    let empty: Vec<String> = sqlx::query_scalar(empty).fetch_all(&mut *connection).await.unwrap();
+    for mode in ["force_generic_plan", "force_custom_plan"] {
+        set_mode(connection, mode).await;
+        for (number, (statement, types)) in core_server::scan_statements().enumerate() {
+            let arguments = match types.split(", ").count() {
+                2 => "1, '2025-06-01Z'",
+                3 if types.ends_with("smallint") => "1, 10, 2",
+                6 => "1, '{abc,b}', 20, 7, 'abc', '12345'",
+                5 if types.ends_with("bytea") => "1, '{abc,b}', 20, 7, ''",
+                19 => {
+                    "1, 20, 0, null, null, null, null, true, 1, 1, 'ann', true, 1, 20000, true, '2025-06-01Z', 1, 20000, 1"
                 }
+                4 => "1, 1, 7, 1700000000",
+                5 if types.starts_with("bigint, bigint, smallint, ") => "1, 10, 2, 1000, 1000",
+                10 if types.ends_with("boolean, integer, integer") => {
+                    "1, 20, 0, null, null, null, null, true, 20000, 20001"
+                }
+                10 => "1, 1000, 1, 7, null, null, 0, 9999999999, 20, 2000",
+                _ => "1, 10, null, 20, 2000",
+            };
+            let plan = plan(connection, types, statement, arguments).await;
+            let what = format!("statement {number} on a database that is {state}, {mode}");
+            let mut scans = Vec::new();
+            collect_scans(&plan, &mut scans);
+            assert!(!scans.is_empty(), "{what}: no scans in {plan}");
+            for Scan { table, kind, index, condition } in scans {
+                if kind == "Seq Scan" && empty.contains(&table) {
+                    continue;
+                }
+                let is_key = index == format!("{table}_pkey")
+                    // Changes of a record, or of records of a kind.
+                    || table.starts_with("changes_") && index.starts_with(&format!("{table}_company_id_resource_"))
+                    // After the clock went back.
+                    || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
+                    // Both unique keys begin with the searched columns.
+                    || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2
+                    // These lookups find an upline by its identifier, or a record that a search names.
+                    || ["affiliates_client_affiliate_id_idx", "affiliates_name_key", "compliance_urls_url_key"].contains(&&*index)
+                        && condition.matches(" = ").count() == 2;
+                let what = format!("{what}: {kind} of {table} by {index}, {condition}");
+                assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
+                assert!(condition.contains("company_id = "), "{what}: the index is read across companies");
             }
         }
     }
@@ -271,23 +259,6 @@ async fn earlier_states_are_read_by_their_own_changes() {
     assert_eq!(past.len(), 3);
 }
 
-/// Writes find every row by its key, with and without statistics.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_find_their_rows_by_key() {
-    let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
-    for state in STATES {
-        bring_to(&mut connection, state).await;
-        expect_keys(&mut connection, state, core_server::write_statements(), 15).await;
-    }
-    expect_keys(
-        &mut analyzed_while_loaded().await,
-        "analyzed while it was loaded",
-        core_server::write_statements(),
-        15,
-    )
-    .await;
-}
-
 /// A database whose tables were analyzed before the commit of their first records. They seem to have many pages and no rows.
 async fn analyzed_while_loaded() -> PgConnection {
     let options = fresh_database().await.options;
@@ -304,6 +275,12 @@ async fn analyzed_while_loaded() -> PgConnection {
     let (pages, rows): (i32, f32) = sqlx::query_as(known).fetch_one(&mut connection).await.unwrap();
     assert!(pages > 100 && rows < 1.0, "{pages} pages and {rows} rows are known");
     connection
+}
+
+/// Reads by ID and writes use the key, and reads of all records follow it.
+async fn check_keys(connection: &mut PgConnection, state: &str) {
+    expect_keys(connection, state, core_server::read_statements(), 9).await;
+    expect_keys(connection, state, core_server::write_statements(), 15).await;
 }
 
 /// Expects that every scan of a large table compares at least two columns of an index, or continues after a key.

@@ -37,11 +37,13 @@ async fn twenty_companies_with_batches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn sixty_companies_with_single_writes() {
     nobody_else_waits(60, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn sixty_companies_with_batches() {
     nobody_else_waits(60, true).await;
 }

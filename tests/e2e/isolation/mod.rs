@@ -9,7 +9,7 @@ mod tokens;
 mod twin_calls;
 mod twins;
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::collections::BTreeSet;
 
 use compliance_api::FILE_DESCRIPTOR_SET;
 use prost_reflect::DescriptorPool;
@@ -35,12 +35,13 @@ pub(crate) fn operations() -> BTreeSet<String> {
     names.collect()
 }
 
-/// Tables with rows of companies.
+/// Tables with rows of companies. Partitions are read by their table.
 async fn tables(pool: &PgPool) -> Vec<String> {
     let tables: Vec<String> = sqlx::query_scalar(
-        "select table_name::text from information_schema.columns
-        join information_schema.tables using (table_schema, table_name)
-        where table_type = 'BASE TABLE' and table_schema = 'public' and column_name = 'company_id' order by 1",
+        "select relname::text from pg_class join pg_attribute on attrelid = pg_class.oid
+        where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
+            and attname = 'company_id' and not attisdropped
+        order by 1",
     )
     .fetch_all(pool)
     .await
@@ -51,20 +52,16 @@ async fn tables(pool: &PgPool) -> Vec<String> {
 
 /// Every row of a company in every table, one per line, without timestamps of changes.
 async fn rows_of(pool: &PgPool, company: i64) -> String {
-    let mut lines = String::new();
-    for table in tables(pool).await {
+    let rows = tables(pool).await.into_iter().map(|table| {
         // An entry of an erasure has digests.
-        let statement = format!(
-            "select (to_jsonb(t) - array['changed_at', 'digest', 'hash', 'key', 'erased_digest', 'created_at', 'next_attempt_at',
-                'previous_secret_until',
+        format!(
+            "select '{table} ' || (to_jsonb(t) - array['changed_at', 'digest', 'hash', 'key', 'erased_digest', 'created_at',
+                'next_attempt_at', 'previous_secret_until',
                 case when to_jsonb(t) @> '{{\"operation\":4,\"resource\":1}}' then 'records' else '' end])::text
-            from {table} t where company_id = $1 order by 1"
-        );
-        let rows: Vec<String> =
-            sqlx::query_scalar(AssertSqlSafe(statement)).bind(company).fetch_all(pool).await.unwrap();
-        for row in rows {
-            let _ = writeln!(lines, "{table} {row}");
-        }
-    }
-    lines
+            from {table} t where company_id = $1"
+        )
+    });
+    let statement = rows.collect::<Vec<_>>().join(" union all ") + " order by 1";
+    let rows: Vec<String> = sqlx::query_scalar(AssertSqlSafe(statement)).bind(company).fetch_all(pool).await.unwrap();
+    rows.into_iter().map(|row| row + "\n").collect()
 }

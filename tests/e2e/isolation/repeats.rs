@@ -8,7 +8,7 @@ use test_support::TestService;
 
 use super::{
     rows_of,
-    twins::{Side, Step, forget_all, normalized, perform, steps},
+    twins::{Side, Step, normalized, perform, steps},
 };
 
 /// Operations whose repetition has an effect, and why it is harmless.
@@ -44,7 +44,6 @@ async fn a_repeated_request_has_the_effect_of_one() {
 
 /// The rows of a company after this number of repetitions of a step.
 async fn state_after(service: &TestService, step: Step, times: usize) -> String {
-    forget_all(&service.pool).await;
     let company = 1_000_000 + test_support::new_company();
     Side::Left.fill(&service.pool, company).await;
     for _ in 0..times {
