@@ -9,6 +9,7 @@ use compliance_api::v1::{
     UpdateCaseRequest, UrlInfraction, UrlInput, UrlObservation, VocabularyEntryInput, VocabularyKind,
     WithdrawInfractionsRequest,
 };
+use futures::future::join_all;
 use sqlx::AssertSqlSafe;
 use test_support::{GrpcClients, TestCore, new_company, reason_of};
 use tokio_stream::StreamExt as _;
@@ -201,7 +202,7 @@ async fn every_earlier_state_can_be_read() {
 /// Reads the state of all records at each snapshot of a history. Changes have other times afterwards.
 pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &[Snapshot]) {
     spread(core, company).await;
-    let mut clients = core.company(company);
+    let clients = core.company(company);
     let ids = |of: fn(&Snapshot) -> Vec<i64>| {
         let mut ids: Vec<i64> = snapshots.iter().flat_map(of).collect();
         ids.sort_unstable();
@@ -214,21 +215,25 @@ pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &
     assert!(affiliates.len() >= 42 && urls.len() == 6 && cases.len() == 2, "{affiliates:?} {urls:?} {cases:?}");
     for Snapshot { position, affiliates: of_affiliates, urls: of_urls, cases: of_cases } in snapshots {
         let as_of = second(*position);
-        for &id in &affiliates {
+        // At the same time, because there are thousands.
+        join_all(affiliates.iter().map(async |&id| {
             let request = GetAffiliateRequest { id, as_of: as_of.clone() };
-            let found = read(clients.affiliates.get_affiliate(request).await);
+            let found = read(clients.affiliates.clone().get_affiliate(request).await);
             assert_eq!(found, expected(of_affiliates, id, |record| record.id), "{position}");
-        }
-        for &id in &urls {
+        }))
+        .await;
+        join_all(urls.iter().map(async |&id| {
             let request = GetComplianceUrlRequest { id, as_of: as_of.clone() };
-            let found = read(clients.urls.get_compliance_url(request).await);
+            let found = read(clients.urls.clone().get_compliance_url(request).await);
             assert_eq!(found, expected(of_urls, id, |record| record.id), "{position}");
-        }
-        for &id in &cases {
+        }))
+        .await;
+        join_all(cases.iter().map(async |&id| {
             let request = GetComplianceCaseRequest { id, as_of: as_of.clone() };
-            let found = read(clients.cases.get_compliance_case(request).await);
+            let found = read(clients.cases.clone().get_compliance_case(request).await);
             assert_eq!(found, expected(of_cases, id, |record| record.case_id), "{position}");
-        }
+        }))
+        .await;
     }
 }
 
