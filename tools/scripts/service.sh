@@ -102,9 +102,10 @@ greeted() {
     echo "$found"
 }
 
-# Prints a token: token_of --company N [ARGUMENT…].
+# Prints a token: token_of [--data-dir FOLDER] --company N [ARGUMENT…].
 token_of() {
-    "$target/debug/compliance" token --data-dir "$folder/data" "$@"
+    [[ $1 = --data-dir ]] || set -- --data-dir "$folder/data" "$@"
+    "$target/debug/compliance" token "$@"
 }
 
 # Creates company 2 with 1,200 affiliates, 300 URLs and 450 cases. Prints a token.

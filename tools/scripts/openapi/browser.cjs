@@ -18,6 +18,7 @@ const ARGUMENTS = [
   "--disable-sync",
 ];
 const TIMEOUT = 60_000;
+const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 /**
  * Runs `check` with a page of a new browser, and with a list of problems: errors on the console except those that match
@@ -56,6 +57,17 @@ exports.becomes = async (read, expected, what) => {
     if (isDeepStrictEqual(await read(), expected)) return;
   }
   assert.deepEqual(await read(), expected, what);
+};
+
+/**
+ * The rules of axe that the page violates, with the elements. Only colours depend on the colour scheme, so the dark one is checked
+ * for contrast alone.
+ */
+exports.violations = async (page, colorScheme) => {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
+  const rules = colorScheme === "dark" ? { runOnly: ["color-contrast"] } : { rules: { "target-size": { enabled: true } } };
+  const { violations } = await page.evaluate(`axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...rules })})`);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" ")}`);
 };
 
 /** Keeps a picture of the page, if pictures are wanted. */

@@ -4,10 +4,9 @@
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
-const { becomes, picture, withPage } = require("./browser.cjs");
+const { becomes, picture, violations, withPage } = require("./browser.cjs");
 
 const { BASE: base, TOKEN: token } = process.env;
-const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 /** The pages that every page links to in its navigation. */
 let PAGES = [];
 const WIDE = { width: 1280, height: 900 };
@@ -33,10 +32,7 @@ async function open(page, path) {
 async function checkAccess(page, what) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
-    await page.evaluate(AXE);
-    const { violations } = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
-    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" ")}`);
-    assert.deepEqual(found, [], `${what}, ${colorScheme}`);
+    assert.deepEqual(await violations(page, colorScheme), [], `${what}, ${colorScheme}`);
   }
   await page.emulateMedia({ colorScheme: "light" });
 }

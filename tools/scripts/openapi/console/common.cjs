@@ -3,12 +3,11 @@
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
-const { picture } = require("../browser.cjs");
+const { picture, violations } = require("../browser.cjs");
 
 // `OTHER` is a token of company 3. `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests a
 // minute, and `CORELESS` is a gateway without a core.
 const { BASE: base, TOKEN: token, EXPIRED: expired, OTHER: other, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
-const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 const NARROWEST = 320;
@@ -40,10 +39,7 @@ async function checked(page, view) {
       if (size.width === NARROWEST) continue;
       if (pictures) await page.evaluate("window.scrollTo(0, 0)");
       await picture(page, `view-${view.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase()}-${colorScheme}-${size.width}.png`);
-      await page.evaluate(AXE);
-      const { violations } = await page.evaluate("axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })");
-      const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
-      assert.deepEqual(found, [], where);
+      assert.deepEqual(await violations(page, colorScheme), [], where);
     }
   }
   await page.emulateMedia({ colorScheme: "light" });
