@@ -35,7 +35,7 @@ async fn add(pool: &PgPool, company: i64, first: i64, count: i64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_of_any_speed_see_each_change_once() {
     const WRITERS: i64 = 4;
-    const COMMITS: i64 = 18;
+    const COMMITS: i64 = 40;
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let clients = core.company(company);

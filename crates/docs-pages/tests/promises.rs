@@ -98,6 +98,8 @@ fn every_promise_names_tests_that_exist() {
     // For every change, and every night.
     let ci =
         [".ci/run", "tools/scripts/test-long"].map(|script| fs::read_to_string(format!("{ROOT}/{script}")).unwrap());
+    let nightly = fs::read_to_string(format!("{ROOT}/.github/workflows/nightly.yml")).unwrap();
+    assert!(nightly.contains("tools/scripts/test-long"), "CI runs no long tests");
     for [promise, suites, names] in rows {
         let names = quoted(names);
         assert!(!names.is_empty(), "{promise} names no test");

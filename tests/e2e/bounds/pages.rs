@@ -118,7 +118,7 @@ const LARGE: i32 = 131_072;
 const SMALL: i32 = 64;
 /// Number of URLs, some disabled, and number of reads of each page.
 const FLIPPED: i64 = 160;
-const READS: usize = 12;
+const READS: usize = 24;
 
 /// Enables, disables, adds and removes URLs until it is dropped.
 async fn flip(service: &TestService, company: i64, transcript: i32) {

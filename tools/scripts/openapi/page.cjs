@@ -32,7 +32,7 @@ async function open(page, path) {
 async function checkAccess(page, what) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
-    assert.deepEqual(await violations(page, colorScheme), [], `${what}, ${colorScheme}`);
+    assert.deepEqual(await violations(page), [], `${what}, ${colorScheme}`);
   }
   await page.emulateMedia({ colorScheme: "light" });
 }
