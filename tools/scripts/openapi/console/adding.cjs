@@ -51,8 +51,9 @@ async function adding(page) {
   await input.fill("name;URL\nFive;https://added.example/five");
   await add.click();
   await message(page, "1 URL was added.");
-  const found = (await api("GET", "urls?per_page=200")).data.filter(({ url }) => url.startsWith("https://added.example/"));
-  assert.equal(found.length, 5);
+  // The message is also that of the URL before.
+  const found = async () => (await api("GET", "urls?per_page=200")).data.filter(({ url }) => url.startsWith("https://added.example/"));
+  await becomes(async () => (await found()).length, 5);
 }
 
 /** The search of the header finds affiliates by name, and URLs. */
