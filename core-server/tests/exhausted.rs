@@ -1,10 +1,16 @@
-//! A database without resources: its disk is full, or a setting limits it.
+//! A database that is busy or has no resources: a table is locked, its disk is full, or a setting limits it.
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, GetAffiliateRequest, UpdateAffiliateRequest,
 };
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{TestCore, new_company, reason_of};
+use tokio::time::sleep;
 use tonic::Code;
 
 use crate::monitoring::builders::{observation, opening};
@@ -70,4 +76,28 @@ async fn writes_are_unavailable_and_reads_continue() {
         assert_eq!(count, 1);
     }
     clients.affiliate("B").await;
+}
+
+/// A schema change locks the table that the check of the database reads. The check waits, and calls succeed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_table_is_no_outage() {
+    const PATIENCE: Duration = Duration::from_mins(1);
+    let core = TestCore::start().await;
+    let mut clients = core.company(new_company());
+    let id = clients.affiliate("A").await;
+    let mut schema_change = core.pool.begin().await.unwrap();
+    sqlx::query("lock table database_identity in access exclusive mode").execute(&mut *schema_change).await.unwrap();
+    let (start, mut waited) = (Instant::now(), HashSet::new());
+    // The first check has reached its lock timeout when another one waits.
+    while waited.len() < 2 {
+        assert!(start.elapsed() < PATIENCE, "the database is not checked");
+        let waiting = "select query_start::text from pg_stat_activity
+            where wait_event_type = 'Lock' and query like '%is_database_known%' and datname = current_database()";
+        waited.extend(sqlx::query_scalar::<_, String>(waiting).fetch_all(&core.pool).await.unwrap());
+        sleep(Duration::from_millis(10)).await;
+    }
+    let request = GetAffiliateRequest { id, as_of: None };
+    clients.affiliates.get_affiliate(request.clone()).await.unwrap();
+    schema_change.rollback().await.unwrap();
+    clients.affiliates.get_affiliate(request).await.unwrap();
 }

@@ -17,6 +17,19 @@ async fn watch(clients: &GrpcClients, after: i64, types: &[&str]) -> Result<Stre
     Ok(clients.changes.clone().watch_changes(request).await?.into_inner())
 }
 
+/// Begins to watch as clients do, which try again while the service is busy.
+async fn watch_patiently(clients: &GrpcClients) -> Result<Streaming<WatchChangesResponse>, Status> {
+    let start = Instant::now();
+    loop {
+        match watch(clients, 0, &[]).await {
+            Err(status) if status.code() == Code::Unavailable && start.elapsed() < PATIENCE => {
+                sleep(Duration::from_secs(1)).await;
+            }
+            begun => return begun,
+        }
+    }
+}
+
 async fn next(watch: &mut Streaming<WatchChangesResponse>) -> Result<WatchChangesResponse, Status> {
     let message = timeout(PATIENCE, watch.message()).await.expect("a message arrives")?;
     Ok(message.expect("a watch has no end"))
@@ -186,7 +199,7 @@ async fn too_many_watches_are_rejected() {
     let most = core_server::limits::WATCHERS_OF_A_COMPANY;
     let (company, other) = (core.company(new_company()), core.company(new_company()));
     // All at the same time, as after a restart: more watches than a company's limit of other calls in flight.
-    let open = stream::iter(0..most).map(|_| watch(&company, 0, &[])).buffer_unordered(most);
+    let open = stream::iter(0..most).map(|_| watch_patiently(&company)).buffer_unordered(most);
     let read = open.map(|watch| {
         let mut watch = watch.unwrap();
         tokio::spawn(async move { while watch.message().await.is_ok() {} })

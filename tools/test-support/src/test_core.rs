@@ -5,6 +5,7 @@ use std::time::Duration;
 use core_server::{Core, CoreSettings, WebhookSettings, access::RateLimit, database};
 use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{PgPool, postgres::PgConnectOptions};
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::{GrpcClients, citus::ROLES, database::behind_pooler, fresh_database, token, verifier};
 
@@ -46,6 +47,9 @@ impl TestCore {
 
     /// A core over a database, with these settings.
     pub async fn with_settings(database: PgConnectOptions, connections: u32, settings: CoreSettings) -> Self {
+        // A test that fails shows the warnings of its core. The first test sets this for all.
+        let _ =
+            tracing_subscriber::fmt().with_max_level(LevelFilter::WARN).with_ansi(false).with_test_writer().try_init();
         // The service runs as a role that owns nothing, the test as the owner.
         let owner = database::connect(database.clone(), 1).await.unwrap();
         {

@@ -16,7 +16,7 @@ use super::{
     target::{Target, log_unread},
 };
 use crate::{
-    error::{Unavailable, is_missing_object},
+    error::{Unavailable, is_lock_timeout, is_missing_object},
     limits::LOCK_TIMEOUT,
 };
 
@@ -97,9 +97,16 @@ impl Manager {
     }
 
     /// Checks that the server takes writes, and that its database was not restored.
+    ///
+    /// A schema change can lock the tables of the check. The server responds then, so the check is repeated.
     pub(super) async fn check(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         let question = if self.on_citus { CHECK_ON_CITUS } else { CHECK };
-        let answer = sqlx::raw_sql(question).fetch_one(connection).await;
+        let answer = loop {
+            match sqlx::raw_sql(question).fetch_one(&mut *connection).await {
+                Err(error) if is_lock_timeout(&error) => {}
+                answer => break answer,
+            }
+        };
         let answer =
             answer.map_err(|error| if is_missing_object(&error) { Unavailable::Restored.into() } else { error })?;
         match <(bool, bool)>::from_row(&answer)? {
