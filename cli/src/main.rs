@@ -28,8 +28,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli: Cli = program::parse(std::env::args_os());
     let result = program::start_logging(&cli.logging).and_then(|()| {
-        for name in program::unknown_variables(&Cli::command()) {
-            tracing::warn!(name, "unknown variable in the environment");
+        for (name, similar) in program::unknown_variables(&Cli::command()) {
+            tracing::warn!(name, similar, "unknown variable in the environment");
         }
         refuse_configuration_file()?;
         cli.run()

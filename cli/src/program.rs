@@ -25,6 +25,6 @@ pub(crate) use key_args::{KeyArgs, SigningArgs};
 pub(crate) use life::{block_on, close_pool, serve_until_signal, unix_now};
 pub(crate) use logging::{LoggingArgs, start as start_logging};
 pub(crate) use observability::TelemetryArgs;
-pub(crate) use ports::Port;
+pub(crate) use ports::{Port, refuse_equal};
 pub(crate) use signals::Signals;
 pub(crate) use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

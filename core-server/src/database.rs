@@ -1,7 +1,10 @@
 //! The database of the service: its schema and its roles. One role owns and migrates the schema, and another one serves and owns nothing.
 
 use sqlx::{AssertSqlSafe, PgPool};
-pub use storage::database::{Database, DatabaseError, Jump, Target, connect, jump_ahead, open, target};
+pub use storage::{
+    database::{Database, DatabaseError, Jump, Target, connect, jump_ahead, open, target},
+    error::text as error_text,
+};
 
 use crate::schema::SCHEMA;
 

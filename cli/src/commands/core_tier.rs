@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     program::{
         DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, RemovedArgs, TelemetryArgs, TlsRefreshArgs,
-        close_pool, named,
+        close_pool, named, refuse_equal,
     },
     start::{ServicePort, StartArgs, wait_for},
     version::COMMIT,
@@ -89,6 +89,7 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let target = args.database.required()?;
     let tls = args.grpc_tls.load()?;
     args.check()?;
+    refuse_equal(&[("grpc-addr", Some(args.core.address)), ("admin-addr", args.telemetry.admin_addr())])?;
     let mut ports = [ServicePort::grpc(&args.core, tls.clone())?];
     let _telemetry = args.telemetry.start("compliance-core")?;
     let prepare = async || {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::program::{
-    CoreTlsArgs, Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, TelemetryArgs, TlsRefreshArgs, named,
+    CoreTlsArgs, Descriptors, InvalidSetting, KeyArgs, RestTlsArgs, TelemetryArgs, TlsRefreshArgs, named, refuse_equal,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -54,6 +54,7 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
     let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
+    refuse_equal(&[("rest-addr", Some(args.gateway.address)), ("admin-addr", args.telemetry.admin_addr())])?;
     let mut ports = [ServicePort::rest(&args.gateway, rest_tls.clone())?];
     let _telemetry = args.telemetry.start("compliance-gateway")?;
     let mut settings = Settings { core_tls, ..args.gateway.clone() };

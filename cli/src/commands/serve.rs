@@ -25,7 +25,7 @@ use super::core_tier::CoreArgs;
 use crate::{
     data_dir::DataDirArgs,
     database::DatabaseServer,
-    program::{Descriptors, KeyArgs, RestTlsArgs, close_pool, unix_now},
+    program::{Descriptors, KeyArgs, RestTlsArgs, close_pool, refuse_equal, unix_now},
     secret,
     start::{ServicePort, wait_for},
     version::COMMIT,
@@ -63,6 +63,11 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let given_database = args.core.database.target()?;
     let certificates = [args.rest_tls.load()?, args.core.grpc_tls.load()?];
     args.core.check()?;
+    refuse_equal(&[
+        ("rest-addr", Some(args.gateway.address)),
+        ("grpc-addr", Some(args.core.core.address)),
+        ("admin-addr", args.core.telemetry.admin_addr()),
+    ])?;
     let [rest_tls, grpc_tls] = certificates.clone();
     let mut ports = [ServicePort::rest(&args.gateway, rest_tls)?, ServicePort::grpc(&args.core.core, grpc_tls)?];
     let _telemetry = args.core.telemetry.start("compliance")?;

@@ -10,11 +10,14 @@ use clap::{
     Arg, Command, CommandFactory, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
+use strsim::normalized_damerau_levenshtein;
 
 /// The exit status for wrong settings.
 pub(crate) const WRONG_SETTING: u8 = 2;
 /// The prefix of variable names.
 const PREFIX: &str = "COMPLIANCE_";
+/// Similarity from which a name is suggested, from 0 to 1.
+const SIMILAR: f64 = 0.7;
 /// A variable that is not a setting of a command.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
 
@@ -44,9 +47,9 @@ fn ignore_empty_variables(command: Command) -> Command {
     command.mut_args(ignore).mut_subcommands(ignore_empty_variables)
 }
 
-/// Returns environment variables that are named like settings and that no command has. They are not errors: deployment tools also set
-/// variables for other programs.
-pub(crate) fn unknown_variables(program: &Command) -> Vec<String> {
+/// Returns environment variables that are named like settings and that no command has, each with the most similar setting. They are not
+/// errors: deployment tools also set variables for other programs.
+pub(crate) fn unknown_variables(program: &Command) -> Vec<(String, Option<String>)> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let is_unknown = |name: &String| {
         name.starts_with(PREFIX)
@@ -55,7 +58,22 @@ pub(crate) fn unknown_variables(program: &Command) -> Vec<String> {
     };
     let mut unknown: Vec<String> = names.filter(is_unknown).collect();
     unknown.sort();
-    unknown
+    let known = variables(program);
+    unknown.into_iter().map(|name| (similar(&name, &known), name)).map(|(similar, name)| (name, similar)).collect()
+}
+
+/// The variables of a command and its subcommands.
+fn variables(command: &Command) -> Vec<String> {
+    let own = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str().map(str::to_owned));
+    own.chain(command.get_subcommands().flat_map(variables)).collect()
+}
+
+/// Returns the most similar name, if one is similar enough to be meant.
+fn similar(name: &str, known: &[String]) -> Option<String> {
+    let rest = |name: &str| name.trim_start_matches(PREFIX).to_owned();
+    let scored = known.iter().map(|known| (normalized_damerau_levenshtein(&rest(name), &rest(known)), known));
+    let best = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.filter(|(score, _)| *score >= SIMILAR).map(|(_, known)| known.clone())
 }
 
 /// Returns the variable with the value that an error rejects; `None` if the value is on the command line.

@@ -7,7 +7,8 @@ use std::{
     process::ExitCode,
 };
 
-use core_server::database::DatabaseError;
+use core_server::database::{DatabaseError, error_text};
+use sqlx::postgres::PgDatabaseError;
 
 use crate::program::configuration::WRONG_SETTING;
 
@@ -77,8 +78,14 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
 
 /// Returns the error followed by its causes. A cause that the text already contains is left out.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
+    // The text of a database's error is that of its cause.
+    let is_repeated = |cause: &&(dyn Error + 'static)| !cause.is::<PgDatabaseError>();
+    let mut texts = error.chain().filter(is_repeated).map(|cause| match cause.downcast_ref() {
+        Some(error) => error_text(error),
+        None => cause.to_string(),
+    });
+    let mut text = texts.next().unwrap_or_default();
+    for cause in texts {
         if !text.contains(&cause) {
             text.push_str(": ");
             text.push_str(&cause);

@@ -87,6 +87,11 @@ impl TelemetryArgs {
         Ok(Telemetry { _admin: admin, _traces: traces })
     }
 
+    /// Returns the address of the admin port, if there is one.
+    pub(crate) fn admin_addr(&self) -> Option<SocketAddr> {
+        self.admin_addr
+    }
+
     /// Returns the unique name of this process.
     pub(crate) fn instance(&self) -> String {
         self.instance.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| {

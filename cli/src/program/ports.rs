@@ -5,10 +5,31 @@ use std::{net::SocketAddr, os::fd::AsFd as _};
 use anyhow::Context as _;
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::failure::variable;
+use super::failure::{InvalidSetting, named, variable};
 
 /// Connections that may wait to be accepted; the system's own limit is often lower.
 const BACKLOG: u32 = 4096;
+
+/// Fails if two ports have the same address: the system would report it only after the start has made a database.
+pub(crate) fn refuse_equal(addresses: &[(&str, Option<SocketAddr>)]) -> Result<(), InvalidSetting> {
+    let given = addresses.iter().filter_map(|(setting, address)| Some((setting, (*address)?)));
+    let mut known = Vec::<(&str, SocketAddr)>::new();
+    for (setting, address) in given.filter(|(_, address)| address.port() != 0) {
+        if let Some((other, _)) = known.iter().find(|(_, other)| overlap(*other, address)) {
+            return Err(InvalidSetting::of(named(setting))(format!("{address} is also the address of --{other}")));
+        }
+        known.push((setting, address));
+    }
+    Ok(())
+}
+
+/// Whether a connection could be for either address. `0.0.0.0` and `::` are all addresses of a machine.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let covers = |one: SocketAddr, other: SocketAddr| {
+        one.ip() == other.ip() || one.ip().is_unspecified() && (one.is_ipv6() || other.is_ipv4())
+    };
+    one.port() == other.port() && (covers(one, other) || covers(other, one))
+}
 
 /// A bound port: no other process can take it, and connections are refused until it is opened.
 #[derive(Debug)]
@@ -45,7 +66,7 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
-    use super::Port;
+    use super::{Port, refuse_equal};
 
     #[tokio::test]
     async fn a_port_in_use_is_reported_with_its_flag() {
@@ -53,5 +74,36 @@ mod tests {
         let address = taken.local_addr().unwrap();
         let error = Port::bind(address, false, "rest-addr").unwrap_err().to_string();
         assert!(error.contains(&address.to_string()) && error.contains("--rest-addr"), "{error}");
+    }
+
+    #[test]
+    fn equal_addresses_are_refused() {
+        let check = |rest: &str, grpc: &str| {
+            refuse_equal(&[
+                ("rest-addr", Some(rest.parse().unwrap())),
+                ("admin-addr", None),
+                ("grpc-addr", Some(grpc.parse().unwrap())),
+            ])
+        };
+        for (rest, grpc) in [
+            ("127.0.0.1:80", "127.0.0.1:80"),
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("127.0.0.1:80", "[::]:80"),
+            ("[::]:80", "[::1]:80"),
+        ] {
+            let error = check(rest, grpc).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("--grpc-addr (COMPLIANCE_GRPC_ADDR) is wrong: {grpc} is also the address of --rest-addr")
+            );
+        }
+        for (rest, grpc) in [
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("127.0.0.1:80", "127.0.0.2:80"),
+            ("127.0.0.1:80", "127.0.0.1:81"),
+            ("0.0.0.0:80", "[::1]:80"),
+        ] {
+            check(rest, grpc).unwrap();
+        }
     }
 }

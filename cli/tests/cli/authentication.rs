@@ -9,7 +9,7 @@ use compliance_api::v1::{GetAffiliateRequest, affiliate_service_client::Affiliat
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::common::{DataDir, Service, compliance, output, program, start};
+use crate::common::{DataDir, Service, compliance, migrated, output, program, start};
 
 const PAGES: &str =
     concat!(include_str!("../../../docs/authentication.md"), include_str!("../../../docs/console-sign-in.md"));
@@ -65,7 +65,7 @@ fn statuses(service: &Service, token: &str) -> [u16; 3] {
 #[test]
 #[ignore = "needs openssl: tools/scripts/check-examples runs it"]
 fn tokens_of_the_commands_are_accepted() {
-    let (data, folder) = (DataDir::new(), Folder::new("tokens"));
+    let (data, folder) = (migrated(), Folder::new("tokens"));
     let [commands, secret, pair, sign, doctor] = blocks("sh")[..] else { panic!("other blocks than expected") };
     let printed = folder.run(&data, commands);
     let of_commands: Vec<&str> = printed.lines().collect();
@@ -93,7 +93,7 @@ fn tokens_of_the_commands_are_accepted() {
 #[test]
 #[ignore = "needs openssl: tools/scripts/check-examples runs it"]
 fn the_settings_of_an_identity_provider_are_as_described() {
-    let (data, folder) = (DataDir::new(), Folder::new("provider"));
+    let (data, folder) = (migrated(), Folder::new("provider"));
     let [_, _, pair, sign, _] = blocks("sh")[..] else { panic!("other blocks than expected") };
     let [settings, sign_in] = blocks("sh settings")[..] else { panic!("other settings than expected") };
     // The words of a command, with the key set in a file.
@@ -129,7 +129,7 @@ fn the_settings_of_an_identity_provider_are_as_described() {
     service.wait_for_log("tenant.id: it is missing");
 
     // The console reads the address of the sign-in.
-    let console = DataDir::new();
+    let console = migrated();
     let service = Service::start_as(compliance(&console).args(words_of(sign_in)));
     let (status, body) = service.request("GET", "/console/sign-in.json", "", "");
     let provider = &body["openid_connect"];
@@ -140,7 +140,7 @@ fn the_settings_of_an_identity_provider_are_as_described() {
 #[test]
 fn the_log_says_why_a_token_is_refused() {
     const LINE: &str = r#""message":"a token was refused","why":"it is not a signed JSON Web Token"#;
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     assert_eq!(service.request("GET", "/api/urls", "abc", "").0, 401);
     service.wait_for_log(LINE);

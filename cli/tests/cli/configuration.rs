@@ -2,7 +2,9 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::common::{DataDir, Service, compliance, output, start};
+use nix::sys::signal::Signal;
+
+use crate::common::{DataDir, Service, compliance, migrated, output, start};
 
 const SECRET: &str = "Hid4en-0123456789abcdef0123456789abcdef";
 
@@ -60,6 +62,17 @@ fn a_wrong_setting_is_rejected_before_anything_is_created() {
         (serve(&[]), &[("COMPLIANCE_CONFIG", "/f")], &["COMPLIANCE_CONFIG", "configuration files are not supported"]),
         (serve(&["--jwt-secret", SECRET]), &[("COMPLIANCE_JWT_SECRET_FILE", "/f")], &["cannot be used with"]),
         (serve(&[]), &[("COMPLIANCE_GRPC_CLIENT_CA", "/f")], &["required", "--grpc-tls-cert"]),
+        (
+            serve(&["--rest-addr", "127.0.0.1:7001"]),
+            &[("COMPLIANCE_GRPC_ADDR", "127.0.0.1:7001")],
+            &["--grpc-addr (COMPLIANCE_GRPC_ADDR)", "127.0.0.1:7001 is also the address of --rest-addr"],
+        ),
+        (
+            serve(&[]),
+            &[("DATABASE_URL", "postgres://u:Hid4en@h/d?sslmode=verify-full&sslrootcert=/nonexistent")],
+            &["DATABASE_URL", "the parameter sslrootcert", "/nonexistent"],
+        ),
+        (serve(&[]), &[("DATABASE_URL", "postgres://u:Hid4en/x@h/d")], &["DATABASE_URL", "write %2F"]),
     ];
     for (arguments, variables, expected) in cases {
         let (status, out, errors) = output(compliance(&data).args(&arguments).envs(variables.iter().copied()));
@@ -79,11 +92,23 @@ fn unknown_variables_are_reported() {
     command.args(["token", "--company", "7"]).envs([("COMPLIANCE_JWT_SECRET", SECRET), ("COMPLIANCE_LOGG", "info")]);
     let (status, _, errors) = output(&mut command);
     assert!(status.success() && errors.contains("COMPLIANCE_LOGG") && errors.lines().count() == 1, "{errors}");
+    assert!(errors.contains(r#"similar="COMPLIANCE_LOG""#), "{errors}");
+}
+
+#[test]
+fn variables_of_postgresql_do_not_reach_the_private_database() {
+    let data = migrated();
+    let variables = [("PGSSLMODE", "verify-full"), ("PGHOST", "/nonexistent"), ("PGUSER", "nobody"), ("PGPORT", "1")];
+    let service = Service::start_as(compliance(&data).arg("serve").envs(variables));
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+    let (status, _, errors) = output(compliance(&data).arg("serve").env("PGOPTIONS", "-c work_mem=64kB"));
+    assert!(status.code() == Some(1) && errors.contains("PGOPTIONS"), "{errors}");
 }
 
 #[test]
 fn host_names_and_secrets_in_files_are_used() {
-    let (data, files) = (DataDir::new(), DataDir::new());
+    let (data, files) = (migrated(), DataDir::new());
     let secret = file(&files, "secret", &format!("{SECRET}\n"));
     let path = secret.to_str().unwrap();
     let service =
@@ -120,7 +145,7 @@ fn only_init_makes_a_data_folder_for_a_command() {
         }
     }
     // A running service has the folder that they need.
-    let data = DataDir::new();
+    let data = migrated();
     let _service = start(&data, &["serve"]);
     for arguments in [["token", "--company", "7"].as_slice(), &["export", "urls", "--company", "7"]] {
         let (status, _, errors) = output(compliance(&data).args(arguments));

@@ -1,7 +1,7 @@
 //! Incomplete files, and files in a form that cannot be imported: the command rejects them with one error, before it applies anything.
 
 use crate::{
-    common::{DataDir, Service, compliance, output, start, token},
+    common::{DataDir, Service, compliance, migrated, output, start, token},
     data::{demo_data, file, read},
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn rows(row: impl Fn(usize) -> String) -> String {
 
 #[test]
 fn a_file_that_ends_within_a_quoted_cell_is_rejected() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
     let files = [
@@ -72,7 +72,7 @@ fn a_file_that_ends_within_a_quoted_cell_is_rejected() {
 
 #[test]
 fn a_cut_json_list_is_rejected() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let objects = |object: fn(usize) -> Value| (0..1200).map(object).collect::<Value>().to_string();
     for (what, list) in [
@@ -90,7 +90,7 @@ fn a_cut_json_list_is_rejected() {
 /// A full list with only a header would make all affiliates absent.
 #[test]
 fn a_full_list_without_rows_is_rejected() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let header = "client_affiliate_id,affiliate_name\n";
     let lines: Vec<String> = (0..20).map(|number| format!("N{number},Name {number}\n")).collect();
@@ -127,7 +127,7 @@ fn a_full_list_without_rows_is_rejected() {
 
 #[test]
 fn a_list_of_the_interface_is_rejected_once() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["5", "20", "10"], "3");
     for what in ["urls", "cases"] {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, process::ExitStatus};
 
-use crate::common::{DataDir, Service, compliance, output, start, token};
+use crate::common::{DataDir, Service, compliance, migrated, output, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -
 
 #[test]
 fn a_seed_generates_the_same_records_and_a_company_is_filled_once() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let sizes = ["150", "1200", "120"];
     let made = demo_data(&data, "1", sizes, "7");
@@ -118,7 +118,7 @@ fn a_seed_generates_the_same_records_and_a_company_is_filled_once() {
 
 #[test]
 fn generated_records_are_consistent() {
-    let data = DataDir::new();
+    let data = migrated();
     // Without a service, the command starts and stops the database.
     let made = demo_data(&data, "9", ["300", "4000", "400"], "3");
     assert!(!data.path().join("postgres/postmaster.pid").exists());
@@ -188,7 +188,7 @@ fn table(rows: usize) -> String {
 
 #[test]
 fn invalid_rows_are_reported_and_the_others_are_imported() {
-    let data = DataDir::new();
+    let data = migrated();
     let path = file(&data, "affiliates.csv", table(2500).as_bytes());
     let service = start(&data, &["serve"]);
     let import = |more: &[&str]| json_of(&data, &[&["import", "affiliates", &path, "--company", "4"], more].concat());
@@ -293,7 +293,7 @@ fn encodings_and_separators_of_spreadsheets_are_detected_or_refused() {
 
 #[test]
 fn an_export_imported_into_another_company_reads_the_same() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["120", "1500", "160"], "5");
     let core = format!("http://{}", service.grpc);
@@ -379,7 +379,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
 /// them.
 #[test]
 fn a_cut_list_is_rejected_and_its_result_reported() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
     let roster = |count: usize| {
@@ -427,7 +427,7 @@ fn a_cut_list_is_rejected_and_its_result_reported() {
 /// A full list identifies affiliates by the client's own identifier, so their names can change. A repetition changes nothing.
 #[test]
 fn a_full_list_updates_the_affiliates() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
     let sync = |arguments: &[&str]| {

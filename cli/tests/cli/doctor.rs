@@ -15,7 +15,7 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::runtime::Runtime;
 
 use crate::{
-    common::{DataDir, compliance, output, start, token},
+    common::{DataDir, compliance, migrated, output, start, token},
     programs::{Programs, SECRET, token as given_token},
 };
 
@@ -160,7 +160,7 @@ fn a_private_database_that_cannot_be_served_is_found() {
     service.end();
     found("was created with another version");
 
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &[]);
     service.signal(Signal::SIGTERM);
     service.end();

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{DataDir, Service, start, token, wait_until};
+use crate::common::{Service, migrated, start, token, wait_until};
 use nix::sys::signal::Signal;
 use test_support::kill_process;
 
@@ -171,7 +171,7 @@ fn texts(records: &serde_json::Value, field: &str) -> Vec<String> {
 
 #[test]
 fn a_killed_service_keeps_acknowledged_writes() {
-    let (data, load) = (DataDir::new(), Load::default());
+    let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     for round in 0..3 {
         let service = start(&data, &["serve", "--rate-limit", "off"]);
@@ -189,7 +189,7 @@ fn a_killed_service_keeps_acknowledged_writes() {
 /// Every request that the service has accepted on a connection gets a response, and the last response announces the close.
 #[test]
 fn a_service_that_is_stopped_fails_no_request() {
-    let (data, load) = (DataDir::new(), Load::default());
+    let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
         // Longer than the test waits for the end, so nothing is cut off.
@@ -211,7 +211,7 @@ fn a_service_that_is_stopped_fails_no_request() {
 /// While the database is down, requests get 503 and no other error.
 #[test]
 fn a_killed_database_returns_with_all_acknowledged_writes() {
-    let (data, load) = (DataDir::new(), Load::default());
+    let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     let service = start(&data, &["serve", "--rate-limit", "off"]);
     load.around(&service, &token, 0, || {

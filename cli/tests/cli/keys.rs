@@ -16,7 +16,7 @@ use nix::sys::signal::Signal;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, Stream};
 
 use crate::{
-    common::{DataDir, Service, compliance, output, wait_until},
+    common::{DataDir, Service, compliance, migrated, output, wait_until},
     observability::{metrics, status_of},
     programs::Programs,
 };
@@ -65,7 +65,7 @@ fn two_secrets_are_accepted_while_they_are_rotated() {
 /// An issuer with a certificate of a private authority.
 #[test]
 fn the_authority_of_an_issuer_can_be_given() {
-    let data = DataDir::new();
+    let data = migrated();
     fs::create_dir_all(data.path()).unwrap();
     let issuer = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (authority, certificate) = (data.path().join("authority.pem"), issuer.cert.der().clone());
@@ -103,7 +103,7 @@ fn the_authority_of_an_issuer_can_be_given() {
 
 #[test]
 fn tokens_of_a_replaced_key_are_refused_after_the_refresh() {
-    let data = DataDir::new();
+    let data = migrated();
     fs::create_dir_all(data.path()).unwrap();
     let file = data.path().join("keys.json");
     write_key(&file, FIRST.0);

@@ -7,7 +7,7 @@ use futures::stream;
 use nix::sys::signal::Signal;
 use test_support::GrpcClients;
 
-use crate::common::{DataDir, Service, start, token};
+use crate::common::{Service, migrated, start, token};
 
 const COMPANY: i64 = 7;
 const CHUNKS: usize = 60;
@@ -56,7 +56,7 @@ fn identifiers(service: &Service, token: &str) -> BTreeMap<String, usize> {
 
 #[test]
 fn a_killed_sync_loses_no_acknowledged_item_and_continues() {
-    let data = DataDir::new();
+    let data = migrated();
     let token = token(&data, COMPANY);
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let killed = start(&data, &["serve", "--rate-limit", "off"]);

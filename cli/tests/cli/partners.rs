@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use test_support::output;
 
-use crate::common::{DataDir, Service, compliance, start, token};
+use crate::common::{Service, compliance, migrated, start, token};
 
 /// The chapters with commands, in an order in which each chapter finds its records.
 const CHAPTERS: &[&str] = &[
@@ -117,7 +117,7 @@ fn is_as_shown(shown: &Value, answer: &Value) -> bool {
 
 /// Runs the commands of one language on a new service, and returns how many there were.
 fn every_command_of(language: &str) -> usize {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     // The scopes that the guide requires.
     let scopes = ["token", "--company", "1", "--scope", "cases erase webhooks"];
@@ -154,7 +154,7 @@ fn every_command_of(language: &str) -> usize {
 #[test]
 #[ignore = "needs curl: tools/scripts/check-examples runs it"]
 fn a_watch_has_the_events_shown() {
-    let data = DataDir::new();
+    let data = migrated();
     let (service, token) = (start(&data, &["serve"]), token(&data, 1));
     let created =
         service.request("POST", "/api/affiliates", &token, r#"{"client_affiliate_id":"A","affiliate_name":"N"}"#);

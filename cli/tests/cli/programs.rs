@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::common::{DataDir, Service, compliance, wait_until};
+use crate::common::{DataDir, GIVEN, Service, compliance, copy_template, wait_until};
 use compliance_api::token::{Claims, SCOPE_MONITOR, Secret, issue};
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use nix::sys::signal::Signal;
@@ -30,31 +30,24 @@ impl Programs {
     }
 
     pub(crate) fn with(options: ClusterOptions) -> Self {
+        copy_template(&options.data_dir);
         let threads = Runtime::new().unwrap();
-        let cluster = threads.block_on(async {
-            let cluster = Cluster::start(options).await.unwrap();
-            cluster.endpoint().create_database("given").await.unwrap();
-            cluster
-        });
-        let programs = Self { data: DataDir::new(), threads, cluster: Some(cluster) };
-        let (status, _, log) =
-            crate::common::output(programs.command(&["migrate"]).env("DATABASE_URL", programs.database()));
-        assert!(status.success(), "{log}");
-        programs
+        let cluster = threads.block_on(Cluster::start(options)).unwrap();
+        Self { data: DataDir::new(), threads, cluster: Some(cluster) }
     }
 
     pub(crate) fn database(&self) -> String {
-        self.cluster.as_ref().unwrap().endpoint().url(OWNER_ROLE, "given")
+        self.cluster.as_ref().unwrap().endpoint().url(OWNER_ROLE, GIVEN)
     }
 
     /// The database for its superuser.
     pub(crate) fn admin_database(&self) -> String {
-        self.cluster.as_ref().unwrap().endpoint().url(ADMIN_ROLE, "given")
+        self.cluster.as_ref().unwrap().endpoint().url(ADMIN_ROLE, GIVEN)
     }
 
     /// The database for the role that owns nothing.
     pub(crate) fn service_database(&self) -> String {
-        self.cluster.as_ref().unwrap().endpoint().url(SERVICE_ROLE, "given")
+        self.cluster.as_ref().unwrap().endpoint().url(SERVICE_ROLE, GIVEN)
     }
 
     /// Runs statements as the superuser, in a database of the server.

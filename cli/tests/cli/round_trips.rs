@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use crate::common::{DataDir, Service, compliance, output, start, token};
+use crate::common::{DataDir, Service, compliance, migrated, output, start, token};
 use reqwest::{Client, header::ACCEPT};
 use serde_json::{Map, Value, json};
 
@@ -132,7 +132,7 @@ async fn exports(data: &DataDir, service: &Service, token: &str, core: &str) -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_export_of_affiliates_can_be_imported() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let core = format!("http://{}", service.grpc);
     let owner = token(&data, 1);

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use crate::common::{DataDir, compliance, program, start, token};
+use crate::common::{DataDir, compliance, migrated, program, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn without_arguments_a_demo_company_is_served() {
 
 #[test]
 fn ready_is_logged_with_the_profile_of_the_build() {
-    let service = start(&DataDir::new(), &["serve"]);
+    let service = start(&migrated(), &["serve"]);
     let program = program();
     let folder = Path::new(&program).parent().and_then(Path::file_name).unwrap();
     let profile = if folder == "debug" { "dev" } else { folder.to_str().unwrap() };
@@ -54,7 +54,7 @@ fn ready_is_logged_with_the_profile_of_the_build() {
 
 #[test]
 fn acknowledged_writes_survive_a_kill() {
-    let data = DataDir::new();
+    let data = migrated();
     let first = start(&data, &["serve"]);
     let token = token(&data, 7);
     assert_eq!(first.get("/api/affiliates", &token)["data"], json!([]));
@@ -86,7 +86,7 @@ fn hangup_is_ignored() -> bool {
 
 #[test]
 fn a_second_service_on_the_same_data_is_refused() {
-    let data = DataDir::new();
+    let data = migrated();
     let _first = start(&data, &["serve"]);
     let (status, _, errors) = crate::common::output(compliance(&data).arg("serve"));
     assert_eq!(status.code(), Some(1));

@@ -5,14 +5,14 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::{
-    common::{DataDir, compliance, output, start},
+    common::{compliance, migrated, output, start},
     data::file,
 };
 
 /// Errors of a file name the flag that resolves them, and the flag does.
 #[test]
 fn errors_of_files_name_a_flag() {
-    let data = DataDir::new();
+    let data = migrated();
     for (name, text, flag, value) in [
         ("dates", &b"client_affiliate_id,affiliate_name,start_date\nA-1,Ann,1/5/2026\n"[..], "--dates", "dmy"),
         ("encoding", b"client_affiliate_id,affiliate_name\nA-1,J\xfcrgen\n", "--encoding", "windows-1252"),
@@ -30,7 +30,7 @@ fn errors_of_files_name_a_flag() {
 /// A file that cannot be read has a status of its own, and one sentence.
 #[test]
 fn unreadable_files_have_status_two() {
-    let data = DataDir::new();
+    let data = migrated();
     let missing = data.path().join("missing.csv").to_str().unwrap().to_owned();
     for (path, reason) in [
         (file(&data, "old.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "the file is an Excel 97 workbook (.xls)"),
@@ -49,7 +49,7 @@ fn unreadable_files_have_status_two() {
 /// The report has the cell of an error, and the log what is ignored.
 #[test]
 fn reports_name_cells_and_logs_name_ignored_rows() {
-    let data = DataDir::new();
+    let data = migrated();
     let text = "Affiliates\nclient_affiliate_id,affiliate_name,E-mail\nA-1,Ann,#N/A\nA-2,Ben,\nTotal,2,\n";
     let path = file(&data, "affiliates.csv", text.as_bytes());
     let (status, summary, log) =
@@ -69,7 +69,7 @@ fn reports_name_cells_and_logs_name_ignored_rows() {
 /// URLs and cases are also tables, and their timestamps are in UTC.
 #[test]
 fn tables_of_urls_are_read_like_those_of_affiliates() {
-    let data = DataDir::new();
+    let data = migrated();
     let service = start(&data, &["serve"]);
     let core = format!("http://{}", service.grpc);
     let header = "Unnamed: 0;URL;Last seen;Discovery\u{a0}date;False positive;\r\n";

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    common::{DataDir, Service, compliance, token, wait_until},
+    common::{Service, compliance, migrated, token, wait_until},
     programs::{self, Programs, SECRET},
 };
 
@@ -54,7 +54,7 @@ fn processor_time(service: &Service) -> u64 {
 /// 300 silent connections to each port of a service with at most 256 file descriptors.
 #[test]
 fn silent_connections_do_not_block_others() {
-    let data = DataDir::new();
+    let data = migrated();
     let token = token(&data, 7);
     let mut command = compliance(&data);
     command.args(["serve", "--rest-header-timeout", "5s", "--grpc-header-timeout", "5s"]);
@@ -83,7 +83,7 @@ fn silent_connections_do_not_block_others() {
 
 #[test]
 fn the_limit_of_file_descriptors_is_raised_and_logged() {
-    let data = DataDir::new();
+    let data = migrated();
     let mut command = compliance(&data);
     command.arg("serve");
     let service = Service::start_as(&mut limited(&command, "1000"));
@@ -98,7 +98,7 @@ fn the_limit_of_file_descriptors_is_raised_and_logged() {
 /// A gateway has one port, and `serve` has two.
 #[test]
 fn the_doctor_warns_about_file_descriptors_that_do_not_suffice_for_all_ports() {
-    let data = DataDir::new();
+    let data = migrated();
     let state = |descriptors, arguments: &[&str]| {
         let mut command = compliance(&data);
         if !arguments.is_empty() {

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::{
-    common::{DataDir, start, token},
+    common::{migrated, start, token},
     durability::Connection,
 };
 
@@ -83,7 +83,7 @@ impl Seen {
 
 #[test]
 fn a_watch_continues_after_the_service_was_killed() {
-    let data = DataDir::new();
+    let data = migrated();
     let token = token(&data, COMPANY);
     let mut seen = Seen::default();
     for round in 1..=3 {
@@ -131,7 +131,7 @@ fn a_watch_continues_after_the_service_was_killed() {
 
 #[test]
 fn a_service_that_is_stopped_does_not_wait_for_watches() {
-    let data = DataDir::new();
+    let data = migrated();
     let token = token(&data, COMPANY);
     // Longer than the test waits for the end.
     let service = start(&data, &["serve", "--rest-shutdown-grace", "10m", "--grpc-shutdown-grace", "10m"]);

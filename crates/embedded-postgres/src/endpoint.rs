@@ -8,7 +8,10 @@ use std::{
 };
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, PgConnection,
+    postgres::{PgConnectOptions, PgSslMode},
+};
 
 use tokio::time::timeout;
 
@@ -55,6 +58,8 @@ impl Endpoint {
             .username(role)
             .database(database)
             .application_name("compliance")
+            // Not as the shell's PGSSLMODE says: the server's socket has no TLS.
+            .ssl_mode(PgSslMode::Disable)
     }
 
     /// Returns the `postgres://` URL of `database` for a role.

@@ -45,6 +45,18 @@ impl From<Unavailable> for sqlx::Error {
     }
 }
 
+/// Returns the text of an error for operators: the server's message with its code, without the line of PostgreSQL's source that sqlx adds.
+pub fn text(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(database) => match database.code() {
+            Some(code) => format!("{} (SQLSTATE {code})", database.message()),
+            None => database.message().to_owned(),
+        },
+        sqlx::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
 /// Returns the caller's error for an error of the database.
 pub fn from_database(error: sqlx::Error) -> Error {
     match &error {
@@ -59,14 +71,15 @@ pub fn from_database(error: sqlx::Error) -> Error {
             Some("57014" | "55P03") => Error::deadline_exceeded(),
             Some(code) if let Some((reason, resource)) = exhausted(code) => {
                 count_exhausted(reason);
-                error_limited!(code, reason, "the database has run out of {resource}: {error}");
+                error_limited!(code, reason, "the database has run out of {resource}: {}", text(&error));
                 Error::database_unavailable()
             }
             // check_violation: requests are checked before, so the record already had a forbidden value.
             Some("23514") if database.constraint().is_some_and(is_of_values) => {
                 error_limited!(
                     constraint = database.constraint(),
-                    "a stored record has a value that is out of range (`compliance doctor --counts` shows it): {error}"
+                    "a stored record has a value that is out of range (`compliance doctor --counts` shows it): {}",
+                    text(&error)
                 );
                 Error::new(Reason::FailedPrecondition, OUT_OF_RANGE)
             }
@@ -74,20 +87,25 @@ pub fn from_database(error: sqlx::Error) -> Error {
                 if code == READ_ONLY {
                     count_exhausted(EXHAUSTED_READ_ONLY);
                 }
-                warn_limited!(code, "the database cannot serve: {error}");
+                warn_limited!(code, "the database cannot serve: {}", text(&error));
                 Error::database_unavailable()
             }
             code => {
-                error_limited!(code, constraint = database.constraint(), "the database rejected a statement: {error}");
+                error_limited!(
+                    code,
+                    constraint = database.constraint(),
+                    "the database rejected a statement: {}",
+                    text(&error)
+                );
                 Error::internal()
             }
         },
         error if is_disconnected(error) => {
-            warn_limited!("the database cannot be reached: {error}");
+            warn_limited!("the database cannot be reached: {}", text(&error));
             Error::database_unavailable()
         }
         error => {
-            error_limited!("the database's response cannot be read: {error}");
+            error_limited!("the database's response cannot be read: {}", text(&error));
             Error::internal()
         }
     }

@@ -33,7 +33,7 @@ pub struct TestCluster {
 impl TestCluster {
     /// Starts a server, usually with [`ClusterOptions::temporary`].
     pub async fn start(options: ClusterOptions) -> Self {
-        let end = after_this_program(&options.data_dir);
+        let end = remove_after_this_program(&options.data_dir);
         let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("no database for tests: {error}"));
         let endpoint = cluster.endpoint().clone();
         // Tests connect as the owner and watch the sessions of the service, which has another role.
@@ -64,7 +64,8 @@ impl Drop for TestCluster {
     }
 }
 
-fn after_this_program(folder: &Path) -> ChildStdin {
+/// Removes a folder, and ends its server, when the result is dropped or this program ends.
+pub fn remove_after_this_program(folder: &Path) -> ChildStdin {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", AFTER_THIS_PROGRAM])

@@ -36,7 +36,7 @@ mod webhook_receiver;
 
 #[cfg(feature = "core")]
 pub use citus::{activity, connect_to_citus};
-pub use cluster::TestCluster;
+pub use cluster::{TestCluster, remove_after_this_program};
 pub use codec::Bytes;
 pub use contract::{DocumentedRoute, documented_route, documented_routes_with_token};
 pub use data_dir::DataDir;

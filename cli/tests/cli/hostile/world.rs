@@ -15,7 +15,7 @@ use test_support::{GrpcClients, priority};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    common::{DataDir, Service, compliance, token, wait_until},
+    common::{DataDir, Service, compliance, migrated, token, wait_until},
     durability::Connection,
 };
 
@@ -52,7 +52,7 @@ impl World {
     }
 
     pub(crate) fn with_body_timeout(time: &str) -> Self {
-        let data = DataDir::new();
+        let data = migrated();
         let (token, bystander) = (token(&data, 8), token(&data, 7));
         let mut command = compliance(&data);
         command.args(["serve", "--rate-limit", "off", "--body-timeout", time]);

@@ -2,17 +2,22 @@
 
 use sqlx::{migrate::MigrateError, postgres::PgConnectOptions};
 
+use crate::error::text;
+
 /// Reason why the database cannot be used. The messages are for operators and contain no password.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum DatabaseError {
     #[error("the database URL is not valid: {0}")]
     Url(String),
-    #[error("cannot connect to the database {database} at {host}: {source}")]
+    #[error("cannot connect to the database {database} at {host}: {}", text(.source))]
     Connect { host: String, database: String, source: sqlx::Error },
+    #[error("no TLS connection to {host} with `sslmode` and `sslrootcert` of the database URL: {}", text(.source))]
+    Tls { host: String, source: sqlx::Error },
     #[error(
-        "{host} refuses a parameter of the database URL ({source}), as a pooler such as PgBouncer does. Remove `options` from \
-         the URL, and set its settings for the role (`alter role … set …`)"
+        "{host} refuses a parameter of the database URL ({}), as a pooler such as PgBouncer does. Remove `options` from \
+         the URL, and set its settings for the role (`alter role … set …`)",
+        text(.source)
     )]
     Parameter { host: String, source: sqlx::Error },
     #[error(
@@ -43,15 +48,16 @@ pub enum DatabaseError {
          its records with the program that created it (`compliance export`), and import them into a new database with this one"
     )]
     Modified { step: String },
-    #[error("cannot migrate the database's schema: {0}")]
+    #[error("cannot migrate the database's schema: {}", of_migration(.0))]
     Migrate(#[from] MigrateError),
     #[error(
-        "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {source}"
+        "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {}",
+        text(.source)
     )]
     Grant { role: String, source: sqlx::Error },
-    #[error("cannot set the retention of changes: {0}")]
+    #[error("cannot set the retention of changes: {}", text(.0))]
     Retention(sqlx::Error),
-    #[error("cannot read the database's schema history: {0}")]
+    #[error("cannot read the database's schema history: {}", text(.0))]
     History(sqlx::Error),
     #[error(
         "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
@@ -69,7 +75,7 @@ pub enum DatabaseError {
          that, and copy the records"
     )]
     LateCitus,
-    #[error("cannot distribute the tables over the nodes of Citus: {0}")]
+    #[error("cannot distribute the tables over the nodes of Citus: {}", text(.0))]
     Distribute(sqlx::Error),
     #[error(
         "the schema is not up to date on Citus (not distributed: {tables}; missing functions: {functions}): run \
@@ -97,6 +103,7 @@ impl DatabaseError {
         matches!(
             self,
             Self::Url(_)
+                | Self::Tls { .. }
                 | Self::Parameter { .. }
                 | Self::StatementPooler { .. }
                 | Self::NotPrepared { .. }
@@ -107,6 +114,14 @@ impl DatabaseError {
                 | Self::NotCoordinator
                 | Self::LateCitus
         )
+    }
+}
+
+fn of_migration(error: &MigrateError) -> String {
+    match error {
+        MigrateError::Execute(error) => text(error),
+        MigrateError::ExecuteMigration(error, step) => format!("step {step}: {}", text(error)),
+        other => other.to_string(),
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     manager::{Connection, Manager},
     pool::Pool,
 };
-use crate::error::{Unavailable, is_disconnected};
+use crate::error::{Unavailable, is_disconnected, text};
 
 /// Interval of checks.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
         if let Some(failure) = failure {
             let reason = match failure {
                 sqlx::Error::PoolTimedOut => "silence".to_owned(),
-                other => other.to_string(),
+                other => text(&other),
             };
             if reason != logged.0 || logged.1.elapsed() >= REASON_LOG_INTERVAL {
                 let seconds = lost.elapsed().as_secs();

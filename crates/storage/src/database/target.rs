@@ -54,9 +54,12 @@ impl Target {
 
     /// Returns the database and its host, for messages.
     pub fn description(&self) -> String {
-        let database = self.options.get_database().unwrap_or_else(|| self.options.get_username());
-        let socket = self.options.get_socket().map(|socket| socket.display().to_string());
-        format!("the database {database} at {}", socket.unwrap_or_else(|| self.options.get_host().to_owned()))
+        format!("the database {} at {}", self.database(), name(&self.options))
+    }
+
+    /// Returns the name of the database. Without a name in the URL, PostgreSQL uses that of the user.
+    fn database(&self) -> &str {
+        self.options.get_database().unwrap_or_else(|| self.options.get_username())
     }
 
     /// Reads the URL again. Returns the same target if it cannot be read or used.
@@ -101,8 +104,10 @@ impl Target {
             if session::refuses_parameter(&source) {
                 return DatabaseError::Parameter { host: name(&self.options), source };
             }
-            let database = self.options.get_database().unwrap_or("").to_owned();
-            DatabaseError::Connect { host: self.options.get_host().to_owned(), database, source }
+            if is_of_tls(&source) {
+                return DatabaseError::Tls { host: name(&self.options), source };
+            }
+            DatabaseError::Connect { host: name(&self.options), database: self.database().to_owned(), source }
         })
     }
 
@@ -122,6 +127,16 @@ impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The options contain a password.
         f.debug_tuple("Target").field(&self.description()).finish()
+    }
+}
+
+/// Whether both sides could not agree on TLS, such as when the certificate names another host.
+fn is_of_tls(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Tls(_) => true,
+        // rustls rejects what the server sent.
+        sqlx::Error::Io(error) => error.kind() == io::ErrorKind::InvalidData,
+        _ => false,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Database URLs: a host and parameters. A parameter without effect is an error.
 
-use std::{borrow::Cow, str::FromStr as _, time::Duration};
+use std::{borrow::Cow, path::PathBuf, str::FromStr as _, time::Duration};
 
 use sqlx::postgres::PgConnectOptions;
+use tls::{ClientTls, IdentityFiles};
 use tracing::subscriber::{NoSubscriber, with_default};
 use url::form_urlencoded::{self, Serializer};
 
@@ -58,8 +59,15 @@ fn read(url: &str) -> Result<Target, String> {
     }
     let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, path) = before.split_at(before.find('/').unwrap_or(before.len()));
+    if path.contains('@') {
+        return Err("its user or password contains /: write %2F".to_owned());
+    }
+    if !authority.contains('@') && query.split('&').next().is_some_and(|first| before_equals(first).contains('@')) {
+        return Err("its user or password contains ?: write %3F".to_owned());
+    }
     let (user, named) = authority.rsplit_once('@').map_or((None, authority), |(user, hosts)| (Some(user), hosts));
     let parameters = Parameters::read(query)?;
+    parameters.check_files()?;
     if named.contains(',') {
         return Err(SEVERAL_HOSTS.to_owned());
     }
@@ -90,6 +98,27 @@ struct Parameters {
 }
 
 impl Parameters {
+    /// Reads the files of certificates as connections do, so that a wrong one is found at the start.
+    fn check_files(&self) -> Result<(), String> {
+        let file = |names: &[&str]| {
+            let named = self.passed.iter().rfind(|(name, _)| names.contains(&&**name));
+            named.map(|(name, path)| (name.as_str(), PathBuf::from(path)))
+        };
+        let authority = file(&["sslrootcert", "ssl-root-cert", "ssl-ca"]);
+        let identity = match (file(&["sslcert", "ssl-cert"]), file(&["sslkey", "ssl-key"])) {
+            (Some((name, certificate)), Some((_, key))) => Some((name, IdentityFiles { certificate, key })),
+            (None, None) => None,
+            _ => return Err("it needs both parameters sslcert and sslkey, or none of them".to_owned()),
+        };
+        if let Some((name, path)) = authority {
+            ClientTls::load(Some(path), None).map_err(|error| format!("the parameter {name}: {error}"))?;
+        }
+        if let Some((name, files)) = identity {
+            ClientTls::load(None, Some(files)).map_err(|error| format!("the parameter {name}: {error}"))?;
+        }
+        Ok(())
+    }
+
     fn read(query: &str) -> Result<Self, String> {
         let mut read = Self {
             passed: Vec::new(),
@@ -128,6 +157,11 @@ impl Parameters {
         }
         Ok(read)
     }
+}
+
+/// The name of a parameter.
+fn before_equals(parameter: &str) -> &str {
+    parameter.split_once('=').map_or(parameter, |(name, _)| name)
 }
 
 /// Returns why a parameter is an error, or `None`.
@@ -225,6 +259,13 @@ mod tests {
             ("postgres://h/d?port=x", "port"),
             ("postgres://h:x/d", "port"),
             ("postgres://u:p#x@h/d", "%23"),
+            ("postgres://u:hidden/x@h/d", "%2F"),
+            ("postgres://u:hidden?x@h/d", "%3F"),
+            ("postgres://u:hidden?x@h/d?sslmode=disable", "%3F"),
+            ("postgres://h/d?sslrootcert=/nonexistent", "the parameter sslrootcert: /nonexistent"),
+            ("postgres://h/d?sslrootcert=/dev/null", "the parameter sslrootcert: /dev/null"),
+            ("postgres://h/d?sslcert=/dev/null&sslkey=/dev/null", "the parameter sslcert: /dev/null"),
+            ("postgres://h/d?sslcert=/dev/null", "both parameters"),
         ] {
             let error = target(url).unwrap_err().to_string();
             assert!(error.contains(reason) && !error.contains("hidden"), "{url}: {error}");
