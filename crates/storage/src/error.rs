@@ -101,11 +101,11 @@ pub fn from_database(error: sqlx::Error) -> Error {
             }
         },
         error if is_disconnected(error) => {
-            warn_limited!("the database cannot be reached: {}", text(&error));
+            warn_limited!("the database cannot be reached: {}", text(error));
             Error::database_unavailable()
         }
         error => {
-            error_limited!("the database's response cannot be read: {}", text(&error));
+            error_limited!("the database's response cannot be read: {}", text(error));
             Error::internal()
         }
     }

@@ -262,7 +262,7 @@ mod tests {
             ("postgres://u:hidden/x@h/d", "%2F"),
             ("postgres://u:hidden?x@h/d", "%3F"),
             ("postgres://u:hidden?x@h/d?sslmode=disable", "%3F"),
-            ("postgres://h/d?sslrootcert=/nonexistent", "the parameter sslrootcert: /nonexistent"),
+            ("postgres://h/d?sslrootcert=/nonexistent", "the parameter sslrootcert: cannot read /nonexistent"),
             ("postgres://h/d?sslrootcert=/dev/null", "the parameter sslrootcert: /dev/null"),
             ("postgres://h/d?sslcert=/dev/null&sslkey=/dev/null", "the parameter sslcert: /dev/null"),
             ("postgres://h/d?sslcert=/dev/null", "both parameters"),
