@@ -41,7 +41,7 @@ pub mod limits {
         affiliates::MANY_AFFILIATES,
         changes::{CHANGED_ENTRIES, CHANGED_ROWS},
         erasure::{ERASED_RECORDS, ERASED_ROWS},
-        lists::{PART, SHALLOW_OFFSET},
+        lists::PART,
         quotas::{CALL_SHARE, HEAVY_ITEMS, OPEN_STREAMS, WATCHERS_OF_A_COMPANY},
         record_pages::{MESSAGE_RECORDS, PAGE_RECORDS},
         streams::MESSAGE_BYTES,

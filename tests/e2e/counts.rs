@@ -147,9 +147,9 @@ async fn cases() {
     compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", &["n"], 6).await;
 }
 
-/// A page that begins after at most 500 records is read without the counts. A later page is looked up in the counts.
+/// Pages of a list without filters have their records even if its counts are missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_near_the_beginning() {
+async fn pages_without_counts() {
     let service = TestService::start().await;
     let company = new_company();
     let insert = "insert into compliance_urls (company_id, url, url_hash)
@@ -161,7 +161,7 @@ async fn pages_near_the_beginning() {
         let page = rest.get(&format!("/urls?per_page=100&page={page}")).await.with_status(200);
         page["data"].as_array().unwrap().len()
     };
-    assert_eq!([found(1).await, found(6).await, found(7).await], [100, 100, 0]);
+    assert_eq!([found(1).await, found(7).await, found(8).await], [100, 100, 0]);
 }
 
 /// An update or deletion of some records, in the order of their IDs, because different orders would deadlock.

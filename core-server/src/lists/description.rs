@@ -115,7 +115,7 @@ pub(crate) struct Sort {
 
 /// A part of a sort order that one index covers completely.
 ///
-/// Fine buckets count its records. A coarse bucket has 32 fine ones. By ID, a coarsest bucket has 32 coarse ones.
+/// Fine buckets count its records. A coarse bucket has 32 fine ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All records by ID. A fine bucket has 1,024 IDs.
@@ -137,15 +137,6 @@ impl Part {
 
     pub(super) fn coarse(self) -> String {
         format!("{}_coarse", self.fine())
-    }
-
-    /// The dimensions of a seek, coarsest first, and how many low bits of the fine bucket's number each omits.
-    ///
-    /// There are many more buckets of IDs than days, because companies share the IDs.
-    pub(super) fn levels(self) -> Vec<(String, u32)> {
-        let coarsest = format!("{}_coarsest", self.fine());
-        let coarsest = (!matches!(self, Self::Days(_))).then_some((coarsest, 10));
-        coarsest.into_iter().chain([(self.coarse(), 5), (self.fine().to_owned(), 0)]).collect()
     }
 
     /// The column of the counts with the number of records of the part.

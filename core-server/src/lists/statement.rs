@@ -1,24 +1,15 @@
 //! The statement that counts the matches, finds a page and reads its records, on one snapshot.
 //!
-//! Its strategy depends on the request: a scan in sort order, a seek by counts, a sort of all matches, or a choice between a scan and a
-//! sort. PostgreSQL executes only one of these. `docs/architecture/lists.md` has the reasons. The files in `sql` are the parts of
-//! statements, and this file chooses them. Bounds and limits are subqueries, so the planner does not see their values, and uses the same
-//! defaults whatever it knows about the table.
+//! `docs/architecture/lists.md` has the reasons. The files in `sql` are the parts of statements, and this file chooses them. Bounds and
+//! limits are subqueries, so the planner does not see their values, and uses the same defaults whatever it knows about the table.
 
 use storage::template::fill;
 
-use super::{
-    description::{Filter, List, Part, Value},
-    shape::{Among, FIRST_FILTER, PageStatement, unindexed},
-};
+use super::description::{Filter, List, Part, Value, midnight};
 use crate::record_query::Place;
 
-/// The cost of reading and sorting a match, in index entries that a scan reads in the same time.
-///
-/// The first is low because a sort keeps few matches, and because a scan reads more than expected if the range and the sort key are
-/// correlated.
-const SORT_SHALLOW: f64 = 0.25;
-const SORT_DEEP: f64 = 4.0;
+/// The number of the first filter's parameter.
+const FIRST_FILTER: usize = 7;
 
 /// The types of a statement's parameters: company, limit, offset, first day, last day and affiliate, then the types of the values.
 pub(super) fn types<'v, Q: 'v>(values: impl Iterator<Item = &'v Value<Q>>) -> String {
@@ -35,9 +26,34 @@ pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
     (FIRST_FILTER..).zip(list.filters).map(condition).collect()
 }
 
+/// The properties of a request that decide on its statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a request has each property, or not")]
+pub(super) struct Shape {
+    /// The parts of the sort key.
+    pub(super) parts: &'static [Part],
+    pub(super) descending: bool,
+    /// Whether the request has a range of days.
+    pub(super) ranged: bool,
+    pub(super) filtered: bool,
+    pub(super) of_affiliate: bool,
+}
+
+/// A statement that reads a page.
+pub(super) struct PageStatement<'l, Q: 'static> {
+    pub(super) list: &'l List<Q>,
+    pub(super) shape: Shape,
+}
+
 impl<Q> PageStatement<'_, Q> {
     pub(super) fn sql(&self) -> String {
-        let found = if self.shape.among == Among::Affiliate { self.of_affiliate() } else { self.of_all() };
+        let found = if self.shape.of_affiliate {
+            self.of_affiliate()
+        } else if self.ranged_elsewhere() {
+            self.scan_or_sort()
+        } else {
+            self.in_order()
+        };
         let (record, order) = ((self.list.record)(&Place::now("$1", "p.id")), self.order_of("p."));
         found + &fill(include_str!("sql/records.sql"), &[("record", &record), ("order", &order)])
     }
@@ -58,125 +74,132 @@ impl<Q> PageStatement<'_, Q> {
         )
     }
 
-    fn of_all(&self) -> String {
-        let (shape, parts) = (self.shape, self.shape.parts.iter().enumerate());
-        let mut ctes = vec![("counted".to_owned(), self.total())];
-        if self.shape.grouped() || shape.chooses() {
-            ctes.push(("groups".to_owned(), self.groups()));
-        }
-        if shape.seeks() {
-            ctes.extend(self.seek());
-        }
-        if shape.chooses() {
-            ctes.push(("choice".to_owned(), self.choice()));
-            ctes.extend(parts.clone().map(|(number, part)| (format!("bounds{number}"), self.bounds(*part))));
-        }
-        if self.seeks_groups() {
-            ctes.push(("strategy".to_owned(), self.strategy()));
-        }
-        let ctes: Vec<String> = ctes.into_iter().map(|(name, sql)| format!("{name} as materialized ({sql})")).collect();
-        let strategies = if self.seeks_groups() { &[true, false][..] } else { &[self.shape.grouped()] };
-        let scans = parts.flat_map(|(number, part)| strategies.iter().map(move |by| self.scan(number, *part, *by)));
-        let scans = scans.collect::<Vec<_>>().join(" union all ");
-        let scanned = format!("select id, k from ({scans}) u offset {} limit $2", self.skip());
-        let page = if shape.chooses() { format!("({scanned}) union all ({})", self.sort()) } else { scanned };
-        format!("with {}, page as ({page})\n", ctes.join(",\n"))
+    fn in_order(&self) -> String {
+        let (low, high) = if self.shape.ranged { (Some("$4"), Some("$5 + 1")) } else { (None, None) };
+        let scans: Vec<String> =
+            self.shape.parts.iter().map(|part| self.scan(*part, &part.between(low, high), "")).collect();
+        fill(
+            include_str!("sql/in_order.sql"),
+            &[("total", &self.total()), ("groups", &self.groups()), ("scans", &scans.join(" union all "))],
+        )
     }
 
-    fn choice(&self) -> String {
-        let sort = if self.shape.among == Among::Deep { SORT_DEEP } else { SORT_SHALLOW };
-        // The scan of each group ends when it has filled a page.
-        let (scans, scanned) = if self.shape.grouped() {
-            ("(select count(*) from groups)", "(select sum(n) from groups)".to_owned())
-        } else {
-            (
-                "1",
-                format!(
-                    "(select sum(c.n) from {} c where c.company_id = $1 and c.dimension = 'all' and c.bucket = 0)",
-                    self.list.counts
-                ),
-            )
-        };
-        fill(include_str!("sql/choice.sql"), &[("sort", &sort.to_string()), ("scans", scans), ("scanned", &scanned)])
-    }
-
-    fn strategy(&self) -> String {
-        fill(include_str!("sql/strategy.sql"), &[("counts", self.list.counts)])
-    }
-
-    /// Scans one part of the sort key. If `grouped`, with one scan per group.
-    fn scan(&self, number: usize, part: Part, grouped: bool) -> String {
-        let (low, high) = self.ends(number, part);
-        let mut passed_over = if grouped { String::new() } else { self.equal() };
-        if self.shape.ranged_elsewhere() {
-            passed_over += &self.in_range();
+    fn scan_or_sort(&self) -> String {
+        let in_range = self.in_range();
+        let (mut bounds, mut scans) = (Vec::new(), Vec::new());
+        for (number, part) in self.shape.parts.iter().enumerate() {
+            bounds.push(format!("bounds{number} as materialized ({})", self.bounds(*part)));
+            // `near` is a fine bucket, and `far` is a coarse one.
+            let (near, far) =
+                (format!("(select near from bounds{number})"), format!("(select far from bounds{number})"));
+            let (low, high) = if self.shape.descending {
+                (format!("{far} << 5"), format!("{near} + 1"))
+            } else {
+                (near, format!("({far} + 1) << 5"))
+            };
+            scans.push(self.scan(*part, &part.between(Some(&low), Some(&high)), &unindexed(&in_range)));
         }
-        let (ordered, sorted) = if self.seeks_groups() {
-            ("and (select ordered from strategy)", "where not (select ordered from strategy)")
-        } else {
-            ("", "")
-        };
-        let file = if grouped { include_str!("sql/scan_groups.sql") } else { include_str!("sql/scan.sql") };
+        fill(
+            include_str!("sql/scan_or_sort.sql"),
+            &[
+                ("total", &self.total()),
+                ("groups", &self.groups()),
+                ("number_of_scans", if self.shape.filtered { "(select count(*) from groups)" } else { "1" }),
+                ("bounds", &bounds.join(",\n")),
+                ("scans", &scans.join(" union all ")),
+                ("table", self.list.table),
+                ("key", &self.key_column()),
+                ("of_group", &self.of_group()),
+                ("in_range", &in_range),
+                ("date", self.list.date),
+                ("order", &self.order_of("u.")),
+            ],
+        )
+    }
+
+    /// One row with `total`, the number of matches.
+    fn total(&self) -> String {
+        let file =
+            if self.shape.ranged { include_str!("sql/total_in_range.sql") } else { include_str!("sql/total.sql") };
+        let date = Part::Days(self.list.date);
+        fill(
+            file,
+            &[
+                ("counts", self.list.counts),
+                ("date", date.fine()),
+                ("date_coarse", &date.coarse()),
+                ("equal", &self.equal_counts("c")),
+            ],
+        )
+    }
+
+    fn groups(&self) -> String {
+        let columns: Vec<&str> = self.list.filters.iter().map(|filter| filter.column).collect();
+        let (columns, equal) = (columns.join(", "), self.equal_counts("c"));
+        let parts = [("columns", &*columns), ("counts", self.list.counts), ("equal", &*equal)];
+        fill(include_str!("sql/groups.sql"), &parts)
+    }
+
+    fn bounds(&self, part: Part) -> String {
+        let (nearest, farthest, edge) =
+            if self.shape.descending { ("desc", "asc", "+ 31") } else { ("asc", "desc", "") };
+        fill(
+            include_str!("sql/bounds.sql"),
+            &[
+                ("counts", self.list.counts),
+                ("fine", part.fine()),
+                ("coarse", &part.coarse()),
+                ("number", &part.number()),
+                ("fine_equal", &self.equal_counts("f")),
+                ("coarse_equal", &self.equal_counts("c")),
+                ("nearest", nearest),
+                ("farthest", farthest),
+                ("edge", edge),
+            ],
+        )
+    }
+
+    /// Scans one part of the sort key. With filters, it has one scan for each combination of their values.
+    fn scan(&self, part: Part, between: &str, in_range: &str) -> String {
+        let file = if self.shape.filtered { include_str!("sql/scan_groups.sql") } else { include_str!("sql/scan.sql") };
         fill(
             file,
             &[
                 ("table", self.list.table),
                 ("key", &self.key_column()),
                 ("of_group", &self.of_group()),
-                ("between", &part.between(low.as_deref(), high.as_deref())),
-                ("matches", &unindexed(&passed_over)),
-                ("ordered", ordered),
-                ("sorted", sorted),
+                ("between", between),
+                ("in_range", in_range),
                 ("index_order", &part.order(self.shape.descending)),
                 ("order", &self.order_of("u.")),
-                ("skip", self.skip()),
             ],
         )
     }
 
-    /// The fine buckets that bound the scan of a part.
-    fn ends(&self, number: usize, part: Part) -> (Option<String>, Option<String>) {
-        let shape = self.shape;
-        // The farthest bucket is of a coarser level.
-        let (near, far, shift) = if shape.seeks() {
-            // A part after the part of `start` is read from its beginning.
-            let edge = if shape.descending { "1::bigint << 52" } else { "0" };
-            let near = format!("case when part = {number} then bucket when part < {number} then {edge} end");
-            let farthest = if shape.descending { "min" } else { "max" };
-            let far = format!("(select {farthest}(bucket) from all{number} where n > 0)");
-            let near = Some(format!("(select {near} from start)"));
-            (near, shape.ranged_elsewhere().then_some(far), part.levels()[0].1)
-        } else if shape.chooses() {
-            let bound = |name: &str| Some(format!("(select {name} from bounds{number})"));
-            (bound("near"), bound("far"), 5)
-        } else {
-            (None, None, 0)
-        };
-        let (mut low, mut high) = if shape.descending {
-            (far.map(|far| format!("{far} << {shift}")), near.map(|near| format!("{near} + 1")))
-        } else {
-            (near, far.map(|far| format!("({far} + 1) << {shift}")))
-        };
-        if shape.ranged_along(part) {
-            low = low.or_else(|| Some("$4".to_owned()));
-            high = high.or_else(|| Some("$5 + 1".to_owned()));
-        }
-        (low, high)
+    /// Whether the range and the sort key are on different columns.
+    fn ranged_elsewhere(&self) -> bool {
+        self.shape.ranged && self.column() != Some(self.list.date)
     }
 
-    /// Sorts all matches, unless a scan finds the page.
-    fn sort(&self) -> String {
-        fill(
-            include_str!("sql/sort.sql"),
-            &[
-                ("table", self.list.table),
-                ("key", &self.key_column()),
-                ("of_group", &self.of_group()),
-                ("in_range", &self.in_range()),
-                ("date", self.list.date),
-                ("order", &self.order_of("u.")),
-            ],
-        )
+    /// Compares the columns of the counts with the filters. An absent filter is null. The condition is a range, so the counts' index can
+    /// evaluate it.
+    fn equal_counts(&self, alias: &str) -> String {
+        self.each_filter(|number, Filter { column, value }| {
+            let (_, lowest, highest) = value.sql_type();
+            format!(" and {alias}.{column} between coalesce(${number}, {lowest}) and coalesce(${number}, {highest})")
+        })
+    }
+
+    /// Compares the columns of `u` with the filters. The planner estimates that half of the records match. For a column that is compared
+    /// with itself, it would estimate a few.
+    fn equal(&self) -> String {
+        self.each_filter(|number, Filter { column, .. }| format!(" and coalesce(u.{column} = ${number}, true)"))
+    }
+
+    /// A condition for each filter, from the number of its parameter. Empty without filters in the request.
+    fn each_filter(&self, condition: impl Fn(usize, &Filter<Q>) -> String) -> String {
+        let filters = if self.shape.filtered { self.list.filters } else { &[] };
+        (FIRST_FILTER..).zip(filters).map(|(number, filter)| condition(number, filter)).collect()
     }
 
     /// A condition for records `u` of the group `g`.
@@ -185,21 +208,37 @@ impl<Q> PageStatement<'_, Q> {
         self.list.filters.iter().map(column).collect()
     }
 
-    fn seeks_groups(&self) -> bool {
-        self.shape.seeks() && self.shape.grouped()
+    /// Compares the date of `u` with the range. The bounds are subqueries, which are computed once.
+    fn in_range(&self) -> String {
+        let (date, from, to) = (self.list.date, midnight("$4"), midnight("$5 + 1"));
+        if self.shape.ranged {
+            format!(" and u.{date} >= (select {from}) and u.{date} < (select {to})")
+        } else {
+            String::new()
+        }
     }
 
-    fn skip(&self) -> &'static str {
-        if self.shape.seeks() { "(select skip from start)" } else { "$3" }
+    /// The column of the sort key, unless it is the ID.
+    fn column(&self) -> Option<&'static str> {
+        if let [Part::Days(column), ..] = self.shape.parts { Some(column) } else { None }
     }
 
     /// The sort key. Null for the ID, which is selected in any case.
     fn key_column(&self) -> String {
-        self.shape.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
+        self.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
     }
 
     fn order_of(&self, alias: &str) -> String {
         let direction = self.direction();
         format!("{alias}k {direction} nulls last, {alias}id {direction}")
     }
+
+    fn direction(&self) -> &'static str {
+        if self.shape.descending { "desc" } else { "asc" }
+    }
+}
+
+/// The same conditions in a form that does not influence the choice of an index.
+fn unindexed(conditions: &str) -> String {
+    if conditions.is_empty() { String::new() } else { format!(" and (true {conditions}) is true") }
 }

@@ -14,8 +14,7 @@ use sqlx::{
 
 use super::{
     description::{Asked, List},
-    shape::{Among, PageStatement, Shape},
-    statement::types,
+    statement::{PageStatement, Shape, types},
     whole::{Compared, PageOfRecords, compared, whole},
 };
 use crate::record_query::{Place, RecordQuery};
@@ -27,8 +26,6 @@ use storage::{
     template::fill,
 };
 
-/// Maximum shallow offset. Reading this many records is faster than reading counts.
-pub const SHALLOW_OFFSET: i64 = 500;
 /// Maximum size of records that are read together, in bytes. Applies to a caller that takes the records in parts.
 pub const PART: usize = 4 << 20;
 
@@ -66,8 +63,8 @@ impl<Q> Statements<Q> {
         for sort in list.sorts {
             for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
                 for filtered in [false, true] {
-                    for among in [Among::Affiliate, Among::Shallow, Among::Deep] {
-                        let shape = Shape { parts: sort.parts, date: list.date, descending, ranged, filtered, among };
+                    for of_affiliate in [false, true] {
+                        let shape = Shape { parts: sort.parts, descending, ranged, filtered, of_affiliate };
                         pages.push((shape, &*PageStatement { list, shape }.sql().leak()));
                     }
                 }
@@ -135,15 +132,10 @@ impl<Q> Statements<Q> {
         let sort = sorts.iter().find(|sort| sort.number == asked.sort).or(sorts.first()).ok_or_else(Error::internal)?;
         let shape = Shape {
             parts: sort.parts,
-            date: self.list.date,
             descending: asked.page.descending,
             ranged: asked.days.is_some(),
             filtered: self.list.filters.iter().any(|filter| filter.value.is_asked(request)),
-            among: match asked.affiliate {
-                Some(_) => Among::Affiliate,
-                None if asked.page.offset() <= SHALLOW_OFFSET => Among::Shallow,
-                None => Among::Deep,
-            },
+            of_affiliate: asked.affiliate.is_some(),
         };
         self.pages.iter().find(|(of, _)| *of == shape).map(|(_, statement)| *statement).ok_or_else(Error::internal)
     }

@@ -301,31 +301,6 @@ pub(super) fn large_pages(bytes: usize) -> Vec<Case> {
     [bytes / 10 * 9, bytes / 10 * 11].map(case).to_vec()
 }
 
-/// Pages that begin after this number of records, one less, and one more.
-pub(super) fn late_pages(offset: usize) -> Vec<Case> {
-    let count = offset + 4;
-    let url = |number: usize| {
-        records::url(&[
-            ("id", format!("<{number}>")),
-            ("url", format!(r#""http://u{number}/""#)),
-            ("discovery_date", r#""2024-03-01 00:00:00""#.to_owned()),
-        ])
-    };
-    let mut case = Case::new(format!("pages around the offset {offset}")).sql(&format!(
-        "insert into compliance_urls (company_id, url, url_hash, discovery_date)
-        select <company>, 'http://u' || n || '/', n::text::bytea, '2024-03-01' from generate_series(1, {count}) n
-        returning id"
-    ));
-    for skipped in offset - 1..=offset + 1 {
-        for (direction, first) in [("asc", skipped + 1), ("desc", count - skipped)] {
-            let path = format!("/urls?per_page=1&sort_dir={direction}&page={}", skipped + 1);
-            let (total, current) = (count as u32, skipped as u64 + 1);
-            case = case.get(&path, page("URLs found", &[url(first)], total, 1, current, total));
-        }
-    }
-    vec![case]
-}
-
 fn no_url(index: usize) -> (String, String) {
     (format!("urls.{index}"), format!("The urls.{index} field must contain entries for: url."))
 }

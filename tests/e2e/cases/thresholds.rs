@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use admission::{LONG_COMPUTATION, SMALL};
 use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
-use core_server::limits::{
-    FEW_URLS, HEAVY_ITEMS, MANY_AFFILIATES, MESSAGE_BYTES, MESSAGE_RECORDS, PAGE_RECORDS, PART, SHALLOW_OFFSET,
-};
+use core_server::limits::{FEW_URLS, HEAVY_ITEMS, MANY_AFFILIATES, MESSAGE_BYTES, MESSAGE_RECORDS, PAGE_RECORDS, PART};
 use rest_gateway::limits::{LARGE_REQUEST, READ_AT_ONCE};
 use storage::limits::{COPY_PART, SAMPLE};
 
@@ -35,7 +33,6 @@ const EACH: &[(usize, Make)] = &[
 
 /// Cases around the threshold, if the compared size is not known exactly.
 const AROUND: &[(usize, Make)] = &[
-    (SHALLOW_OFFSET as usize, sides::late_pages),
     (COPY_PART, sides::copied),
     (LONG_COMPUTATION, sides::held),
     (MESSAGE_BYTES, sides::long_records),

@@ -78,11 +78,6 @@ impl Query {
         query
     }
 
-    /// The records before the page.
-    pub(super) fn offset(&self) -> usize {
-        (self.page - 1) * self.per_page
-    }
-
     /// The path, sometimes with default values.
     fn written(&self, dice: &mut Dice) -> String {
         let (path, date, sort) =

@@ -1,8 +1,8 @@
--- Matches in sort order, from the beginning of the page or of its bucket, up to the end of the page.
+-- Matches in sort order, from the first one to the end of the page.
 (
     select u.id, :key as k
     from :table u
-    where u.company_id = $1 :between :matches :ordered
+    where u.company_id = $1 :between :in_range
     order by :index_order
-    limit (select :skip + $2)
+    limit (select $3 + $2)
 )
